@@ -1,0 +1,1 @@
+"""The infrastructure the sandbox pretends to be: streams, buckets, brokers, faults, audit, the clock."""

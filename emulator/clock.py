@@ -1,0 +1,165 @@
+"""The one clock of the sandbox: real, frozen, advanced by hand, or running at another speed.
+
+Everything that reads time or waits does so here, so that a test, a scenario or
+``sandbox clock`` can let six minutes pass in no time at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time as _time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ClockState:
+    """What the clock shows: ``time`` in seconds since the epoch, ``speed`` in clock seconds a real second."""
+
+    time: float
+    speed: float
+    real: bool
+
+    @property
+    def frozen(self) -> bool:
+        """Whether time stands still until it is advanced."""
+        return self.speed == 0
+
+
+class Clock:
+    """Seconds since the epoch, and waiting for them to pass.
+
+    Two readings are kept: ``time()``, which may jump back when the clock
+    returns to real time, and ``elapsed()``, which never does and which every
+    wait is measured on.
+
+    ``autojump`` makes each wait advance the clock by its own length at once:
+    the mode for tests of a single actor.
+    """
+
+    def __init__(self, *, frozen_at: float | None = None, autojump: bool = False) -> None:
+        self._changed = threading.Condition()
+        self._async_waiters: set[Callable[[], None]] = set()
+        self._autojump = autojump
+        self._real = frozen_at is None
+        self._speed = 1.0 if frozen_at is None else 0.0
+        self._anchor = _time.monotonic()
+        self._anchor_elapsed = 0.0
+        self._offset = _time.time() if frozen_at is None else frozen_at
+
+    def time(self) -> float:
+        """Seconds since the epoch, UTC."""
+        if self._real:
+            return _time.time()
+        return self._offset + self.elapsed()
+
+    def now(self) -> datetime:
+        """``time()`` as an aware datetime in UTC."""
+        return datetime.fromtimestamp(self.time(), UTC)
+
+    def elapsed(self) -> float:
+        """Clock seconds since the clock was made; never decreases."""
+        return self._anchor_elapsed + (_time.monotonic() - self._anchor) * self._speed
+
+    def state(self) -> ClockState:
+        """The reading and the speed at this moment."""
+        return ClockState(self.time(), self._speed, self._real)
+
+    def freeze(self) -> None:
+        """Stop time where it is."""
+        self.run_at(0.0)
+
+    def run_at(self, speed: float) -> None:
+        """Go on from here at ``speed`` clock seconds a real second; 0 freezes. ValueError when negative."""
+        if speed < 0:
+            raise ValueError(f"a clock cannot run backwards: speed {speed}")
+        with self._changed:
+            self._anchor_now()
+            self._speed = speed
+            self._wake()
+
+    def advance(self, seconds: float) -> None:
+        """Let ``seconds`` pass at once. ValueError when negative."""
+        if seconds < 0:
+            raise ValueError(f"a clock cannot be turned back: {seconds} s")
+        with self._changed:
+            self._anchor_now()
+            self._anchor_elapsed += seconds
+            self._wake()
+
+    def resume_real_time(self) -> None:
+        """Show the machine's time again, at its speed."""
+        with self._changed:
+            self._anchor_now()
+            self._real, self._speed = True, 1.0
+            self._wake()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until ``seconds`` have passed on this clock."""
+        if self._autojump:
+            self.advance(max(seconds, 0.0))
+            await asyncio.sleep(0)
+            return
+        deadline = self.elapsed() + seconds
+        loop = asyncio.get_running_loop()
+        while (left := deadline - self.elapsed()) > 0:
+            changed = asyncio.Event()
+            wake = _threadsafe(loop, changed)
+            self._async_waiters.add(wake)
+            try:
+                async with asyncio.timeout(left / self._speed if self._speed else None):
+                    await changed.wait()
+            except TimeoutError:
+                pass
+            finally:
+                self._async_waiters.discard(wake)
+
+    def wait(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> bool:
+        """Block this thread until ``seconds`` have passed; False when ``cancelled`` became true (see ``nudge``)."""
+        if self._autojump:
+            self.advance(max(seconds, 0.0))
+            return not cancelled()
+        deadline = self.elapsed() + seconds
+        with self._changed:
+            while (left := deadline - self.elapsed()) > 0:
+                if cancelled():
+                    return False
+                self._changed.wait(left / self._speed if self._speed else None)
+        return not cancelled()
+
+    def nudge(self) -> None:
+        """Have every waiter look again whether it is cancelled."""
+        with self._changed:
+            self._wake()
+
+    def _anchor_now(self) -> None:
+        reading = self.time()
+        self._anchor_elapsed = self.elapsed()
+        self._anchor = _time.monotonic()
+        self._offset = reading - self._anchor_elapsed
+        self._real = False
+
+    def _wake(self) -> None:
+        self._changed.notify_all()
+        for wake in tuple(self._async_waiters):
+            wake()
+
+
+def _threadsafe(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> Callable[[], None]:
+    def wake() -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(event.set)
+
+    return wake
+
+
+def stopwatch() -> float:
+    """Real seconds of a high-resolution counter, for measuring how long our own work took."""
+    return _time.perf_counter()
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339 with milliseconds and ``Z`` for seconds since the epoch."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,117 @@
+"""The one event stream: whatever happens is an event, and whoever wants to know subscribes.
+
+Logs, metrics, the TUI and run reports read from here; nothing else prints.
+Work on the hot path emits one event a batch, not one a message: what happened
+to a single message is read from the message index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import msgspec
+
+from emulator.clock import Clock
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One thing that happened: ``id`` counts from 1 without gaps, ``time`` is clock seconds since the epoch."""
+
+    id: int
+    time: float
+    kind: str
+    fields: dict[str, Any]
+
+
+class EventLog(Protocol):
+    """Where events are kept beyond memory: an append-only log of payloads at positions."""
+
+    def append(self, payload: bytes) -> int: ...
+    def entries(self, start: int = 0) -> Iterator[tuple[int, bytes]]: ...
+
+
+_INDEX_EVERY = 512
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Event).decode
+
+
+class Events:
+    """Emit, read back by cursor, subscribe, follow.
+
+    The last ``keep`` events are held in memory; with a ``log`` all of them
+    can be read back, also by the next process on the same log.
+    """
+
+    def __init__(self, clock: Clock, log: EventLog | None = None, keep: int = 10_000) -> None:
+        self._clock = clock
+        self._log = log
+        self._recent: deque[Event] = deque(maxlen=keep)
+        self._positions: list[int] = []
+        self._subscribers: list[Callable[[Event], None]] = []
+        self._lock = threading.RLock()
+        self.last = 0
+        for position, payload in log.entries() if log else ():
+            self._remember(_decode(payload), position)
+
+    def emit(self, kind: str, **fields: Any) -> Event:
+        """Record that ``kind`` happened now, with these JSON-able fields, and tell the subscribers."""
+        with self._lock:
+            event = Event(self.last + 1, self._clock.time(), kind, fields)
+            position = self._log.append(_encode(event)) if self._log else 0
+            self._remember(event, position)
+            subscribers = tuple(self._subscribers)
+        for subscriber in subscribers:
+            subscriber(event)
+        return event
+
+    def since(self, cursor: int = 0, limit: int = 1000) -> list[Event]:
+        """Up to ``limit`` events with an id above ``cursor``, oldest first."""
+        with self._lock:
+            oldest = self._recent[0].id if self._recent else self.last + 1
+            if cursor + 1 >= oldest or self._log is None:
+                skip = max(0, cursor + 1 - oldest)
+                return [self._recent[i] for i in range(skip, min(skip + limit, len(self._recent)))]
+            start = self._positions[cursor // _INDEX_EVERY]
+        found: list[Event] = []
+        for _, payload in self._log.entries(start):
+            event = _decode(payload)
+            if event.id > cursor:
+                found.append(event)
+                if len(found) == limit:
+                    break
+        return found
+
+    @contextmanager
+    def subscribed(self, subscriber: Callable[[Event], None]) -> Iterator[None]:
+        """Have ``subscriber`` called with every event, on the emitter's thread, while the context lasts."""
+        with self._lock:
+            self._subscribers.append(subscriber)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._subscribers.remove(subscriber)
+
+    async def follow(self, cursor: int) -> AsyncIterator[Event]:
+        """Every event after ``cursor``, past and to come, without a gap."""
+        loop = asyncio.get_running_loop()
+        more = asyncio.Event()
+        with self.subscribed(lambda _: loop.call_soon_threadsafe(more.set)):
+            while True:
+                more.clear()
+                while batch := self.since(cursor):
+                    for event in batch:
+                        yield event
+                    cursor = batch[-1].id
+                await more.wait()
+
+    def _remember(self, event: Event, position: int) -> None:
+        if (event.id - 1) % _INDEX_EVERY == 0:
+            self._positions.append(position)
+        self._recent.append(event)
+        self.last = event.id

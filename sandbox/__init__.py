@@ -1,0 +1,1 @@
+"""What a person runs: the command line, profiles, gateway, receiver, simulated applications, pipeline."""

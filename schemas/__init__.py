@@ -1,0 +1,1 @@
+"""The contract: JSON Schemas, the typed envelope, sequences, error codes, sample messages."""
