@@ -117,7 +117,7 @@ class Clock:
                 self._async_waiters.discard(wake)
 
     def wait(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> bool:
-        """Block this thread until ``seconds`` have passed; False when ``cancelled`` became true (see ``nudge``)."""
+        """Block this thread until ``seconds`` have passed; False when ``cancelled`` (see ``nudge``)."""
         if self._autojump:
             self.advance(max(seconds, 0.0))
             return not cancelled()

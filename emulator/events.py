@@ -20,7 +20,7 @@ from emulator.clock import Clock
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One thing that happened: ``id`` counts from 1 without gaps, ``time`` is clock seconds since the epoch."""
+    """One thing that happened: ``id`` counts from 1 without gaps, ``time`` is in seconds since the epoch."""
 
     id: int
     time: float
@@ -101,7 +101,11 @@ class Events:
         """Every event after ``cursor``, past and to come, without a gap."""
         loop = asyncio.get_running_loop()
         more = asyncio.Event()
-        with self.subscribed(lambda _: loop.call_soon_threadsafe(more.set)):
+
+        def wake(_: Event) -> None:
+            loop.call_soon_threadsafe(more.set)
+
+        with self.subscribed(wake):
             while True:
                 more.clear()
                 while batch := self.since(cursor):

@@ -1,0 +1,56 @@
+# One interpreter decides: PYTHON=python3.12 make setup
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+TESTS  ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench up down tui clean
+
+help: ## this list
+	@printf 'The RDSS sandbox\n\n'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+setup: $(READY) ## make .venv with everything pinned, and a Java for Spark if there is none
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make setup PYTHON=python3.12" >&2; exit 3; }
+	@echo "setting up $(VENV): about a minute, once"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar on --upgrade pip
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt --editable '.[pipeline,tui,dev]' \
+	  | sed -un 's/^Collecting \([^ ]*\).*/  getting \1/p; s/^Installing collected.*/  installing/p'
+	@$(BIN)/sandbox --help >/dev/null
+	@$(BIN)/python -m sandbox.java
+	@touch $@
+
+demo: $(READY) ## the main job end to end: messages, faults, a live reshard, Spark, a verdict
+	@$(BIN)/sandbox demo $(ARGS)
+
+test: $(READY) ## the test suite: TESTS=tests/schemas for a part
+	@$(BIN)/pytest -n 2 --dist loadgroup $(TESTS)
+
+check: $(READY) ## ruff, mypy strict, the import contracts, the size bound
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python tests/file_sizes.py
+
+bench: $(READY) ## us and our peers side by side, with ratios: tests/bench/results.md
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+up: $(READY) ## start the sandbox: UP="--profile compose" for another profile
+	@$(BIN)/sandbox up $(UP)
+
+down: $(READY) ## stop it
+	@$(BIN)/sandbox down
+
+tui: $(READY) ## look inside the running sandbox
+	@$(BIN)/sandbox tui
+
+clean: ## remove what was made here: the environment, caches, runs
+	@rm -rf $(VENV) .jdk .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

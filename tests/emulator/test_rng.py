@@ -1,0 +1,49 @@
+"""Chance: one seed, independent streams."""
+
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.rng import Chance, new_seed
+
+
+@given(st.integers(), st.text(), st.text())
+def test_the_same_names_under_the_same_seed_draw_the_same(seed, fault, message) -> None:
+    """A stream is fixed by its seed and names, however often it is asked for."""
+    first, second = (Chance(seed).draws(fault, message) for _ in range(2))
+
+    assert [first.random() for _ in range(5)] == [second.random() for _ in range(5)]
+
+
+def test_streams_do_not_move_one_another() -> None:
+    """Drawing from one fault's stream leaves another fault's draws as they were."""
+    chance = Chance(7)
+    alone = chance.draws("latency", "m-1").random()
+
+    chance.draws("duplicate", "m-1").random()
+
+    assert alone == chance.draws("latency", "m-1").random()
+
+
+def test_names_are_kept_apart() -> None:
+    """("ab", "c") and ("a", "bc") are different streams."""
+    chance = Chance(7)
+
+    assert chance.draws("ab", "c").random() != chance.draws("a", "bc").random()
+
+
+def test_a_drawn_uuid_is_a_version_4_uuid_that_the_seed_repeats() -> None:
+    """Identifiers drawn from chance are well formed and reproducible."""
+    drawn = Chance(1).draws("sample").uuid4()
+
+    assert UUID(drawn).version == 4
+    assert drawn == Chance(1).draws("sample").uuid4()
+
+
+def test_a_run_without_a_seed_gets_one_that_can_be_typed_again() -> None:
+    """The seed drawn for a run is kept, so that the run can be repeated."""
+    seed = Chance().seed
+
+    assert 0 <= seed < 2**32
+    assert 0 <= new_seed() < 2**32
