@@ -1,0 +1,333 @@
+"""The control API's typed client: ``Client`` blocks, ``AsyncClient`` awaits; both have the same methods.
+
+Every method answers with a shape of ``emulator.resources``, and raises
+``UnreachableError`` when nothing answers at the address and ``RefusedError``
+when the sandbox says no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from emulator import resources as r
+from emulator.clock import Clock
+from emulator.events import Event
+
+T = TypeVar("T")
+
+_RETRY_SECONDS = 0.5
+_PATIENCE = httpx.Timeout(
+    30.0, connect=3.0
+)  # the event stream says something every 10 seconds, if only a comment
+
+
+class UnreachableError(Exception):
+    """No sandbox answers at ``url``."""
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(f"no sandbox answers at {url} ({why}); start one with: sandbox up")
+        self.url = url
+
+
+class RefusedError(Exception):
+    """The sandbox refused: ``code`` for programs, the message for people, ``status`` of HTTP."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class Client:
+    """The control API of the sandbox at ``url``; it asks for a ``token`` where it listens beyond loopback."""
+
+    def __init__(self, url: str, *, token: str | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(
+            base_url=self.url, headers=_headers(token), timeout=_PATIENCE, trust_env=False
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def status(self) -> r.Status:
+        return self._ask(r.Status, "GET", "/status")
+
+    def version(self) -> r.Version:
+        return self._ask(r.Version, "GET", "/version")
+
+    def streams(self) -> tuple[r.Stream, ...]:
+        return self._ask(r.StreamList, "GET", "/streams").streams
+
+    def stream(self, name: str) -> r.StreamDetail:
+        return self._ask(r.StreamDetail, "GET", f"/streams/{_segment(name)}")
+
+    def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
+        """Change the stream's shards; the answer is the stream afterwards."""
+        return self._ask(r.StreamDetail, "POST", f"/streams/{_segment(name)}/reshard", body=change)
+
+    def messages(
+        self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
+    ) -> r.MessagePage:
+        """Up to ``limit`` messages that the filter ``matching`` lets through, oldest first.
+
+        The page starts at the ``offset``-th match (from 0; from the end when negative), at the first with an id above
+        ``after``, or with neither at the first.
+        """
+        query = {"offset": offset, "after": after, "limit": limit, "filter": matching or None}
+        return self._ask(r.MessagePage, "GET", "/messages", query=query)
+
+    def message(self, row_id: int) -> r.MessageDetail:
+        return self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
+
+    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """Up to ``limit`` events with an id above ``after``, oldest first."""
+        page = self._ask(r.EventPage, "GET", "/events", query={"after": after, "limit": limit})
+        return [event_of(fields) for fields in page.events]
+
+    def faults(self) -> tuple[r.Fault, ...]:
+        return self._ask(r.FaultList, "GET", "/faults").faults
+
+    def fault(self, name: str) -> r.Fault:
+        return self._ask(r.Fault, "GET", f"/faults/{_segment(name)}")
+
+    def fault_types(self) -> tuple[r.FaultType, ...]:
+        return self._ask(r.FaultTypes, "GET", "/faults/types").types
+
+    def add_fault(self, fault: r.NewFault) -> r.Fault:
+        return self._ask(r.Fault, "POST", "/faults", body=fault)
+
+    def change_fault(self, name: str, change: r.FaultChange) -> r.Fault:
+        return self._ask(r.Fault, "PATCH", f"/faults/{_segment(name)}", body=change)
+
+    def remove_fault(self, name: str) -> r.Fault:
+        """Remove the fault; the answer is what it was, its count included."""
+        return self._ask(r.Fault, "DELETE", f"/faults/{_segment(name)}")
+
+    def clock(self) -> r.ClockReading:
+        return self._ask(r.ClockReading, "GET", "/clock")
+
+    def change_clock(self, change: r.ClockChange) -> r.ClockReading:
+        return self._ask(r.ClockReading, "POST", "/clock", body=change)
+
+    def reset(self) -> r.Status:
+        """Remove every fault and message, put the clock back to real time, make the topology afresh."""
+        return self._ask(r.Status, "POST", "/reset")
+
+    def populate(self, topology: r.Topology | None = None) -> r.Populated:
+        """Make what is missing of ``topology`` (of the sandbox's own without one)."""
+        return self._ask(r.Populated, "POST", "/populate", body=topology)
+
+    def buckets(self) -> tuple[r.Bucket, ...]:
+        return self._ask(r.BucketList, "GET", "/buckets").buckets
+
+    def objects(
+        self, bucket: str, *, prefix: str = "", after: str | None = None, limit: int = 1000
+    ) -> r.ObjectPage:
+        query = {"prefix": prefix or None, "after": after, "limit": limit}
+        return self._ask(r.ObjectPage, "GET", f"/buckets/{_segment(bucket)}/objects", query=query)
+
+    def object(self, bucket: str, key: str) -> bytes:
+        return self._send("GET", f"/buckets/{_segment(bucket)}/objects/{quote(key)}").content
+
+    def audit_status(self) -> r.AuditStatus:
+        return self._ask(r.AuditStatus, "GET", "/audit/status")
+
+    def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
+        return msgspec.json.decode(self._send(method, path, **given).content, type=shape)
+
+    def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
+        try:
+            return _checked(self._http.request(method, path, **_request(**given)))
+        except httpx.TransportError as error:
+            raise UnreachableError(self.url, _why(error)) from error
+
+
+class AsyncClient:
+    """``Client`` for asyncio, and ``follow_events``."""
+
+    def __init__(self, url: str, *, token: str | None = None, clock: Clock | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.AsyncClient(
+            base_url=self.url, headers=_headers(token), timeout=_PATIENCE, trust_env=False
+        )
+        self._clock = clock or Clock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def status(self) -> r.Status:
+        return await self._ask(r.Status, "GET", "/status")
+
+    async def version(self) -> r.Version:
+        return await self._ask(r.Version, "GET", "/version")
+
+    async def streams(self) -> tuple[r.Stream, ...]:
+        return (await self._ask(r.StreamList, "GET", "/streams")).streams
+
+    async def stream(self, name: str) -> r.StreamDetail:
+        return await self._ask(r.StreamDetail, "GET", f"/streams/{_segment(name)}")
+
+    async def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
+        return await self._ask(r.StreamDetail, "POST", f"/streams/{_segment(name)}/reshard", body=change)
+
+    async def messages(
+        self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
+    ) -> r.MessagePage:
+        query = {"offset": offset, "after": after, "limit": limit, "filter": matching or None}
+        return await self._ask(r.MessagePage, "GET", "/messages", query=query)
+
+    async def message(self, row_id: int) -> r.MessageDetail:
+        return await self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
+
+    async def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        page = await self._ask(r.EventPage, "GET", "/events", query={"after": after, "limit": limit})
+        return [event_of(fields) for fields in page.events]
+
+    async def faults(self) -> tuple[r.Fault, ...]:
+        return (await self._ask(r.FaultList, "GET", "/faults")).faults
+
+    async def fault(self, name: str) -> r.Fault:
+        return await self._ask(r.Fault, "GET", f"/faults/{_segment(name)}")
+
+    async def fault_types(self) -> tuple[r.FaultType, ...]:
+        return (await self._ask(r.FaultTypes, "GET", "/faults/types")).types
+
+    async def add_fault(self, fault: r.NewFault) -> r.Fault:
+        return await self._ask(r.Fault, "POST", "/faults", body=fault)
+
+    async def change_fault(self, name: str, change: r.FaultChange) -> r.Fault:
+        return await self._ask(r.Fault, "PATCH", f"/faults/{_segment(name)}", body=change)
+
+    async def remove_fault(self, name: str) -> r.Fault:
+        return await self._ask(r.Fault, "DELETE", f"/faults/{_segment(name)}")
+
+    async def clock(self) -> r.ClockReading:
+        return await self._ask(r.ClockReading, "GET", "/clock")
+
+    async def change_clock(self, change: r.ClockChange) -> r.ClockReading:
+        return await self._ask(r.ClockReading, "POST", "/clock", body=change)
+
+    async def reset(self) -> r.Status:
+        return await self._ask(r.Status, "POST", "/reset")
+
+    async def populate(self, topology: r.Topology | None = None) -> r.Populated:
+        return await self._ask(r.Populated, "POST", "/populate", body=topology)
+
+    async def buckets(self) -> tuple[r.Bucket, ...]:
+        return (await self._ask(r.BucketList, "GET", "/buckets")).buckets
+
+    async def objects(
+        self, bucket: str, *, prefix: str = "", after: str | None = None, limit: int = 1000
+    ) -> r.ObjectPage:
+        query = {"prefix": prefix or None, "after": after, "limit": limit}
+        return await self._ask(r.ObjectPage, "GET", f"/buckets/{_segment(bucket)}/objects", query=query)
+
+    async def object(self, bucket: str, key: str) -> bytes:
+        return (await self._send("GET", f"/buckets/{_segment(bucket)}/objects/{quote(key)}")).content
+
+    async def audit_status(self) -> r.AuditStatus:
+        return await self._ask(r.AuditStatus, "GET", "/audit/status")
+
+    async def follow_events(
+        self, after: int = 0, *, on_connection: Callable[[bool], None] = lambda _: None
+    ) -> AsyncIterator[Event]:
+        """Every event with an id above ``after``, past and to come, across lost connections, until cancelled.
+
+        ``on_connection`` is told True whenever the stream is (again) connected and False when it was lost. A
+        sandbox that started afresh meanwhile counts its events from 1 again, and so do those that follow.
+        """
+        while True:
+            try:
+                async with self._http.stream("GET", "/events", headers=_resume(after)) as answer:
+                    if answer.is_error:
+                        await answer.aread()
+                    _checked(answer)
+                    on_connection(True)
+                    async for event in _server_sent(answer):
+                        after = event.id
+                        yield event
+            except httpx.TransportError:
+                pass
+            on_connection(False)
+            await self._clock.sleep(_RETRY_SECONDS)
+
+    async def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
+        return msgspec.json.decode((await self._send(method, path, **given)).content, type=shape)
+
+    async def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
+        try:
+            return _checked(await self._http.request(method, path, **_request(**given)))
+        except httpx.TransportError as error:
+            raise UnreachableError(self.url, _why(error)) from error
+
+
+def event_of(fields: dict[str, Any]) -> Event:
+    """The event in the control API's flat form of it."""
+    rest = {name: value for name, value in fields.items() if name not in {"id", "time", "kind"}}
+    return Event(fields["id"], fields["time"], fields["kind"], rest)
+
+
+def _request(query: dict[str, Any] | None = None, body: Any = None) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if query:
+        given["params"] = {name: value for name, value in query.items() if value is not None}
+    if body is not None:
+        given["content"] = msgspec.json.encode(body)
+        given["headers"] = {"content-type": "application/json"}
+    return given
+
+
+def _headers(token: str | None) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"} if token else {}
+
+
+def _resume(after: int) -> dict[str, str]:
+    return {"accept": "text/event-stream", "last-event-id": str(after)}
+
+
+def _checked(answer: httpx.Response) -> httpx.Response:
+    if answer.is_success:
+        return answer
+    try:
+        problem = msgspec.json.decode(answer.content, type=r.Refusal).error
+    except msgspec.DecodeError:
+        problem = r.Problem(
+            "unexpected_answer", f"{answer.request.url} answered {answer.status_code}; is it a sandbox?"
+        )
+    raise RefusedError(answer.status_code, problem.code, problem.message)
+
+
+async def _server_sent(answer: httpx.Response) -> AsyncIterator[Event]:
+    async for line in answer.aiter_lines():
+        if line.startswith("data:"):
+            yield event_of(msgspec.json.decode(line[5:]))
+
+
+def _segment(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _why(error: httpx.TransportError) -> str:
+    return (
+        "it did not answer in time"
+        if isinstance(error, httpx.TimeoutException)
+        else "connection refused or lost"
+    )

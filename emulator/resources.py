@@ -1,0 +1,316 @@
+"""The shapes of the control API's resources, shared by its server, its client and its OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class ClockReading(msgspec.Struct, frozen=True):
+    """``time`` in seconds since the epoch; ``speed`` in clock seconds a real second, 0 when frozen."""
+
+    time: float
+    speed: float
+    real: bool
+
+
+class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to do to the clock: ``advance`` takes ``seconds``, ``speed`` takes ``speed``."""
+
+    action: Literal["freeze", "advance", "speed", "real"]
+    seconds: float | None = None
+    speed: float | None = None
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """A stream in one line; ``bytes`` is the data of its records."""
+
+    name: str
+    arn: str
+    status: str
+    open_shards: int
+    closed_shards: int
+    records: int
+    bytes: int
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """A shard and its place in the lineage; hash keys and sequence numbers are decimals, as in the AWS API."""
+
+    id: str
+    parents: tuple[str, ...]
+    children: tuple[str, ...]
+    starting_hash_key: str
+    ending_hash_key: str
+    starting_sequence_number: str
+    ending_sequence_number: str | None
+    open: bool
+    records: int
+    bytes: int
+    created: float
+
+
+class StreamDetail(Stream, frozen=True):
+    """A stream with every shard it has or had, oldest first."""
+
+    shards: tuple[Shard, ...] = ()
+
+
+class StreamList(msgspec.Struct, frozen=True):
+    """Every stream of the sandbox's own account and region, by name."""
+
+    streams: tuple[Stream, ...]
+
+
+class Reshard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A change of shards: split one, merge it with an ``adjacent`` one, or scale to ``count``.
+
+    A split is at ``hash_key``, or in the middle. Without ``shard`` the widest open shard is split, or the two
+    narrowest neighbours are merged.
+    """
+
+    action: Literal["split", "merge", "scale"]
+    shard: str | None = None
+    adjacent: str | None = None
+    hash_key: str | None = None
+    count: int | None = None
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The running sandbox: where it answers, what it holds, what to know about it.
+
+    ``aws``, ``control`` and ``amqp`` are URLs (``amqp`` None without a broker), ``uptime`` real seconds,
+    ``messages`` the number of messages in the index.
+    """
+
+    version: str
+    profile: str
+    pid: int
+    uptime: float
+    aws: str
+    control: str
+    amqp: str | None
+    data_dir: str
+    seed: int
+    clock: ClockReading
+    streams: tuple[Stream, ...]
+    messages: int
+    notes: tuple[str, ...]
+
+
+class Version(msgspec.Struct, frozen=True):
+    """The sandbox's version and that of the message specification it implements."""
+
+    version: str
+    specification: str
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Whether it answers at all."""
+
+    status: Literal["ok"]
+
+
+class MessageRow(msgspec.Struct, frozen=True):
+    """A message as the list shows it.
+
+    ``id`` counts from 1 without gaps in the order in which messages were seen; ``time`` is when the stream took
+    it, seconds since the epoch; ``size`` is bytes; what could not be read from its header is None.
+    ``marks``: ``duplicate`` (its messageId was in this stream before), ``oversize`` (over 1,000,000 bytes),
+    ``late`` (taken more than a minute after its publishedTimestamp), ``retried`` (a duplicate of another payload
+    or publishedTimestamp: its sender sent it anew).
+    """
+
+    id: int
+    time: float
+    stream: str
+    shard: str
+    sequence_number: str
+    partition_key: str
+    message_id: str | None
+    message_type: str | None
+    message_class: str | None
+    sequence: str | None
+    position: int | None
+    total: int | None
+    size: int
+    code: str | None
+    tenant: str | None
+    version: str | None
+    marks: tuple[str, ...]
+
+
+class MessagePage(msgspec.Struct, frozen=True):
+    """Some messages; ``total`` is how many match the filter, ``last`` the highest id, matching or not."""
+
+    messages: tuple[MessageRow, ...]
+    total: int
+    last: int
+
+
+class MessageDetail(MessageRow, frozen=True):
+    """A message whole.
+
+    ``header`` and ``body`` are None when the message is not JSON of that form; ``raw`` is its text, or None for
+    bytes that are not UTF-8, which are in ``raw_base64``. ``events`` are those that name its messageId.
+    """
+
+    header: dict[str, Any] | None = None
+    body: Any = None
+    raw: str | None = None
+    raw_base64: str | None = None
+    events: tuple[dict[str, Any], ...] = ()
+
+
+class EventPage(msgspec.Struct, frozen=True):
+    """Events, oldest first, each ``{"id", "time", "kind", ...}``; ``last`` is the newest id there is."""
+
+    events: tuple[dict[str, Any], ...]
+    last: int
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A fault as it stands; ``injected`` counts what it did."""
+
+    name: str
+    type: str
+    channel: str = "*"
+    direction: str = "publish"
+    toxicity: float = 1.0
+    attributes: dict[str, Any] = {}
+    when: dict[str, Any] = {}
+    limit: int | None = None
+    enabled: bool = True
+    injected: int = 0
+
+
+class NewFault(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A fault to add; what is left out is the type's default, the name included."""
+
+    type: str
+    name: str | None = None
+    channel: str | None = None
+    direction: str | None = None
+    toxicity: float | None = None
+    attributes: dict[str, Any] = {}
+    when: dict[str, Any] = {}
+    limit: int | None = None
+    enabled: bool = True
+
+
+class FaultChange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What to change of a fault; attributes given here are put over those it has."""
+
+    channel: str | None = None
+    direction: str | None = None
+    toxicity: float | None = None
+    attributes: dict[str, Any] | None = None
+    when: dict[str, Any] | None = None
+    limit: int | None = None
+    enabled: bool | None = None
+
+
+class FaultList(msgspec.Struct, frozen=True):
+    """The faults in force, in the order they were added."""
+
+    faults: tuple[Fault, ...]
+
+
+class FaultAttribute(msgspec.Struct, frozen=True):
+    """One setting of a fault type; ``type`` is a word for forms: number, integer, text, flag or choice."""
+
+    name: str
+    type: str
+    default: Any = None
+    help: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class FaultType(msgspec.Struct, frozen=True):
+    """A kind of fault that can be added."""
+
+    type: str
+    help: str
+    directions: tuple[str, ...]
+    attributes: tuple[FaultAttribute, ...] = ()
+
+
+class FaultTypes(msgspec.Struct, frozen=True):
+    """The registry of faults."""
+
+    types: tuple[FaultType, ...]
+
+
+class StreamWanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A stream that shall be there, with this many shards when it has to be made."""
+
+    name: str
+    shards: int = 1
+
+
+class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Streams and buckets that shall be there."""
+
+    streams: tuple[StreamWanted, ...] = ()
+    buckets: tuple[str, ...] = ()
+
+
+class Populated(msgspec.Struct, frozen=True):
+    """What had to be made for it."""
+
+    streams: tuple[str, ...]
+    buckets: tuple[str, ...]
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """A bucket; ``created`` in seconds since the epoch."""
+
+    name: str
+    created: float
+
+
+class BucketList(msgspec.Struct, frozen=True):
+    """Every bucket, by name."""
+
+    buckets: tuple[Bucket, ...]
+
+
+class ObjectRow(msgspec.Struct, frozen=True):
+    """An object in a bucket; ``size`` in bytes, ``modified`` in seconds since the epoch."""
+
+    key: str
+    size: int
+    modified: float
+
+
+class ObjectPage(msgspec.Struct, frozen=True):
+    """Objects by key; ``next`` is the ``after`` of the next page, None on the last."""
+
+    objects: tuple[ObjectRow, ...]
+    next: str | None
+
+
+class AuditStatus(msgspec.Struct, frozen=True):
+    """How far the audit log is: messages copied to ``stream``, delivered to ``bucket``, still ``pending``."""
+
+    stream: str
+    bucket: str
+    taps: tuple[str, ...]
+    copied: int
+    delivered: int
+    pending: int
+    objects: int
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What was wrong: a word for programs, a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Every answer that is not a success."""
+
+    error: Problem
