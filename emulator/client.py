@@ -82,8 +82,8 @@ class Client:
     ) -> r.MessagePage:
         """Up to ``limit`` messages that the filter ``matching`` lets through, oldest first.
 
-        The page starts at the ``offset``-th match (from 0; from the end when negative), at the first with an id above
-        ``after``, or with neither at the first.
+        The page starts at the ``offset``-th match (from 0; from the end when negative), at the first with
+        an id above ``after``, or with neither at the first.
         """
         query = {"offset": offset, "after": after, "limit": limit, "filter": matching or None}
         return self._ask(r.MessagePage, "GET", "/messages", query=query)

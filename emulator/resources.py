@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A shard and its place in the lineage; hash keys and sequence numbers are decimals, as in the AWS API."""
+    """A shard and its lineage; hash keys and sequence numbers are decimal text, as in the AWS API."""
 
     id: str
     parents: tuple[str, ...]
@@ -115,11 +115,11 @@ class Health(msgspec.Struct, frozen=True):
 class MessageRow(msgspec.Struct, frozen=True):
     """A message as the list shows it.
 
-    ``id`` counts from 1 without gaps in the order in which messages were seen; ``time`` is when the stream took
-    it, seconds since the epoch; ``size`` is bytes; what could not be read from its header is None.
-    ``marks``: ``duplicate`` (its messageId was in this stream before), ``oversize`` (over 1,000,000 bytes),
-    ``late`` (taken more than a minute after its publishedTimestamp), ``retried`` (a duplicate of another payload
-    or publishedTimestamp: its sender sent it anew).
+    ``id`` counts from 1 without gaps in the order in which messages were seen; ``time`` is when the stream
+    took it, seconds since the epoch; ``size`` is bytes; what could not be read from its header is None.
+    ``marks``: ``duplicate`` (its messageId, or without one its payload, was in this stream before),
+    ``retried`` (a duplicate whose payload differs from the one before: its sender made it anew),
+    ``oversize`` (over 1,000,000 bytes), ``late`` (taken more than a minute after its publishedTimestamp).
     """
 
     id: int
@@ -152,8 +152,9 @@ class MessagePage(msgspec.Struct, frozen=True):
 class MessageDetail(MessageRow, frozen=True):
     """A message whole.
 
-    ``header`` and ``body`` are None when the message is not JSON of that form; ``raw`` is its text, or None for
-    bytes that are not UTF-8, which are in ``raw_base64``. ``events`` are those that name its messageId.
+    ``header`` and ``body`` are None when the message is not JSON of that form; ``raw`` is its text, or None
+    for bytes that are not UTF-8, which are in ``raw_base64``; both are None once the stream let go of it.
+    ``events`` are those that name its messageId.
     """
 
     header: dict[str, Any] | None = None
@@ -242,18 +243,24 @@ class FaultTypes(msgspec.Struct, frozen=True):
     types: tuple[FaultType, ...]
 
 
-class StreamWanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A stream that shall be there, with this many shards when it has to be made."""
+class AuditTap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The audit log: messages of the streams in ``taps`` go to ``stream`` and from there into ``bucket``."""
 
-    name: str
-    shards: int = 1
+    stream: str = "audit"
+    bucket: str = "rdss-audit"
+    taps: tuple[str, ...] = ("input", "output", "error", "invalid")
 
 
 class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Streams and buckets that shall be there."""
+    """Streams by name with the number of shards each is made with, and buckets, that shall be there.
 
-    streams: tuple[StreamWanted, ...] = ()
+    ``archives`` says which stream's messages are kept in which bucket: the error and the invalid queue.
+    """
+
+    streams: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     buckets: tuple[str, ...] = ()
+    audit: AuditTap | None = None
+    archives: dict[str, str] = {}
 
 
 class Populated(msgspec.Struct, frozen=True):

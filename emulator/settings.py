@@ -1,0 +1,158 @@
+"""What a sandbox is started with: read once, at the edge, from options, the environment and ``sandbox.toml``.
+
+An option given on the command line wins over ``SANDBOX_<NAME>`` in the
+environment, which wins over ``name = ...`` under ``[sandbox]`` in the file,
+which wins over the default here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from emulator.resources import AuditTap, Topology
+from emulator.rng import new_seed, new_uuid
+
+STATE_DIRECTORY = ".sandbox"
+FILE_NAME = "sandbox.toml"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+DEFAULT_TOPOLOGY = Topology(
+    streams={"input": 2, "output": 2, "error": 1, "invalid": 1, "audit": 1},
+    buckets=("rdss-audit", "rdss-error", "rdss-invalid"),
+    audit=AuditTap(),
+    archives={"error": "rdss-error", "invalid": "rdss-invalid"},
+)
+TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "none": Topology()}
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used: says which, its value, and what would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that an emulator needs to know to start.
+
+    Ports are 0 for any free one. ``data_dir`` None keeps everything in memory. ``fsync`` makes acknowledged
+    records survive power loss too. ``strict`` limits enforce AWS's throughput per shard. ``amqp`` is
+    ``auto`` (the real RabbitMQ when there is one) or ``off``. ``token`` guards the control API; beyond
+    loopback there always is one. ``allowed_hosts`` are further names by which the control API may be
+    addressed.
+    """
+
+    profile: str = "embedded"
+    host: str = "127.0.0.1"
+    aws_port: int = 4566
+    control_port: int = 4570
+    amqp: Literal["auto", "off"] = "auto"
+    amqp_port: int = 5672
+    data_dir: Path | None = Path(STATE_DIRECTORY, "data")
+    fsync: bool = False
+    seed: int = 0
+    limits: Literal["relaxed", "strict"] = "relaxed"
+    topology: Topology = DEFAULT_TOPOLOGY
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the listeners."""
+        return self.host in LOOPBACK
+
+
+class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings as they are written, before defaults that must be drawn or loaded."""
+
+    profile: Literal["embedded"] = "embedded"
+    host: str = "127.0.0.1"
+    aws_port: int = 4566
+    control_port: int = 4570
+    amqp: Literal["auto", "off"] = "auto"
+    amqp_port: int = 5672
+    data_dir: str = f"{STATE_DIRECTORY}/data"
+    fsync: bool = False
+    seed: int | None = None
+    limits: Literal["relaxed", "strict"] = "relaxed"
+    topology: str | Topology = "default"
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+
+
+def read_settings(
+    options: Mapping[str, Any], environment: Mapping[str, str], directory: Path | None = None
+) -> Settings:
+    """The settings that these options (None: not given), environment and the directory's file add up to.
+
+    SettingsError when one of them cannot be used.
+    """
+    directory = directory or Path()
+    merged: dict[str, Any] = _from_file(directory / FILE_NAME)
+    for name in _Given.__struct_fields__:
+        if (text := environment.get(f"SANDBOX_{name.upper()}")) is not None:
+            merged[name] = text.split(",") if name == "allowed_hosts" else text
+    merged |= {name: value for name, value in options.items() if value is not None}
+    try:
+        given = msgspec.convert(merged, _Given, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"setting refused: {error}") from error
+    return _settle(given, directory)
+
+
+def read_topology(wanted: str | Topology, directory: Path) -> Topology:
+    """A topology by its name here, or from a TOML, YAML or JSON file. SettingsError when it is neither."""
+    if isinstance(wanted, Topology):
+        return wanted
+    if wanted in TOPOLOGIES:
+        return TOPOLOGIES[wanted]
+    path = directory / wanted
+    try:
+        text = path.read_text(encoding="utf-8")
+        return msgspec.convert(_parsed(path, text), Topology)
+    except FileNotFoundError as error:
+        names = ", ".join(TOPOLOGIES)
+        raise SettingsError(f"no topology {wanted!r}: neither a file nor one of {names}") from error
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"topology {path} cannot be used: {error}") from error
+
+
+def _settle(given: _Given, directory: Path) -> Settings:
+    for name in ("aws_port", "control_port", "amqp_port"):
+        if not 0 <= getattr(given, name) <= 65535:
+            raise SettingsError(f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535")
+    exposed = given.host not in LOOPBACK
+    fields = msgspec.structs.asdict(given) | {
+        "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
+        "seed": new_seed() if given.seed is None else given.seed,
+        "topology": read_topology(given.topology, directory),
+        "token": given.token or (new_uuid() if exposed else None),
+    }
+    return Settings(**fields)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("sandbox", {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: [sandbox] must be a table of settings")
+    return table
+
+
+def _parsed(path: Path, text: str) -> Any:
+    if path.suffix == ".toml":
+        return tomllib.loads(text)
+    import yaml  # noqa: PLC0415 -- only a topology in a YAML file needs it
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
