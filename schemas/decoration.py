@@ -1,0 +1,112 @@
+"""Decorating a message with the reason why it was moved to the error or invalid queue ("Error Queues")."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import uuid
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from schemas import SPECIFICATION_VERSION
+from schemas.peek import peek
+
+if TYPE_CHECKING:
+    from schemas.error_codes import ErrorCode
+
+SYNTHESISED: Final = "rdss-sandbox (header synthesised)"
+"""The ``generator`` of a header made for bytes that had no readable one."""
+
+_parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
+_check: Final = msgspec.json.Decoder().decode
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def decorate(
+    raw: bytes,
+    code: ErrorCode,
+    description: str,
+    *,
+    now: float,
+    machine_id: str = "rdss-sandbox",
+    machine_address: str = "localhost",
+    original: str | None = None,
+) -> bytes:
+    """The message with ``errorCode``, ``errorDescription`` and a new last entry in ``messageHistory``.
+
+    Everything else stays as it was; the body is not even re-encoded. With
+    ``original``, the address where the whole message was kept, a body of
+    ``{"original", "bytes", "sha256"}`` stands in for the body (an oversize message
+    does not fit in any queue). Bytes that are no JSON object with a header object
+    get a header marked ``generator`` = ``SYNTHESISED`` that holds what is known,
+    and a body of ``{"raw"}``, or ``{"rawBase64"}`` where they are not UTF-8.
+    ``now`` is in seconds since the epoch.
+    """
+    parts = _readable_parts(raw)
+    if parts is None:
+        header = _synthesised_header(raw, now)
+        parts = {"messageHeader": _raw_json(header), "messageBody": _raw_json(_kept(raw))}
+    else:
+        header = _object_of(parts["messageHeader"])
+    header["errorCode"] = str(code)
+    header["errorDescription"] = description or code.description
+    history = header.setdefault("messageHistory", [])
+    if isinstance(history, list):
+        entry = {"machineId": machine_id, "machineAddress": machine_address, "timestamp": _timestamp(now)}
+        history.append(entry)
+    parts["messageHeader"] = _raw_json(header)
+    if original is not None:
+        reference = {"original": original, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+        parts["messageBody"] = _raw_json(reference)
+    return msgspec.json.encode(parts)
+
+
+def _readable_parts(raw: bytes) -> dict[str, msgspec.Raw] | None:
+    """The top-level fields as they were written, where all of it is JSON and the header an object."""
+    try:
+        _check(raw)
+        parts = _parts_of(raw)
+        _object_of(parts.get("messageHeader", b"null"))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return parts
+
+
+def _synthesised_header(raw: bytes, now: float) -> dict[str, Any]:
+    """A header of what can be known.
+
+    The id is found in the text, or made from it so that a redelivery gets the same.
+    """
+    seen = peek(raw)
+    digest = hashlib.sha256(raw).hexdigest()
+    message_id = seen.message_id if seen.message_id and _UUID.fullmatch(seen.message_id) else None
+    header: dict[str, Any] = {"messageId": message_id or str(uuid.uuid5(uuid.NAMESPACE_OID, digest))}
+    if seen.message_class:
+        header["messageClass"] = seen.message_class
+    if seen.message_type:
+        header["messageType"] = seen.message_type
+    header["messageTimings"] = {"publishedTimestamp": _timestamp(now)}
+    header["messageSequence"] = {"sequence": header["messageId"], "position": 1, "total": 1}
+    header["version"] = SPECIFICATION_VERSION
+    header["generator"] = SYNTHESISED
+    return header
+
+
+def _kept(raw: bytes) -> dict[str, str]:
+    try:
+        return {"raw": raw.decode()}
+    except UnicodeDecodeError:
+        return {"rawBase64": base64.b64encode(raw).decode("ascii")}
+
+
+def _raw_json(value: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def _timestamp(now: float) -> str:
+    """RFC 3339 in UTC with milliseconds."""
+    return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,133 @@
+"""The string formats that the data model names, each written once and given to both validators.
+
+All functions take the text alone and answer whether the whole of it has the form;
+none is lenient about white space, a line feed at the end or digits outside ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange, timegm
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_DATE_TIME: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?"
+    r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_DAYS_IN_400_YEARS: Final = 146_097
+_SECONDS_IN_DAY: Final = 86_400
+
+
+def instant(text: str) -> float | None:
+    """Seconds since 1970-01-01T00:00:00Z of an RFC 3339 date-time (section 5.6), or None if it is none.
+
+    Seconds and a zone are mandatory ("Timestamp"); ``-00:00`` is a zone, and a
+    60th second exists only as the last of a day in UTC.
+    """
+    found = _DATE_TIME.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in found.group(1, 2, 3, 4, 5, 6))
+    if not 1 <= month <= 12 or hour > 23 or minute > 59 or second > 60:
+        return None
+    # The calendar repeats every 400 years; year 0 is one that Python's calendar does not have.
+    if not 1 <= day <= monthrange(year + 400, month)[1]:
+        return None
+    fraction, sign, hours, minutes = found.group(7, 8, 9, 10)
+    offset = 0
+    if sign is not None:
+        if int(hours) > 23 or int(minutes) > 59:
+            return None
+        offset = (int(hours) * 60 + int(minutes)) * (-60 if sign == "-" else 60)
+    whole = timegm((year + 400, month, day, hour, minute, min(second, 59)))
+    whole -= _DAYS_IN_400_YEARS * _SECONDS_IN_DAY + offset
+    if second == 60:
+        whole += 1
+        if whole % _SECONDS_IN_DAY:
+            return None
+    return whole + float(fraction or 0)
+
+
+def is_date_time(text: str) -> bool:
+    """RFC 3339 section 5.6 ``date-time``."""
+    return instant(text) is not None
+
+
+_ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_DOT_ATOM: Final = rf"{_ATOM}(?:\.{_ATOM})*"
+_QUOTED: Final = r'"(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*"'
+_LITERAL: Final = r"\[[\t \x21-\x5a\x5e-\x7e]*\]"
+_ADDR_SPEC: Final = re.compile(rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|{_LITERAL})")
+
+
+def is_email(text: str) -> bool:
+    """RFC 5322 section 3.4.1 ``addr-spec``, without comments, folding or obsolete forms.
+
+    ``person@net`` is one: a domain needs no dot.
+    """
+    return _ADDR_SPEC.fullmatch(text) is not None
+
+
+_PLAIN: Final = r"A-Za-z0-9._~!$&'()*+,;=-"
+_ENCODED: Final = "%[0-9A-Fa-f]{2}"
+_URI: Final = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:"
+    rf"(?://(?:(?:[{_PLAIN}:]|{_ENCODED})*@)?"
+    rf"(?:\[(?P<literal>[^\]]*)\]|(?:[{_PLAIN}]|{_ENCODED})*)(?::[0-9]*)?(?:/(?:[{_PLAIN}:@/]|{_ENCODED})*)?"
+    rf"|/?(?!/)(?:[{_PLAIN}:@/]|{_ENCODED})*)"
+    rf"(?:\?(?:[{_PLAIN}:@/?]|{_ENCODED})*)?(?:\#(?:[{_PLAIN}:@/?]|{_ENCODED})*)?"
+)
+_IP_FUTURE: Final = re.compile(rf"[vV][0-9A-Fa-f]+\.[{_PLAIN}:]+")
+
+
+def is_uri(text: str) -> bool:
+    """RFC 3986 section 3 ``URI``: with a scheme; a relative reference is none."""
+    found = _URI.fullmatch(text)
+    if found is None:
+        return False
+    literal = found["literal"]
+    return literal is None or is_ipv6(literal) or _IP_FUTURE.fullmatch(literal) is not None
+
+
+_HOSTNAME: Final = re.compile(
+    r"(?![0-9]+\.[0-9]+\.[0-9]+\.[0-9]+\Z)"
+    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+)
+_HOSTNAME_LENGTH: Final = 253
+
+
+def is_hostname(text: str) -> bool:
+    """RFC 1123 section 2.1: letters, digits, hyphens; never four numbers with dots between them."""
+    return len(text) <= _HOSTNAME_LENGTH and _HOSTNAME.fullmatch(text) is not None
+
+
+def is_ipv4(text: str) -> bool:
+    """RFC 2673 section 3.2: four decimal numbers without leading zeros."""
+    try:
+        IPv4Address(text)
+    except AddressValueError:
+        return False
+    return True
+
+
+def is_ipv6(text: str) -> bool:
+    """RFC 4291 section 2.2, without the zone that RFC 4007 adds."""
+    try:
+        IPv6Address(text)
+    except AddressValueError:
+        return False
+    return "%" not in text
+
+
+FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "date-time": is_date_time,
+    "email": is_email,
+    "uri": is_uri,
+    "hostname": is_hostname,
+    "ipv4": is_ipv4,
+    "ipv6": is_ipv6,
+}

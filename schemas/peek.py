@@ -1,0 +1,158 @@
+"""A look at a message that costs microseconds and never fails: for indexes, routing and deduplication."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+
+class Peek(msgspec.Struct, frozen=True, gc=False):
+    """What can be read of a message without judging it; None where it cannot.
+
+    ``published`` and ``expires`` are texts as written. ``damaged`` says that the
+    bytes are no JSON object with a header object: the fields were then picked out
+    of the text, and must not be trusted to identify the message as processed.
+    """
+
+    message_id: str | None = None
+    message_type: str | None = None
+    message_class: str | None = None
+    sequence: str | None = None
+    position: int | None = None
+    total: int | None = None
+    error_code: str | None = None
+    tenant: int | None = None
+    version: str | None = None
+    correlation_id: str | None = None
+    published: str | None = None
+    expires: str | None = None
+    damaged: bool = False
+
+
+class _Timings(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    published_timestamp: str | None = None
+    expiration_timestamp: str | None = None
+
+
+class _Sequence(msgspec.Struct, frozen=True, gc=False):
+    sequence: str | None = None
+    position: int | None = None
+    total: int | None = None
+
+
+class _Header(msgspec.Struct, rename="camel"):
+    message_id: str | None = None
+    correlation_id: str | None = None
+    message_class: str | None = None
+    message_type: str | None = None
+    message_timings: _Timings = _Timings()
+    message_sequence: _Sequence = _Sequence()
+    version: str | None = None
+    error_code: str | None = None
+    tenant: int | None = msgspec.field(default=None, name="tenantJiscID")
+
+
+class _Message(msgspec.Struct):
+    header: _Header = msgspec.field(name="messageHeader")
+
+
+_decode: Final = msgspec.json.Decoder(_Message).decode
+_decode_anything: Final = msgspec.json.Decoder().decode
+
+
+def peek(raw: bytes) -> Peek:
+    """What any bytes say about themselves; never raises."""
+    try:
+        header = _decode(raw).header
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _peek_slowly(raw)
+    timings, place = header.message_timings, header.message_sequence
+    return Peek(
+        header.message_id,
+        header.message_type,
+        header.message_class,
+        place.sequence,
+        place.position,
+        place.total,
+        header.error_code,
+        header.tenant,
+        header.version,
+        header.correlation_id,
+        timings.published_timestamp,
+        timings.expiration_timestamp,
+    )
+
+
+def _peek_slowly(raw: bytes) -> Peek:
+    """The fields that have the right type, in a header where some have not."""
+    try:
+        message = _decode_anything(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _pick(raw)
+    header = message.get("messageHeader") if isinstance(message, dict) else None
+    if not isinstance(header, dict):
+        return Peek(damaged=True)
+    timings, place = _object(header, "messageTimings"), _object(header, "messageSequence")
+    return Peek(
+        message_id=_text(header, "messageId"),
+        message_type=_text(header, "messageType"),
+        message_class=_text(header, "messageClass"),
+        sequence=_text(place, "sequence"),
+        position=_whole(place, "position"),
+        total=_whole(place, "total"),
+        error_code=_text(header, "errorCode"),
+        tenant=_whole(header, "tenantJiscID"),
+        version=_text(header, "version"),
+        correlation_id=_text(header, "correlationId"),
+        published=_text(timings, "publishedTimestamp"),
+        expires=_text(timings, "expirationTimestamp"),
+    )
+
+
+def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    value = holder.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(holder: dict[str, Any], name: str) -> str | None:
+    value = holder.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _whole(holder: dict[str, Any], name: str) -> int | None:
+    value = holder.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if value == value // 1 else None
+
+
+_UUID: Final = rb"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+_PICKED: Final = {
+    name: re.compile(rb'"%b"\s*:\s*%b' % (key, value))
+    for name, key, value in (
+        ("message_id", b"messageId", b'"' + _UUID + b'"'),
+        ("message_type", b"messageType", rb'"([A-Za-z]{1,40})"'),
+        ("message_class", b"messageClass", rb'"([A-Za-z]{1,40})"'),
+        ("sequence", b"sequence", b'"' + _UUID + b'"'),
+        ("position", b"position", rb"([0-9]{1,9})\b"),
+        ("total", b"total", rb"([0-9]{1,9})\b"),
+    )
+}
+_HEADERS_END: Final = 64 * 1024
+"""Where to stop looking in damaged bytes: the header comes first in every known client."""
+
+
+def _pick(raw: bytes) -> Peek:
+    found = {name: pattern.search(raw, 0, _HEADERS_END) for name, pattern in _PICKED.items()}
+    texts = {name: match[1].decode() for name, match in found.items() if match}
+    return Peek(
+        message_id=texts.get("message_id"),
+        message_type=texts.get("message_type"),
+        message_class=texts.get("message_class"),
+        sequence=texts.get("sequence"),
+        position=int(texts["position"]) if "position" in texts else None,
+        total=int(texts["total"]) if "total" in texts else None,
+        damaged=True,
+    )

@@ -1,0 +1,212 @@
+"""Splitting a message that is too large into a sequence, and joining one ("Multi-Message Sequence").
+
+The fragment in each part's ``messageBody`` is a JSON string: a slice of the body's
+JSON text, cut between code points. Joining gives that text back byte for byte.
+Sizes are bytes of UTF-8 of the whole serialised part.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from schemas.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.peek import peek
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class SequenceError(ValueError):
+    """A message that cannot be split, or parts that do not make one message."""
+
+
+class HeaderTooLargeError(SequenceError):
+    """The header leaves no room for any of the body within the limit."""
+
+
+class NotAPartError(SequenceError):
+    """Bytes that are no part of a sequence: unreadable, misplaced, or with a body that is no string."""
+
+
+class MixedPartsError(SequenceError):
+    """Parts of different sequences, with different totals, or two unlike ones for the same position."""
+
+
+class MissingPartsError(SequenceError):
+    """Not all the parts are there; ``positions`` are those that are missing, ascending."""
+
+    def __init__(self, sequence: str, positions: tuple[int, ...]) -> None:
+        super().__init__(f"sequence {sequence} lacks the parts at positions {list(positions)}")
+        self.sequence = sequence
+        self.positions = positions
+
+
+def split(
+    message: dict[str, Any], *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[], str]
+) -> list[bytes]:
+    """The message serialised, in as many parts as it takes for each to be at most ``limit`` bytes.
+
+    One that fits is returned as it is. Of several, the first keeps the message's
+    ``messageId``, the others get one each from ``new_id`` (UUIDs); all keep its
+    sequence UUID. Raises ``HeaderTooLargeError``, and ``NotAPartError`` for a
+    message without a header and a ``messageSequence`` or one that is a part itself.
+    """
+    return split_raw(serialise(message), limit=limit, new_id=new_id)
+
+
+def split_raw(raw: bytes, *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[], str]) -> list[bytes]:
+    """``split`` for a message that is serialised already; its body is cut as it was written."""
+    if len(raw) <= limit:
+        return [raw]
+    header, body = _header_and_body(raw)
+    place = header.get("messageSequence")
+    if not isinstance(place, dict) or place.get("total", 1) not in (0, 1):
+        raise NotAPartError(f"only a whole message can be split, and this one's messageSequence is {place!r}")
+    escaped = msgspec.json.encode(bytes(body).decode())[1:-1]
+    ids = [str(header.get("messageId"))]
+    total = 1
+    while True:
+        slices = list(_slices(escaped, limit - len(_part(_placed(header, ids[0], total, total), b""))))
+        if len(slices) <= total:
+            break
+        total = len(slices)
+    ids.extend(new_id() for _ in slices[1:])
+    return [
+        _part(_placed(header, part_id, position, len(slices)), fragment)
+        for position, (part_id, fragment) in enumerate(zip(ids, slices, strict=True), 1)
+    ]
+
+
+def _slices(escaped: bytes, room: int) -> Iterator[bytes]:
+    """Slices of an escaped JSON string of at most ``room`` bytes that cut no escape and no code point."""
+    longest_code_point = 4
+    if room < longest_code_point:
+        raise HeaderTooLargeError(f"the header leaves {room} bytes for the body; shorten it")
+    start = 0
+    while start < len(escaped):
+        end = min(start + room, len(escaped))
+        while end < len(escaped) and escaped[end] & 0xC0 == 0x80:
+            end -= 1
+        chunk = escaped[start:end]
+        # In JSON text every escape is two bytes, so an odd run of backslashes at the end is a cut one.
+        if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:
+            chunk = chunk[:-1]
+        yield chunk
+        start += len(chunk)
+
+
+def _placed(header: dict[str, Any], message_id: str, position: int, total: int) -> dict[str, Any]:
+    place = header["messageSequence"] | {"position": position, "total": total}
+    return header | {"messageId": message_id, "messageSequence": place}
+
+
+def _part(header: dict[str, Any], fragment: bytes) -> bytes:
+    return b'{"messageHeader":%b,"messageBody":"%b"}' % (msgspec.json.encode(header), fragment)
+
+
+def _header_and_body(raw: bytes) -> tuple[dict[str, Any], msgspec.Raw]:
+    try:
+        parts = _parts_of(raw)
+        return _object_of(parts["messageHeader"]), parts["messageBody"]
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError) as error:
+        raise NotAPartError(f"no message with a messageHeader object and a messageBody: {error}") from error
+
+
+def body_of(raw: bytes) -> bytes:
+    """The body's JSON text as it was written. Raises ``NotAPartError`` where there is none."""
+    return bytes(_header_and_body(raw)[1])
+
+
+class Assembly:
+    """The parts of one sequence as they come, in any order, repeated or not."""
+
+    def __init__(self) -> None:
+        self.sequence: str | None = None
+        self.total: int | None = None
+        self._fragments: dict[int, str] = {}
+        self._first: dict[str, Any] = {}
+
+    def add(self, raw: bytes) -> bool:
+        """Take one part; whether the sequence is complete now.
+
+        A repeated part changes nothing. Raises ``NotAPartError``, and
+        ``MixedPartsError`` for a part that does not belong to those taken before.
+        """
+        part = _read_part(raw)
+        if (self.sequence or part.sequence, self.total or part.total) != (part.sequence, part.total):
+            raise MixedPartsError(f"{part} is not one of the {self.total} parts of sequence {self.sequence}")
+        if self._fragments.setdefault(part.position, part.fragment) != part.fragment:
+            raise MixedPartsError(f"{part} differs from the one at its position that came before")
+        self.sequence, self.total = part.sequence, part.total
+        if part.position == 1:
+            self._first = part.header
+        return self.complete
+
+    @property
+    def complete(self) -> bool:
+        return self.total is not None and len(self._fragments) == self.total
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The positions still to come, ascending, the first thousand; empty before the first part as well."""
+        expected = range(1, (self.total or 0) + 1)
+        return tuple(islice((at for at in expected if at not in self._fragments), 1000))
+
+    def message(self) -> bytes:
+        """The joined message: the first part's header, at 1 of 1, and the body byte for byte.
+
+        Raises ``MissingPartsError``. Whether the body is JSON is for ``validation.judge`` to say.
+        """
+        if not self.complete:
+            raise MissingPartsError(self.sequence or "(none)", self.missing)
+        header = _placed(self._first, self._first["messageId"], 1, 1)
+        body = "".join(self._fragments[at] for at in sorted(self._fragments)).encode()
+        return b'{"messageHeader":%b,"messageBody":%b}' % (msgspec.json.encode(header), body)
+
+
+class _Part(NamedTuple):
+    sequence: str
+    position: int
+    total: int
+    header: dict[str, Any]
+    fragment: str
+
+    def __str__(self) -> str:
+        return f"part {self.position} of {self.total} of sequence {self.sequence}"
+
+
+def _read_part(raw: bytes) -> _Part:
+    header, body = _header_and_body(raw)
+    seen = peek(raw)
+    if seen.sequence is None or seen.position is None or seen.total is None or seen.message_id is None:
+        raise NotAPartError("not a part of a sequence: messageId or messageSequence is missing or unreadable")
+    if not 1 <= seen.position <= seen.total:
+        raise NotAPartError(f"position {seen.position} is not within the total of {seen.total}")
+    try:
+        fragment = msgspec.json.decode(body, type=str)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise NotAPartError(
+            f"not a part of a sequence: its messageBody is no JSON string: {error}"
+        ) from error
+    return _Part(seen.sequence, seen.position, seen.total, header, fragment)
+
+
+def join(parts: Iterable[bytes]) -> bytes:
+    """The whole message from all its parts, in any order; a single whole message is itself.
+
+    The header is the first part's, at position 1 of 1; the body is byte for byte
+    what was split. Raises ``SequenceError`` in one of its kinds.
+    """
+    given = list(parts)
+    if len(given) == 1 and not body_of(given[0]).startswith(b'"'):
+        return given[0]
+    assembly = Assembly()
+    for part in given:
+        assembly.add(part)
+    return assembly.message()
