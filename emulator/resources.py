@@ -118,8 +118,9 @@ class MessageRow(msgspec.Struct, frozen=True):
     ``id`` counts from 1 without gaps in the order in which messages were seen; ``time`` is when the stream
     took it, seconds since the epoch; ``size`` is bytes; what could not be read from its header is None.
     ``marks``: ``duplicate`` (its messageId, or without one its payload, was in this stream before),
-    ``retried`` (a duplicate whose payload differs from the one before: its sender made it anew),
-    ``oversize`` (over 1,000,000 bytes), ``late`` (taken more than a minute after its publishedTimestamp).
+    ``retried`` (a duplicate whose payload differs from the one before: its sender made it anew), ``oversize``
+    (over 1,000,000 bytes), ``late`` (taken after its expirationTimestamp, or more than a minute after its
+    publishedTimestamp).
     """
 
     id: int
@@ -136,7 +137,7 @@ class MessageRow(msgspec.Struct, frozen=True):
     total: int | None
     size: int
     code: str | None
-    tenant: str | None
+    tenant: int | None
     version: str | None
     marks: tuple[str, ...]
 
