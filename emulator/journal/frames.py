@@ -1,0 +1,121 @@
+"""The frame every journal file is made of: a header that vouches for itself, then a payload it vouches for.
+
+A process that dies while it writes leaves a prefix of a frame at the end of
+the file, and a machine that loses power may leave zeros there. Both are a torn
+tail and are cut. Anything else that does not check out is damage and raises
+``DamagedLog``: data that was once acknowledged is never dropped in silence.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+_FIELDS = struct.Struct("<IIIIQQ")
+_CHECK = struct.Struct("<I")
+HEADER_BYTES = _FIELDS.size + _CHECK.size
+
+
+class DamagedLog(Exception):
+    """A journal file holds something that was never written: names the file, the byte and what is wrong."""
+
+    def __init__(self, path: Path, position: int, reason: str) -> None:
+        super().__init__(
+            f"{path} is damaged at byte {position}: {reason}. "
+            "Restore the file from a copy, or move its folder away to start without it."
+        )
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+
+class Frame(NamedTuple):
+    """A header as read: where it starts, and what it says about its payload.
+
+    ``lines`` records numbered from ``ordinal`` arrived at ``arrival``
+    (milliseconds since the epoch) and carry ``size`` bytes of user data.
+    """
+
+    position: int
+    length: int
+    check: int
+    lines: int
+    size: int
+    ordinal: int
+    arrival: int
+
+    @property
+    def start(self) -> int:
+        """Where the payload starts."""
+        return self.position + HEADER_BYTES
+
+    @property
+    def end(self) -> int:
+        """Where the next frame starts."""
+        return self.position + HEADER_BYTES + self.length
+
+
+def header(payload: bytes, *, lines: int = 1, size: int = 0, ordinal: int = 0, arrival: int = 0) -> bytes:
+    """The header that goes in front of ``payload``."""
+    fields = _FIELDS.pack(len(payload), crc32(payload), lines, size, ordinal, arrival)
+    return fields + _CHECK.pack(crc32(fields))
+
+
+def parse(raw: bytes, position: int, offset: int = 0) -> Frame | None:
+    """The header at ``offset`` in ``raw``, ``position`` in its file; None when it does not check out."""
+    fields = raw[offset : offset + _FIELDS.size]
+    if len(raw) < offset + HEADER_BYTES or _CHECK.unpack_from(raw, offset + _FIELDS.size)[0] != crc32(fields):
+        return None
+    return Frame(position, *_FIELDS.unpack(fields))
+
+
+def scan(descriptor: int, path: Path, *, start: int = 0, payloads: bool = True) -> Iterator[Frame]:
+    """The whole frames of a file from ``start`` on; stops where a torn tail begins.
+
+    With ``payloads`` false only headers are checked, and the payload of the last frame.
+    Raises ``DamagedLog``.
+    """
+    position, end = start, os.fstat(descriptor).st_size
+    while position < end:
+        raw = os.pread(descriptor, HEADER_BYTES, position)
+        frame = parse(raw, position)
+        if frame is None:
+            if len(raw) < HEADER_BYTES or _only_zeros(descriptor, position, end):
+                return
+            raise DamagedLog(path, position, "the header of a block does not match its checksum")
+        if frame.end > end:
+            return
+        if payloads or frame.end == end:
+            payload = os.pread(descriptor, frame.length, frame.start)
+            if crc32(payload) != frame.check:
+                if frame.end == end and payload.endswith(b"\0"):
+                    return
+                raise DamagedLog(path, position, "a block does not match its checksum")
+        yield frame
+        position = frame.end
+
+
+def write_all(descriptor: int, parts: list[bytes], position: int) -> int:
+    """Write ``parts`` at ``position`` and return where they end; on OSError nothing of them is left behind."""
+    total = sum(map(len, parts))
+    try:
+        written = os.pwritev(descriptor, parts, position)
+        while written < total:
+            written += os.pwrite(descriptor, b"".join(parts)[written:], position + written)
+    except OSError:
+        os.ftruncate(descriptor, position)
+        raise
+    return position + total
+
+
+def _only_zeros(descriptor: int, position: int, end: int) -> bool:
+    while position < end:
+        chunk = os.pread(descriptor, min(1 << 20, end - position), position)
+        if chunk.strip(b"\0"):
+            return False
+        position += len(chunk)
+    return True

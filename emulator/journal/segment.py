@@ -1,0 +1,157 @@
+"""One segment of a shard: blocks of lines, and a sparse index over them that fits in memory."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+from zlib import crc32
+
+from emulator.journal import frames
+from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
+from emulator.journal.storage import FileStorage, MemoryStorage, Storage
+
+_INDEX_EVERY_BYTES = 1 << 16
+_READ_BYTES = 1 << 17
+
+
+class Segment:
+    """Blocks in the order they were written, from record number ``first`` to before ``next``.
+
+    The index holds the ordinal, offset and arrival of a block at most every
+    64 KiB, so ten million records of 1 KB cost a few megabytes of it.
+    """
+
+    def __init__(self, name: Path, storage: Storage, first: int) -> None:
+        self.name = name
+        self.storage = storage
+        self.first = first
+        self.next = first
+        self.size = 0
+        self.last_arrival = 0
+        self._ordinals = array("Q")
+        self._offsets = array("Q")
+        self._arrivals = array("Q")
+
+    @classmethod
+    def in_memory(cls, first: int) -> Segment:
+        """An empty segment that is never written to disk."""
+        return cls(Path(f"memory/{first:016d}.log"), MemoryStorage(), first)
+
+    @classmethod
+    def create(cls, directory: Path, first: int) -> Segment:
+        """An empty segment in a new file whose name is the number of its first record."""
+        path = directory / f"{first:016d}.log"
+        return cls(path, FileStorage(path, 0), first)
+
+    @classmethod
+    def open(cls, path: Path) -> tuple[Segment, int]:
+        """The segment in ``path``, and how many bytes of a torn tail were cut. Raises ``DamagedLog``."""
+        storage = FileStorage(path, 0)
+        segment = cls(path, storage, int(path.stem))
+        try:
+            for frame in frames.scan(storage.descriptor(), path):
+                segment._note(frame)
+                storage.end = frame.end
+            torn = os.fstat(storage.descriptor()).st_size - storage.end
+            os.ftruncate(storage.descriptor(), storage.end)
+        except BaseException:
+            storage.close()
+            raise
+        return segment, torn
+
+    @classmethod
+    def open_sealed(cls, path: Path) -> Segment | None:
+        """The segment in ``path`` from the index written when it was sealed; None when there is no such index."""
+        try:
+            raw = path.with_suffix(".index").read_bytes()
+        except FileNotFoundError:
+            return None
+        frame = frames.parse(raw, 0)
+        payload = raw[HEADER_BYTES:]
+        if frame is None or crc32(payload) != frame.check:
+            return None
+        segment = cls(path, FileStorage(path, path.stat().st_size), int(path.stem))
+        columns = (segment._ordinals, segment._offsets, segment._arrivals)
+        width = frame.length // len(columns)
+        for i, column in enumerate(columns):
+            column.frombytes(payload[i * width : (i + 1) * width])
+        segment.next, segment.last_arrival = frame.ordinal, frame.arrival
+        segment.size = frame.size
+        return segment
+
+    def seal(self) -> None:
+        """Write the index next to the file, so that opening it needs no scan; nothing is appended afterwards."""
+        if not isinstance(self.storage, FileStorage):
+            return
+        payload = self._ordinals.tobytes() + self._offsets.tobytes() + self._arrivals.tobytes()
+        top = frames.header(payload, size=self.size, ordinal=self.next, arrival=self.last_arrival)
+        draft = self.name.with_suffix(".draft")
+        draft.write_bytes(top + payload)
+        draft.replace(self.name.with_suffix(".index"))
+        self.storage.close()
+
+    def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
+        """Add one block of ``count`` lines carrying ``size`` bytes of user data."""
+        top = frames.header(payload, lines=count, size=size, ordinal=self.next, arrival=arrival)
+        frame = Frame(self.storage.end, len(payload), 0, count, size, self.next, arrival)
+        self.storage.append([top, payload])
+        self._note(frame)
+
+    def blocks(self, ordinal: int) -> Iterator[tuple[Frame, bytes, int]]:
+        """The blocks from the one that holds ``ordinal`` on, each as (frame, buffer, where in it the payload starts).
+
+        Payloads are not checked here (see ``check``).
+        """
+        at = self._offsets[max(0, bisect_right(self._ordinals, ordinal) - 1)] if self._offsets else 0
+        return (found for found in self._walk(at) if found[0].ordinal + found[0].lines > ordinal)
+
+    def first_at_or_after(self, arrival: int) -> int:
+        """The number of the first record that arrived at or after ``arrival`` ms; ``next`` when none did."""
+        if arrival > self.last_arrival:
+            return self.next
+        at = bisect_left(self._arrivals, arrival)
+        for frame, _, _ in self._walk(self._offsets[max(0, at - 1)]):
+            if frame.arrival >= arrival:
+                return frame.ordinal
+        return self.next
+
+    def check(self, frame: Frame, payload: bytes) -> bytes:
+        """``payload`` when it is what was written. Raises ``DamagedLog``."""
+        if crc32(payload) != frame.check:
+            raise DamagedLog(self.name, frame.position, "a block does not match its checksum")
+        return payload
+
+    def delete(self) -> None:
+        """Remove the segment and its index."""
+        self.storage.delete()
+        self.name.with_suffix(".index").unlink(missing_ok=True)
+
+    def _note(self, frame: Frame) -> None:
+        if not self._offsets or frame.position - self._offsets[-1] >= _INDEX_EVERY_BYTES:
+            self._ordinals.append(frame.ordinal)
+            self._offsets.append(frame.position)
+            self._arrivals.append(frame.arrival)
+        self.next = frame.ordinal + frame.lines
+        self.size += frame.size
+        self.last_arrival = frame.arrival
+
+    def _walk(self, position: int) -> Iterator[tuple[Frame, bytes, int]]:
+        buffer, base = b"", position
+        while position < self.storage.end:
+            if position + HEADER_BYTES > base + len(buffer):
+                buffer, base = self.storage.read(position, _READ_BYTES), position
+            frame = frames.parse(buffer, position, position - base)
+            if frame is None:
+                raise DamagedLog(self.name, position, "the header of a block does not match its checksum")
+            if frame.end > base + len(buffer):
+                buffer, base = (
+                    self.storage.read(position, HEADER_BYTES + frame.length + _READ_BYTES),
+                    position,
+                )
+            if frame.end > base + len(buffer):
+                raise DamagedLog(self.name, position, "the file ends before the block does")
+            yield frame, buffer, frame.start - base
+            position = frame.end

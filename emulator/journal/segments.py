@@ -1,0 +1,201 @@
+"""The records of one shard: numbered lines in append-only segments, kept until they are trimmed."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from pathlib import Path
+from typing import NamedTuple
+
+from emulator.journal.frames import Frame
+from emulator.journal.segment import Segment
+
+SEGMENT_BYTES = 1 << 27
+_PLACES_KEPT = 64
+
+
+class Slice(NamedTuple):
+    """Consecutive lines as they were written: whole ``parts``, ``lines`` records, and the number after the last."""
+
+    parts: list[bytes]
+    lines: int
+    next: int
+
+
+class Segments:
+    """Lines numbered from 1 in blocks; each block has one arrival time, in milliseconds since the epoch.
+
+    A line ends with a newline and has none inside. ``directory`` None keeps
+    everything in memory. ``torn_bytes`` says how much of a half-written block
+    was cut when the files were opened. Not thread-safe, but for ``sync``.
+    """
+
+    def __init__(self, directory: Path | None, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._directory = directory
+        self._segment_bytes = segment_bytes
+        self._segments: list[Segment] = []
+        self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        self._reading: Segment | None = None
+        self._sync_lock = threading.Lock()
+        self._synced = 0
+        self.torn_bytes = 0
+        if directory is not None:
+            self._open_files(directory)
+        if not self._segments:
+            self._segments.append(self._new_segment(1))
+        self.first = self._segments[0].first
+        self._oldest = self._arrival_of(self.first)
+
+    @property
+    def next(self) -> int:
+        """The number that the next record gets."""
+        return self._segments[-1].next
+
+    @property
+    def last_arrival(self) -> int:
+        """When the last record arrived; 0 when there never was one."""
+        return max(
+            self._segments[-1].last_arrival, self._segments[-2].last_arrival if self._segments[1:] else 0
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes of user data in the segments that are still kept."""
+        return sum(segment.size for segment in self._segments)
+
+    def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
+        """Keep ``count`` lines in one block; OSError leaves nothing of them behind."""
+        segment = self._segments[-1]
+        if segment.storage.end >= self._segment_bytes:
+            segment = self._roll(segment)
+        if self.first == segment.next:
+            self._oldest = arrival
+        segment.append(payload, count, size, arrival)
+
+    def sync(self) -> None:
+        """Return when everything appended before the call survives loss of power; callers share one flush."""
+        segment = self._segments[-1]
+        wanted = segment.next
+        with self._sync_lock:
+            if self._synced < wanted:
+                reached = segment.next
+                segment.storage.sync()
+                self._synced = reached
+
+    def read(self, ordinal: int, limit: int, max_size: int) -> Slice:
+        """Up to ``limit`` lines and about ``max_size`` bytes of user data from ``ordinal`` on, at least one if any.
+
+        Raises ``DamagedLog`` when what is read is not what was written.
+        """
+        ordinal = max(ordinal, self.first)
+        parts: list[bytes] = []
+        reached = ordinal
+        while limit and reached < self.next:
+            segment = self._segment_of(reached)
+            for frame, buffer, start in segment.blocks(reached):
+                taken, lines, size = self._take(segment, frame, buffer, start, reached, limit, max_size)
+                if not lines or (parts and size > max_size):
+                    return Slice(parts, reached - ordinal, reached)
+                parts.append(taken)
+                reached += lines
+                limit -= lines
+                max_size -= size
+                if not limit or max_size <= 0:
+                    return Slice(parts, reached - ordinal, reached)
+        return Slice(parts, reached - ordinal, reached)
+
+    def first_at_or_after(self, arrival: int) -> int:
+        """The number of the first kept record that arrived at or after ``arrival``; ``next`` when none did."""
+        for segment in self._segments:
+            if segment.last_arrival >= arrival and segment.next > segment.first:
+                return max(self.first, segment.first_at_or_after(arrival))
+        return self.next
+
+    def arrival_of(self, ordinal: int) -> int | None:
+        """When the record ``ordinal`` arrived; None when it is not there."""
+        return self._arrival_of(ordinal) if self.first <= ordinal < self.next else None
+
+    def trim(self, before: int) -> None:
+        """Forget every record that arrived before ``before``; whole segments of them are deleted."""
+        if self.first == self.next or self._oldest >= before:
+            return
+        self.first = self.first_at_or_after(before)
+        while len(self._segments) > 1 and self._segments[0].next <= self.first:
+            self._segments.pop(0).delete()
+        self._oldest = self._arrival_of(self.first)
+
+    def close(self) -> None:
+        """Give the files back."""
+        for segment in self._segments:
+            segment.storage.close()
+
+    def delete(self) -> None:
+        """Remove every record and the directory."""
+        for segment in self._segments:
+            segment.delete()
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _open_files(self, directory: Path) -> None:
+        paths = sorted(directory.glob("*.log"))
+        for path in paths[:-1]:
+            segment = Segment.open_sealed(path) or Segment.open(path)[0]
+            segment.storage.close()
+            self._segments.append(segment)
+        for path in paths[-1:]:
+            segment, self.torn_bytes = Segment.open(path)
+            self._segments.append(segment)
+
+    def _new_segment(self, first: int) -> Segment:
+        return Segment.in_memory(first) if self._directory is None else Segment.create(self._directory, first)
+
+    def _roll(self, full: Segment) -> Segment:
+        if self._synced:
+            full.storage.sync()
+        full.seal()
+        fresh = self._new_segment(full.next)
+        self._segments.append(fresh)
+        return fresh
+
+    def _segment_of(self, ordinal: int) -> Segment:
+        at = bisect_right(self._segments, ordinal, key=lambda segment: segment.first) - 1
+        segment = self._segments[at]
+        if self._reading is not None and self._reading not in (segment, self._segments[-1]):
+            self._reading.storage.close()
+        self._reading = segment
+        return segment
+
+    def _arrival_of(self, ordinal: int) -> int:
+        if ordinal >= self.next:
+            return 0
+        return next(self._segment_of(ordinal).blocks(ordinal))[0].arrival
+
+    def _take(
+        self, segment: Segment, frame: Frame, buffer: bytes, start: int, ordinal: int, limit: int, room: int
+    ) -> tuple[bytes, int, int]:
+        if ordinal == frame.ordinal and frame.lines <= limit and frame.size <= room:
+            return segment.check(frame, buffer[start : start + frame.length]), frame.lines, frame.size
+        return self._cut(segment, frame, buffer[start : start + frame.length], ordinal, limit, room)
+
+    def _cut(
+        self, segment: Segment, frame: Frame, payload: bytes, ordinal: int, limit: int, room: int
+    ) -> tuple[bytes, int, int]:
+        """Part of a block, from ``ordinal`` on: (lines, how many, their share of the block's user data)."""
+        known, begin = self._places.get(ordinal, (-1, 0))
+        if known != frame.ordinal:
+            segment.check(frame, payload)
+            begin = 0
+            for _ in range(ordinal - frame.ordinal):
+                begin = payload.index(b"\n", begin) + 1
+        end, lines = begin, 0
+        while lines < limit and ordinal + lines < frame.ordinal + frame.lines:
+            after = payload.index(b"\n", end) + 1
+            if lines and (after - begin) * frame.size // frame.length > room:
+                break
+            end, lines = after, lines + 1
+        self._places[ordinal + lines] = (frame.ordinal, end)
+        if len(self._places) > _PLACES_KEPT:
+            self._places.popitem(last=False)
+        return payload[begin:end], lines, (end - begin) * frame.size // frame.length

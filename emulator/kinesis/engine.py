@@ -1,0 +1,193 @@
+"""The stream engine: Kinesis Data Streams without the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.journal import DamagedLog
+from emulator.kinesis import fast, sequence_numbers
+from emulator.kinesis.errors import KinesisError, internal_failure, not_found
+from emulator.kinesis.operations import OPERATIONS
+from emulator.kinesis.records import DATA_BYTES_IN_ANSWER, StoredRecord, read_lines
+from emulator.kinesis.registry import Registry
+from emulator.kinesis.scope import Scope
+from emulator.kinesis.stream import Stream
+
+Limits = Literal["relaxed", "strict"]
+OnRecords = Callable[[str, str], None]
+_Answer = TypeVar("_Answer")
+
+
+class ShardView(NamedTuple):
+    """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept."""
+
+    id: str
+    parents: list[str]
+    children: list[str]
+    starting_hash_key: str
+    ending_hash_key: str
+    starting_sequence_number: str
+    ending_sequence_number: str | None
+    open: bool
+    records: int
+    bytes: int
+    created: float
+
+
+class StreamView(NamedTuple):
+    """A stream for people."""
+
+    name: str
+    arn: str
+    status: str
+    shards: list[ShardView]
+    records: int
+    bytes: int
+
+
+class Engine:
+    """Streams in ``directory``, or in memory when it is None. Thread-safe.
+
+    An acknowledged record survives ``kill -9``; with ``fsync`` loss of power
+    too. ``limits`` "strict" enforces AWS's throughput limits and quotas.
+    ``transition_seconds`` of the clock pass before a stream that is created,
+    resharded or deleted is ACTIVE or gone. Raises ``DamagedLog``.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        clock: Clock,
+        events: Events,
+        *,
+        fsync: bool = False,
+        limits: Limits = "relaxed",
+        transition_seconds: float = 0.0,
+    ) -> None:
+        self._registry = Registry(directory, clock, events, fsync=fsync, transition=transition_seconds)
+        self._strict = limits == "strict"
+        self._on_records: list[OnRecords] = []
+
+    def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        """Do any operation, in botocore's shapes: blobs are bytes, times seconds since the epoch.
+
+        Raises ``KinesisError``.
+        """
+        function = OPERATIONS.get(operation)
+        if function is None:
+            raise KinesisError("UnknownOperationException", f"Operation {operation} is not known.")
+        return self._run(lambda: function(self._registry, request, scope))
+
+    def put_records_json(self, body: bytes, scope: Scope) -> bytes:
+        """PutRecords from JSON to JSON. Raises ``NotFast`` when ``call`` has to give the verdict."""
+        return self._run(lambda: fast.put_records(self._registry, body, scope))
+
+    def put_record_json(self, body: bytes, scope: Scope) -> bytes:
+        """PutRecord from JSON to JSON. Raises ``NotFast`` when ``call`` has to give the verdict."""
+        return self._run(lambda: fast.put_record(self._registry, body, scope))
+
+    def get_records_json(self, body: bytes, scope: Scope) -> bytes:
+        """GetRecords from JSON to JSON. Raises ``NotFast`` when ``call`` has to give the verdict."""
+        return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
+
+    def on_records(self, callback: OnRecords) -> Callable[[], None]:
+        """Have ``callback(stream name, shard id)`` called, on the writer's thread, after records came or a shard closed.
+
+        Returns the function that ends it.
+        """
+        self._on_records.append(callback)
+        return lambda: self._on_records.remove(callback)
+
+    def read(
+        self,
+        stream: str,
+        shard_id: str,
+        after_sequence_number: str | None,
+        limit: int,
+        scope: Scope | None = None,
+    ) -> list[StoredRecord]:
+        """Up to ``limit`` records (and 10 MiB) of a shard after a sequence number; None is from the oldest kept on.
+
+        Without a ``scope``, the stream is looked for in every one.
+        Raises ``KinesisError`` when there is no such stream, shard or sequence number.
+        """
+        with self._registry.lock:
+            records = self._registry.anywhere(stream, scope).shard(shard_id).records
+            ordinal = 1
+            if after_sequence_number is not None:
+                position = sequence_numbers.position(after_sequence_number)
+                if position is None:
+                    raise not_found(f"{after_sequence_number} is not a sequence number of shard {shard_id}.")
+                ordinal = position.ordinal + 1
+            parts = records.read(ordinal, limit, DATA_BYTES_IN_ANSWER).parts
+        return [
+            StoredRecord(line.SequenceNumber, line.PartitionKey, line.Data, line.ApproximateArrivalTimestamp)
+            for line in read_lines(parts)
+        ]
+
+    def streams(self, scope: Scope) -> list[StreamView]:
+        """Every stream of an account in a region, with its shards and what is in them, by name."""
+        with self._registry.lock:
+            return [self._view(stream) for stream in self._registry.streams(scope)]
+
+    def scopes(self) -> list[Scope]:
+        """Every account and region that has a stream."""
+        with self._registry.lock:
+            return self._registry.scopes()
+
+    def close(self) -> None:
+        """Give the files back; the engine cannot be used afterwards."""
+        with self._registry.lock:
+            self._registry.close()
+
+    def _run(self, operation: Callable[[], _Answer]) -> _Answer:
+        registry = self._registry
+        with registry.lock:
+            try:
+                answer = operation()
+            except DamagedLog as error:
+                registry.events.emit("journal.damaged", file=str(error.path), position=error.position)
+                raise internal_failure(str(error)) from error
+            finally:
+                touched = registry.take_touched()
+        registry.sync(shard for _, shard in touched)
+        for stream, shard in touched:
+            for callback in tuple(self._on_records):
+                callback(stream.name, shard.id)
+        return answer
+
+    def _view(self, stream: Stream) -> StreamView:
+        self._registry.expire_shards(stream)
+        horizon = stream.horizon(self._registry.now_ms())
+        shards = []
+        for shard in stream.shards.values():
+            state, records = shard.state, shard.records
+            records.trim(horizon)
+            shards.append(
+                ShardView(
+                    id=shard.id,
+                    parents=[parent for parent in (state.parent, state.adjacent_parent) if parent],
+                    children=[child.id for child in stream.children(shard)],
+                    starting_hash_key=state.starting_hash_key,
+                    ending_hash_key=state.ending_hash_key,
+                    starting_sequence_number=shard.starting_sequence_number(),
+                    ending_sequence_number=state.ending_sequence_number,
+                    open=shard.is_open,
+                    records=records.next - records.first,
+                    bytes=records.size,
+                    created=state.created / 1000,
+                )
+            )
+        status = stream.status(self._registry.clock.time())
+        return StreamView(
+            stream.name,
+            stream.arn,
+            status,
+            shards,
+            sum(s.records for s in shards),
+            sum(s.bytes for s in shards),
+        )

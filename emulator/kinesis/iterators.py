@@ -1,0 +1,62 @@
+"""Shard iterators: opaque tokens that carry their whole meaning, so nothing is remembered for them.
+
+They stay good over a restart, for five minutes of the clock.
+"""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import NamedTuple
+
+from emulator.kinesis.errors import KinesisError, invalid_argument
+
+LIFETIME_MS = 300_000
+_FIELDS = struct.Struct(">BIIQQ")
+_VERSION = 1
+_SEAL_BYTES = 12
+_KEY = b"shard iterator"
+
+
+class ShardIterator(NamedTuple):
+    """A place in a shard: the number of a stream, the index of a shard, the ordinal of the next record."""
+
+    stream: int
+    shard: int
+    ordinal: int
+    created: int
+
+    def token(self) -> str:
+        """The iterator as a client sees it."""
+        fields = _FIELDS.pack(_VERSION, *self)
+        return b64encode(b"\0\0\0\0\0\0" + fields + _seal(fields)).decode()
+
+
+def read(token: str, now: int) -> ShardIterator:
+    """Read a token at ``now`` ms. Raises InvalidArgumentException for what is none, and ExpiredIteratorException."""
+    try:
+        raw = b64decode(token, validate=True)[6:]
+    except (NotBase64, ValueError):
+        raw = b""
+    fields, seal = raw[: _FIELDS.size], raw[_FIELDS.size :]
+    if len(fields) != _FIELDS.size or seal != _seal(fields):
+        raise invalid_argument("Invalid ShardIterator.")
+    found = ShardIterator(*_FIELDS.unpack(fields)[1:])
+    if now - found.created > LIFETIME_MS:
+        raise KinesisError(
+            "ExpiredIteratorException",
+            f"Iterator expired. The iterator was created at time {_date(found.created)} while right now it is "
+            f"{_date(now)} which is further in the future than the tolerated delay of {LIFETIME_MS} milliseconds.",
+        )
+    return found
+
+
+def _seal(fields: bytes) -> bytes:
+    return blake2b(fields, digest_size=_SEAL_BYTES, key=_KEY).digest()
+
+
+def _date(millis: int) -> str:
+    return datetime.fromtimestamp(millis / 1000, UTC).strftime("%a %b %d %H:%M:%S UTC %Y")

@@ -1,0 +1,216 @@
+"""Putting records, finding a place in a shard, reading from there."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+import msgspec
+
+from emulator.kinesis import hash_keys, iterators, sequence_numbers
+from emulator.kinesis.errors import (
+    KinesisError,
+    internal_failure,
+    invalid_argument,
+    not_found,
+    shard_not_found,
+    validation,
+)
+from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.reads import child_shards, fetch
+from emulator.kinesis.records import read_lines, shape
+from emulator.kinesis.registry import Registry
+from emulator.kinesis.scope import Scope
+from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.writes import Entry, Written
+
+DATA_BYTES_IN_REQUEST = 10 * 1024 * 1024
+DEFAULT_LIMIT = 10_000
+_KIB = 1024
+
+
+def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = writable(registry, request, scope)
+    _require_fit(stream, request, "data")
+    _require_hash_key(request)
+    ordering = request.get("SequenceNumberForOrdering")
+    if ordering is not None and sequence_numbers.position(ordering) is None:
+        raise invalid_argument(
+            f"ExclusiveMinimumSequenceNumber {ordering} used in PutRecord on stream {stream.name} under account "
+            f"{stream.account} is invalid."
+        )
+    _dry_run(request)
+    written = registry.write(stream, [_entry(request)])
+    if written.failed:
+        raise internal_failure(written.reason)
+    answer: dict[str, Any] = msgspec.json.decode(written.answers[0])
+    return answer | encryption(stream)
+
+
+def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = writable(registry, request, scope)
+    total = 0
+    for i, record in enumerate(request["Records"], 1):
+        total += _require_fit(stream, record, f"records.{i}.member.data")
+        _require_hash_key(record)
+    if total > DATA_BYTES_IN_REQUEST:
+        raise invalid_argument("Records size exceeds 10 MB limit")
+    _dry_run(request)
+    written = registry.write(stream, [_entry(record) for record in request["Records"]])
+    if written.failed == len(written.answers):
+        raise internal_failure(written.reason)
+    return {"FailedRecordCount": written.failed, "Records": _decoded(written)} | encryption(stream)
+
+
+def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = readable(registry, request, scope)
+    shard = find_shard(registry, stream, request["ShardId"])
+    position = {"Type": request["ShardIteratorType"]}
+    if "StartingSequenceNumber" in request:
+        position["SequenceNumber"] = request["StartingSequenceNumber"]
+    if "Timestamp" in request:
+        position["Timestamp"] = request["Timestamp"]
+    ordinal = starting_ordinal(registry, stream, shard, position, "GetShardIterator")
+    _dry_run(request)
+    return {"ShardIterator": iterator(stream, shard, ordinal, registry.now_ms())}
+
+
+def get_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream, shard, ordinal = place(registry, request, scope)
+    _dry_run(request)
+    now = registry.now_ms()
+    fetched = fetch(stream, shard, ordinal, request.get("Limit", DEFAULT_LIMIT), now)
+    answer: dict[str, Any] = {
+        "Records": [shape(line) for line in read_lines(fetched.parts)],
+        "MillisBehindLatest": fetched.millis_behind,
+    }
+    if fetched.next is None:
+        return answer | {"ChildShards": child_shards(stream, shard)}
+    return answer | {"NextShardIterator": iterator(stream, shard, fetched.next, now)}
+
+
+def writable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
+    """The stream to put into; one that is being created or deleted is not there. Raises ResourceNotFoundException."""
+    return readable(registry, request, scope)
+
+
+def readable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
+    """The stream to read or write. Raises ResourceNotFoundException while it is created or deleted."""
+    stream = registry.find(request, scope)
+    status = stream.status(registry.clock.time())
+    if status in ("CREATING", "DELETING"):
+        raise not_found(f"Stream {stream.name} under account {stream.account} not found.")
+    return stream
+
+
+def find_shard(registry: Registry, stream: Stream, shard_id: str) -> Shard:
+    """A shard that can still be read. Raises ResourceNotFoundException."""
+    registry.expire_shards(stream)
+    return stream.shard(shard_id)
+
+
+def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard, int]:
+    """The stream, shard and ordinal that the request's ShardIterator stands for.
+
+    Raises InvalidArgumentException, ExpiredIteratorException and ResourceNotFoundException.
+    """
+    found = iterators.read(request["ShardIterator"], registry.now_ms())
+    stream = registry.numbered(found.stream)
+    if stream is None or stream.status(registry.clock.time()) == "DELETING":
+        raise not_found(f"The stream of this ShardIterator under account {scope.account} not found.")
+    if request.get("StreamARN") not in (None, stream.arn):
+        raise invalid_argument(f"The ShardIterator is not for the stream {request['StreamARN']}.")
+    shard_id = f"shardId-{found.shard:012d}"
+    shard = stream.shards.get(shard_id)
+    if shard is None:
+        raise shard_not_found(shard_id, stream.name, stream.account)
+    return stream, shard, found.ordinal
+
+
+def iterator(stream: Stream, shard: Shard, ordinal: int, now: int) -> str:
+    """An iterator made at ``now`` ms for the record ``ordinal``."""
+    return ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, now)).token()
+
+
+def starting_ordinal(
+    registry: Registry, stream: Stream, shard: Shard, position: dict[str, Any], operation: str
+) -> int:
+    """The number of the first record to read for a position {Type, SequenceNumber, Timestamp}."""
+    kind = position["Type"]
+    now = registry.now_ms()
+    shard.records.trim(stream.horizon(now))
+    if kind == "TRIM_HORIZON":
+        return shard.records.first
+    if kind == "LATEST":
+        return shard.records.next
+    if kind == "AT_TIMESTAMP":
+        return _at_timestamp(shard, position, now)
+    if "SequenceNumber" not in position:
+        raise invalid_argument(
+            f"Must specify StartingSequenceNumber when the ShardIteratorType is {kind} in {operation} on shard "
+            f"{shard.id} in stream {stream.name} under account {stream.account}."
+        )
+    return _at_sequence_number(stream, shard, position["SequenceNumber"], kind, operation)
+
+
+def encryption(stream: Stream) -> dict[str, Any]:
+    """What an answer says about a stream's encryption."""
+    return {} if stream.state.encryption == "NONE" else {"EncryptionType": stream.state.encryption}
+
+
+def _at_timestamp(shard: Shard, position: dict[str, Any], now: int) -> int:
+    if "Timestamp" not in position:
+        raise invalid_argument("Must specify Timestamp when the ShardIteratorType is AT_TIMESTAMP.")
+    at = round(position["Timestamp"] * 1000)
+    if at > now:
+        raise invalid_argument(f"The timestamp {position['Timestamp']} must not be in the future.")
+    return shard.records.first_at_or_after(at)
+
+
+def _at_sequence_number(stream: Stream, shard: Shard, text: str, kind: str, operation: str) -> int:
+    found = sequence_numbers.position(text)
+    where = f"StartingSequenceNumber {text} used in {operation} on shard {shard.id} in stream {stream.name}"
+    if found is None:
+        raise invalid_argument(f"{where} under account {stream.account} is invalid.")
+    if found.prefix != shard.prefix or found.ordinal > shard.records.next:
+        raise invalid_argument(
+            f"{where} under account {stream.account} is invalid because it did not come from this stream."
+        )
+    return found.ordinal + (kind == "AFTER_SEQUENCE_NUMBER")
+
+
+def _require_fit(stream: Stream, record: dict[str, Any], where: str) -> int:
+    size = len(record["Data"]) + len(record["PartitionKey"].encode())
+    limit = stream.state.max_record_kib * _KIB
+    if size > limit:
+        raise validation(
+            f"1 validation error detected: Value at '{where}' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {limit}"
+        )
+    return size
+
+
+def _require_hash_key(record: dict[str, Any]) -> None:
+    key = record.get("ExplicitHashKey")
+    if key is not None and int(key) > hash_keys.MAX_HASH_KEY:
+        raise invalid_argument(
+            f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was {key}"
+        )
+
+
+def _entry(record: dict[str, Any]) -> Entry:
+    data = msgspec.Raw(b'"' + b64encode(record["Data"]) + b'"')
+    return Entry(data, record["PartitionKey"], record.get("ExplicitHashKey"))
+
+
+def _decoded(written: Written) -> list[dict[str, Any]]:
+    answers: list[dict[str, Any]] = msgspec.json.decode(b"[" + b",".join(written.answers) + b"]")
+    return answers
+
+
+def _dry_run(request: dict[str, Any]) -> None:
+    if request.get("DryRun"):
+        raise KinesisError(
+            "DryRunOperationException",
+            "Request would have succeeded, but the DryRun parameter was specified.",
+        )

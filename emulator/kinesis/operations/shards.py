@@ -1,0 +1,167 @@
+"""Resharding: splitting, merging, scaling; and listing the shards with their lineage."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+import msgspec
+
+from emulator.kinesis.errors import KinesisError, invalid_argument, stream_not_found, validation
+from emulator.kinesis.registry import Registry
+from emulator.kinesis.resharding import Resharding
+from emulator.kinesis.scope import Scope
+from emulator.kinesis.state import StreamState
+from emulator.kinesis.stream import Shard, Stream
+
+_TOKEN_LIFETIME_MS = 300_000
+
+
+def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = _reshardable(registry, request, scope)
+    shard = stream.shard(request["ShardToSplit"])
+    _require_open(stream, shard)
+    at = int(request["NewStartingHashKey"])
+    start, end = int(shard.state.starting_hash_key), int(shard.state.ending_hash_key)
+    if not start + 1 < at < end:
+        raise invalid_argument(
+            f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} in stream {stream.name} under "
+            f"account {stream.account} is not both greater than one plus the shard's StartingHashKey {start} and "
+            f"less than the shard's EndingHashKey {end}."
+        )
+    draft = Resharding(stream, registry.now_ms())
+    draft.split(shard.state, at)
+    _finish(registry, stream, draft.state(**registry.updating()), "split")
+    return {}
+
+
+def merge_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = _reshardable(registry, request, scope)
+    one, other = stream.shard(request["ShardToMerge"]), stream.shard(request["AdjacentShardToMerge"])
+    for shard in (one, other):
+        _require_open(stream, shard)
+    low, high = sorted((one, other), key=lambda shard: int(shard.state.starting_hash_key))
+    if int(low.state.ending_hash_key) + 1 != int(high.state.starting_hash_key):
+        raise invalid_argument(
+            f"Shards {one.id} and {other.id} in stream {stream.name} under account {stream.account} "
+            "are not an adjacent pair of shards eligible for merging"
+        )
+    draft = Resharding(stream, registry.now_ms())
+    draft.merge(one.state, other.state)
+    _finish(registry, stream, draft.state(**registry.updating()), "merge")
+    return {}
+
+
+def update_shard_count(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = _reshardable(registry, request, scope)
+    current, target = len(stream.open_shards), request["TargetShardCount"]
+    answer = {
+        "StreamName": stream.name,
+        "StreamARN": stream.arn,
+        "CurrentShardCount": current,
+        "TargetShardCount": target,
+    }
+    if target != current:
+        draft = Resharding(stream, registry.now_ms())
+        draft.scale(target)
+        scalings = [*stream.state.scalings, registry.clock.time()][-10:]
+        _finish(registry, stream, draft.state(scalings=scalings, **registry.updating()), "scale")
+    return answer
+
+
+def list_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    after = request.get("ExclusiveStartShardId", "")
+    chosen = request.get("ShardFilter")
+    if (token := request.get("NextToken")) is not None:
+        if request.get("StreamName") or request.get("ExclusiveStartShardId"):
+            raise invalid_argument("NextToken and StreamName cannot be provided together.")
+        name, after, chosen = _read_token(token, registry.now_ms())
+        stream = registry.named(name, scope)
+    else:
+        stream = registry.find(request, scope)
+        _require_created(stream, request.get("StreamCreationTimestamp"))
+    registry.expire_shards(stream)
+    limit = request.get("MaxResults", 1000)
+    shards = [s for s in _filtered(stream, chosen, registry.now_ms()) if s.id > after]
+    answer: dict[str, Any] = {"Shards": [shard.describe() for shard in shards[:limit]]}
+    if len(shards) > limit:
+        answer["NextToken"] = _token(stream.name, shards[limit - 1].id, chosen, registry.now_ms())
+    return answer
+
+
+def _reshardable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
+    stream = registry.find_active(request, scope)
+    if stream.state.mode == "ON_DEMAND":
+        raise validation(
+            f"Request is invalid. Stream {stream.name} under account {stream.account} is in On-Demand mode."
+        )
+    return stream
+
+
+def _require_open(stream: Stream, shard: Shard) -> None:
+    if not shard.is_open:
+        raise invalid_argument(
+            f"Shard {shard.id} in stream {stream.name} under account {stream.account} has already been merged or "
+            "split, and thus is not eligible for merging or splitting."
+        )
+
+
+def _finish(registry: Registry, stream: Stream, state: StreamState, action: str) -> None:
+    shards = list(stream.open_shards)
+    registry.sync(shards)
+    registry.save(state)
+    registry.touch(stream, (shard for shard in shards if not shard.is_open))
+    before, after = ({shard.id for shard in some} for some in (shards, stream.open_shards))
+    registry.events.emit(
+        "stream.resharded",
+        stream=stream.name,
+        action=action,
+        closed=sorted(before - after),
+        opened=sorted(after - before),
+    )
+
+
+def _require_created(stream: Stream, created: float | None) -> None:
+    if created is not None and int(created) != int(stream.state.created):
+        raise stream_not_found(stream.name, stream.account)
+
+
+def _filtered(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[Shard]:
+    """The shards that a ShardFilter keeps; without one, all within retention."""
+    shards = list(stream.shards.values())
+    kind = chosen["Type"] if chosen else "FROM_TRIM_HORIZON"
+    horizon = stream.horizon(now)
+    if chosen is None or kind == "FROM_TRIM_HORIZON":
+        return shards
+    if kind == "AFTER_SHARD_ID":
+        if "ShardId" not in chosen:
+            raise invalid_argument("Must specify ShardId in ShardFilter when the type is AFTER_SHARD_ID.")
+        return [shard for shard in shards if shard.id > chosen["ShardId"]]
+    if kind == "AT_LATEST":
+        return [shard for shard in shards if shard.is_open]
+    if kind == "AT_TRIM_HORIZON":
+        return [shard for shard in shards if shard.was_open(max(horizon, int(stream.state.created * 1000)))]
+    if "Timestamp" not in chosen:
+        raise invalid_argument(f"Must specify Timestamp in ShardFilter when the type is {kind}.")
+    at = max(int(chosen["Timestamp"] * 1000), horizon)
+    if kind == "AT_TIMESTAMP":
+        return [shard for shard in shards if shard.was_open(at)]
+    return [shard for shard in shards if shard.state.closed is None or shard.state.closed >= at]
+
+
+def _token(name: str, after: str, chosen: dict[str, Any] | None, now: int) -> str:
+    return b64encode(msgspec.json.encode([name, after, chosen, now])).decode()
+
+
+def _read_token(token: str, now: int) -> tuple[str, str, dict[str, Any] | None]:
+    try:
+        name, after, chosen, created = msgspec.json.decode(
+            b64decode(token, validate=True), type=tuple[str, str, dict[str, Any] | None, int]
+        )
+    except (ValueError, msgspec.DecodeError):
+        raise invalid_argument(f"NextToken {token} is not valid.") from None
+    if now - created > _TOKEN_LIFETIME_MS:
+        raise KinesisError(
+            "ExpiredNextTokenException", "The pagination token has expired: ask again from the start."
+        )
+    return name, after, chosen

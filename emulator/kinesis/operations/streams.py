@@ -1,0 +1,156 @@
+"""Creating, deleting, describing and listing streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator.kinesis import hash_keys
+from emulator.kinesis.errors import in_use, invalid_argument
+from emulator.kinesis.registry import Registry, changed
+from emulator.kinesis.scope import Scope
+from emulator.kinesis.state import ShardState, StreamState
+from emulator.kinesis.stream import Stream
+from emulator.rng import new_uuid
+
+_ON_DEMAND_SHARDS = 4
+
+
+def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    name = request["StreamName"]
+    mode = request.get("StreamModeDetails", {}).get("StreamMode", "PROVISIONED")
+    if any(stream.name == name for stream in registry.streams(scope)):
+        raise in_use(f"Stream {name} under account {scope.account} already exists.")
+    count = _shard_count(request, mode)
+    now = registry.clock.time()
+    identity = new_uuid().replace("-", "")
+    state = StreamState(
+        name=name,
+        account=scope.account,
+        region=scope.region,
+        created=now,
+        number=registry.new_number(),
+        id=f"{identity[:20]}-{identity[20:23]}",
+        shards=_first_shards(count, now),
+        next_shard=count,
+        mode=mode,
+        busy="CREATING",
+        busy_until=now + registry.transition,
+        tags=request.get("Tags", {}),
+        max_record_kib=request.get("MaxRecordSizeInKiB", 1024),
+        warm_mibps=request.get("WarmThroughputMiBps"),
+        distribution=request.get("RecordDistributionStrategy", "USER_PARTITION_KEY"),
+    )
+    registry.save(state)
+    registry.events.emit("stream.created", stream=name, shards=count)
+    return {}
+
+
+def delete_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find(request, scope)
+    if stream.state.consumers and not request.get("EnforceConsumerDeletion", False):
+        raise in_use(
+            f"Stream {stream.name} under account {stream.account} has consumers registered. "
+            "Set EnforceConsumerDeletion to delete it with them."
+        )
+    now = registry.clock.time()
+    if registry.transition:
+        registry.save(
+            changed(stream.state, busy="DELETING", busy_until=now + registry.transition, consumers=[])
+        )
+    else:
+        registry.forget(stream)
+    registry.events.emit("stream.deleted", stream=stream.name)
+    return {}
+
+
+def describe_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find(request, scope)
+    registry.expire_shards(stream)
+    after, limit = request.get("ExclusiveStartShardId", ""), request.get("Limit", 100)
+    shards = [shard.describe() for shard in stream.shards.values() if shard.id > after]
+    description = _common(registry, stream) | {"Shards": shards[:limit], "HasMoreShards": len(shards) > limit}
+    return {"StreamDescription": description}
+
+
+def describe_stream_summary(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find(request, scope)
+    summary = _common(registry, stream) | {
+        "StreamId": stream.state.id,
+        "OpenShardCount": len(stream.open_shards),
+        "ConsumerCount": len(stream.state.consumers),
+        "MaxRecordSizeInKiB": stream.state.max_record_kib,
+        "ChannelCount": 0,
+        "QueueCount": 0,
+    }
+    if stream.state.mode == "ON_DEMAND":
+        summary["RecordDistributionStrategy"] = stream.state.distribution
+        warm = stream.state.warm_mibps
+        summary["WarmThroughput"] = {"TargetMiBps": warm or 0, "CurrentMiBps": warm or 0}
+    return {"StreamDescriptionSummary": summary}
+
+
+def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    after = request.get("NextToken") or request.get("ExclusiveStartStreamName") or ""
+    limit = request.get("Limit", 100)
+    streams = [stream for stream in registry.streams(scope) if stream.name > after]
+    page = streams[:limit]
+    answer: dict[str, Any] = {
+        "StreamNames": [stream.name for stream in page],
+        "HasMoreStreams": len(streams) > limit,
+        "StreamSummaries": [_summary(registry, stream) for stream in page],
+    }
+    if answer["HasMoreStreams"]:
+        answer["NextToken"] = page[-1].name
+    return answer
+
+
+def update_stream_mode(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find_active(request, scope)
+    mode = request["StreamModeDetails"]["StreamMode"]
+    if mode == "PROVISIONED" and "WarmThroughputMiBps" in request:
+        raise invalid_argument("WarmThroughputMiBps is supported only for streams in the ON_DEMAND mode.")
+    fields: dict[str, Any] = {"mode": mode, "warm_mibps": request.get("WarmThroughputMiBps")}
+    registry.save(changed(stream.state, **fields, **registry.updating()))
+    return {}
+
+
+def _shard_count(request: dict[str, Any], mode: str) -> int:
+    count: int | None = request.get("ShardCount")
+    if mode == "ON_DEMAND":
+        if count is not None:
+            raise invalid_argument("ShardCount must not be set for a stream in the ON_DEMAND mode.")
+        return _ON_DEMAND_SHARDS
+    if count is None:
+        raise invalid_argument("ShardCount must be set for a stream in the PROVISIONED mode.")
+    if "WarmThroughputMiBps" in request:
+        raise invalid_argument("WarmThroughputMiBps is supported only for streams in the ON_DEMAND mode.")
+    return count
+
+
+def _first_shards(count: int, now: float) -> list[ShardState]:
+    return [
+        ShardState(i, str(start), str(end), epoch=int(now), created=int(now * 1000))
+        for i, (start, end) in enumerate(hash_keys.uniform(count))
+    ]
+
+
+def _common(registry: Registry, stream: Stream) -> dict[str, Any]:
+    state = stream.state
+    shape = _summary(registry, stream) | {
+        "RetentionPeriodHours": state.retention_hours,
+        "EnhancedMonitoring": [{"ShardLevelMetrics": list(state.metrics)}],
+        "EncryptionType": state.encryption,
+    }
+    if state.key_id is not None:
+        shape["KeyId"] = state.key_id
+    return shape
+
+
+def _summary(registry: Registry, stream: Stream) -> dict[str, Any]:
+    return {
+        "StreamName": stream.name,
+        "StreamARN": stream.arn,
+        "StreamStatus": stream.status(registry.clock.time()),
+        "StreamModeDetails": {"StreamMode": stream.state.mode},
+        "StreamCreationTimestamp": stream.state.created,
+    }

@@ -1,0 +1,42 @@
+"""Reading a shard from a place in it: lines as they are kept, how far behind that is, and what comes at the end."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from emulator.kinesis.records import DATA_BYTES_IN_ANSWER
+from emulator.kinesis.stream import Shard, Stream
+
+_ROUNDING_BYTES = 20
+
+
+class Fetched(NamedTuple):
+    """``parts`` are kept lines; ``next`` is the ordinal after them, None when the shard has ended there."""
+
+    parts: list[bytes]
+    reached: int
+    next: int | None
+    millis_behind: int
+
+
+def fetch(stream: Stream, shard: Shard, ordinal: int, limit: int, now: int) -> Fetched:
+    """Up to ``limit`` records from ``ordinal`` on, at most 10 MiB of data, at ``now`` ms. Raises ``DamagedLog``."""
+    records = shard.records
+    records.trim(stream.horizon(now))
+    parts, _, reached = records.read(ordinal, limit, DATA_BYTES_IN_ANSWER + _ROUNDING_BYTES)
+    if reached >= records.next:
+        return Fetched(parts, reached, reached if shard.is_open else None, 0)
+    arrival = records.arrival_of(reached - 1) or records.arrival_of(reached) or now
+    return Fetched(parts, reached, reached, max(0, now - arrival))
+
+
+def child_shards(stream: Stream, shard: Shard) -> list[dict[str, Any]]:
+    """What an answer at the end of ``shard`` says about the shards that follow it."""
+    return [
+        {
+            "ShardId": child.id,
+            "ParentShards": [p for p in (child.state.parent, child.state.adjacent_parent) if p is not None],
+            "HashKeyRange": child.hash_key_range(),
+        }
+        for child in stream.children(shard)
+    ]

@@ -1,0 +1,276 @@
+"""Every stream there is, by account and region, and the journal that remembers them."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.journal import Log
+from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
+from emulator.kinesis.scope import Scope, consumer_of, stream_of
+from emulator.kinesis.state import AccountState, Change, StreamGone, StreamState, decode, encode
+from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.writes import Entry, Written, write
+
+_COMPACT_ABOVE_ENTRIES = 1000
+
+
+class Registry:
+    """The streams, found by name, ARN or id; changes are durable when ``save`` returns.
+
+    Whoever uses it holds ``lock``. ``transition`` is how many clock seconds a
+    stream stays CREATING, UPDATING or DELETING.
+    """
+
+    def __init__(
+        self, directory: Path | None, clock: Clock, events: Events, *, fsync: bool, transition: float
+    ) -> None:
+        self.lock = threading.RLock()
+        self.clock = clock
+        self.events = events
+        self.fsync = fsync
+        self.transition = transition
+        self.accounts: dict[Scope, AccountState] = {}
+        self._directory = directory
+        self._streams: dict[Scope, dict[str, Stream]] = {}
+        self._by_number: dict[int, Stream] = {}
+        self._last_number = 0
+        self._touched: list[tuple[Stream, Shard]] = []
+        self._log: Log | None = None
+        if directory is not None:
+            self._log = self._open(directory, fsync)
+
+    def now_ms(self) -> int:
+        """Clock time in whole milliseconds since the epoch."""
+        return int(self.clock.time() * 1000)
+
+    def streams(self, scope: Scope) -> list[Stream]:
+        """The streams of an account in a region, by name; those whose deletion is complete are forgotten first."""
+        now = self.clock.time()
+        for stream in list(self._streams.get(scope, {}).values()):
+            if stream.state.busy == "DELETING" and stream.status(now) != "DELETING":
+                self.forget(stream)
+        return sorted(self._streams.get(scope, {}).values(), key=lambda stream: stream.name)
+
+    def scopes(self) -> list[Scope]:
+        """Every account and region that has a stream."""
+        return [scope for scope, streams in self._streams.items() if streams]
+
+    def find(self, request: dict[str, Any], scope: Scope) -> Stream:
+        """The stream that a request names by StreamARN, StreamName or StreamId, or a consumer's by ConsumerARN.
+
+        Raises ResourceNotFoundException and InvalidArgumentException.
+        """
+        name, arn = request.get("StreamName"), request.get("StreamARN")
+        if arn is None and request.get("ConsumerARN") is not None:
+            consumer = consumer_of(request["ConsumerARN"])
+            arn = consumer.stream_arn if consumer else request["ConsumerARN"]
+        if arn is not None:
+            return self._find_arn(arn, name)
+        if name is not None:
+            return self.named(name, scope)
+        if request.get("StreamId") is not None:
+            return self._find_id(request["StreamId"], scope)
+        raise invalid_argument("Either StreamName or StreamARN must be specified.")
+
+    def named(self, name: str, scope: Scope) -> Stream:
+        """The stream of this name. Raises ResourceNotFoundException."""
+        stream = self._streams.get(scope, {}).get(name)
+        if stream is None or (stream.state.busy == "DELETING" and self._deleted(stream)):
+            raise stream_not_found(name, scope.account)
+        return stream
+
+    def anywhere(self, name: str, scope: Scope | None) -> Stream:
+        """The stream of this name in ``scope``, or in whichever has one. Raises ResourceNotFoundException."""
+        if scope is not None:
+            return self.named(name, scope)
+        for streams in self._streams.values():
+            if name in streams:
+                return streams[name]
+        raise stream_not_found(name, "any")
+
+    def find_active(self, request: dict[str, Any], scope: Scope) -> Stream:
+        """``find``, for what needs an ACTIVE stream. Raises ResourceInUseException too."""
+        stream = self.find(request, scope)
+        status = stream.status(self.clock.time())
+        if status != "ACTIVE":
+            raise in_use(
+                f"Stream {stream.name} under account {stream.account} not ACTIVE, instead in state {status}"
+            )
+        return stream
+
+    def numbered(self, number: int) -> Stream | None:
+        """The stream with this number."""
+        return self._by_number.get(number)
+
+    def new_number(self) -> int:
+        """A number that no stream has or had."""
+        return self._last_number + 1
+
+    def save(self, change: StreamState | AccountState) -> None:
+        """Make ``change`` durable, then let it take effect. Raises InternalFailure and changes nothing when it cannot."""
+        self._append(change)
+        self._take(change)
+
+    def forget(self, stream: Stream) -> None:
+        """Delete the stream and its records."""
+        gone = StreamGone(stream.state.number)
+        self._append(gone)
+        self._take(gone)
+
+    def updating(self) -> dict[str, Any]:
+        """The fields of a stream's state that say it is UPDATING from now on."""
+        return {"busy": "UPDATING", "busy_until": self.clock.time() + self.transition}
+
+    def write(self, stream: Stream, entries: list[Entry]) -> Written:
+        """Append records now; what was written is in ``take_touched`` until somebody makes it known."""
+        written = write(stream, entries, self.now_ms())
+        self._touched.extend((stream, shard) for shard in written.shards)
+        return written
+
+    def touch(self, stream: Stream, shards: Iterable[Shard]) -> None:
+        """Have the readers of ``shards`` look again."""
+        self._touched.extend((stream, shard) for shard in shards)
+
+    def take_touched(self) -> list[tuple[Stream, Shard]]:
+        """The shards written or closed since the last call."""
+        touched, self._touched = self._touched, []
+        return touched
+
+    def expire_shards(self, stream: Stream) -> None:
+        """Forget the shards that were closed before the trim horizon: nothing in them can be read any more."""
+        horizon = stream.horizon(self.now_ms())
+        kept = [shard for shard in stream.state.shards if shard.closed is None or shard.closed >= horizon]
+        if len(kept) < len(stream.state.shards):
+            self.save(changed(stream.state, shards=kept))
+
+    def sync(self, shards: Iterable[Shard]) -> None:
+        """With ``fsync``: return when what is written to ``shards`` survives loss of power. Raises InternalFailure."""
+        if not self.fsync:
+            return
+        try:
+            for shard in shards:
+                shard.records.sync()
+        except OSError as error:
+            raise internal_failure(f"the records could not be made durable: {error}") from error
+
+    def close(self) -> None:
+        """Give every file back."""
+        for stream in self._by_number.values():
+            stream.close()
+        if self._log is not None:
+            self._log.close()
+
+    def _deleted(self, stream: Stream) -> bool:
+        self.streams(stream.state.scope)
+        return stream.state.number not in self._by_number
+
+    def _find_arn(self, arn: str, name: str | None) -> Stream:
+        found = stream_of(arn)
+        if found is None:
+            raise invalid_argument(f"StreamARN {arn} is not valid.")
+        scope, arn_name = found
+        if name is not None and name != arn_name:
+            raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
+        return self.named(arn_name, scope)
+
+    def _find_id(self, stream_id: str, scope: Scope) -> Stream:
+        for stream in self.streams(scope):
+            if stream.state.id == stream_id:
+                return stream
+        raise not_found(f"Stream with id {stream_id} under account {scope.account} not found.")
+
+    def _append(self, change: Change) -> None:
+        if self._log is None:
+            return
+        try:
+            self._log.append(encode(change))
+        except OSError as error:
+            raise internal_failure(f"the change could not be stored: {error}") from error
+
+    def _take(self, change: Change) -> None:
+        if isinstance(change, AccountState):
+            self.accounts[change.scope] = change
+        elif isinstance(change, StreamGone):
+            self._drop(change.number)
+        elif (stream := self._by_number.get(change.number)) is not None:
+            stream.take(change)
+        else:
+            directory = self._directory / "streams" / f"{change.number:09d}" if self._directory else None
+            stream = Stream(change, directory)
+            self._by_number[change.number] = stream
+            self._streams.setdefault(change.scope, {})[change.name] = stream
+            self._last_number = max(self._last_number, change.number)
+            self._report_torn(stream)
+
+    def _drop(self, number: int) -> None:
+        self._last_number = max(self._last_number, number)
+        stream = self._by_number.pop(number, None)
+        if stream is None:
+            return
+        del self._streams[stream.state.scope][stream.name]
+        for shard in stream.shards.values():
+            shard.records.delete()
+        if stream.directory is not None:
+            shutil.rmtree(stream.directory, ignore_errors=True)
+
+    def _open(self, directory: Path, fsync: bool) -> Log:
+        log = Log(directory / "state.log", fsync=fsync)
+        latest: dict[object, Change] = {}
+        count = last = 0
+        for _, payload in log.entries():
+            change = decode(payload)
+            count += 1
+            if isinstance(change, AccountState):
+                latest[change.scope] = change
+            else:
+                latest.pop(change.number, None)
+                latest[change.number] = change
+                last = max(last, change.number)
+        kept = [c for c in latest.values() if not isinstance(c, StreamGone) or c.number == last]
+        if count > _COMPACT_ABOVE_ENTRIES:
+            log = _rewrite(log, kept, fsync)
+        for change in kept:
+            self._take(change)
+        self._sweep(directory / "streams")
+        if log.torn_bytes:
+            self.events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
+        return log
+
+    def _sweep(self, directory: Path) -> None:
+        """Remove the records of streams whose deletion was journalled but not finished."""
+        for path in directory.glob("*"):
+            if path.name.isdecimal() and int(path.name) not in self._by_number:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _report_torn(self, stream: Stream) -> None:
+        for shard in stream.shards.values():
+            if shard.records.torn_bytes:
+                self.events.emit(
+                    "journal.cut", stream=stream.name, shard=shard.id, bytes=shard.records.torn_bytes
+                )
+
+
+def _rewrite(log: Log, changes: list[Change], fsync: bool) -> Log:
+    """A fresh log with only ``changes`` in the place of ``log``."""
+    draft = log.path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    fresh = Log(draft, fsync=True)
+    for change in changes:
+        fresh.append(encode(change))
+    fresh.close()
+    log.close()
+    draft.replace(log.path)
+    return Log(log.path, fsync=fsync)
+
+
+def changed(state: StreamState, **fields: Any) -> StreamState:
+    """``state`` with ``fields`` replaced."""
+    return msgspec.structs.replace(state, **fields)

@@ -1,0 +1,87 @@
+"""Closing shards and opening the ones that go on from them, with the lineage, epochs and numbers that follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from emulator.kinesis import hash_keys, sequence_numbers
+from emulator.kinesis.state import ShardState, StreamState
+from emulator.kinesis.stream import Stream
+
+
+class Resharding:
+    """A draft of the shards a stream will have, all changes taking effect at ``now`` ms."""
+
+    def __init__(self, stream: Stream, now: int) -> None:
+        self._stream = stream
+        self._now = now
+        self._shards = {shard.index: shard for shard in stream.state.shards}
+        self._next = stream.state.next_shard
+
+    def split(self, shard: ShardState, at: int) -> tuple[ShardState, ShardState]:
+        """Close ``shard``; two go on, the upper one from the hash key ``at``."""
+        epoch, began = self._close(shard)
+        low = self._open(int(shard.starting_hash_key), at - 1, epoch, began, parent=shard.id)
+        high = self._open(at, int(shard.ending_hash_key), epoch, began, parent=shard.id)
+        return low, high
+
+    def merge(self, one: ShardState, adjacent: ShardState) -> ShardState:
+        """Close both; one goes on for the range of the two."""
+        ends = [self._close(one), self._close(adjacent)]
+        keys = [int(key) for s in (one, adjacent) for key in (s.starting_hash_key, s.ending_hash_key)]
+        epoch, began = (max(column) for column in zip(*ends, strict=True))
+        return self._open(min(keys), max(keys), epoch, began, parent=one.id, adjacent_parent=adjacent.id)
+
+    def scale(self, target: int) -> None:
+        """Split and merge until ``target`` open shards of equal size are left.
+
+        What is opened on the way and closed again stays in the lineage, empty, as it does at AWS.
+        """
+        wanted = hash_keys.uniform(target)
+        for start, _ in wanted[1:]:
+            holder = next(s for s in self._open_shards() if int(s.ending_hash_key) >= start)
+            if int(holder.starting_hash_key) != start:
+                self.split(holder, start)
+        for start, end in wanted:
+            run = [s for s in self._open_shards() if start <= int(s.starting_hash_key) <= end]
+            merged = run[0]
+            for following in run[1:]:
+                merged = self.merge(merged, following)
+
+    def state(self, **fields: Any) -> StreamState:
+        """The stream's state with the shards as drafted and ``fields`` replaced."""
+        shards = list(self._shards.values())
+        return msgspec.structs.replace(self._stream.state, shards=shards, next_shard=self._next, **fields)
+
+    def _open_shards(self) -> list[ShardState]:
+        still_open = (shard for shard in self._shards.values() if shard.closed is None)
+        return sorted(still_open, key=lambda shard: int(shard.starting_hash_key))
+
+    def _open(
+        self, start: int, end: int, epoch: int, began: int, parent: str, adjacent_parent: str | None = None
+    ) -> ShardState:
+        shard = ShardState(
+            self._next,
+            str(start),
+            str(end),
+            epoch=epoch,
+            created=began,
+            parent=parent,
+            adjacent_parent=adjacent_parent,
+        )
+        self._shards[self._next] = shard
+        self._next += 1
+        return shard
+
+    def _close(self, shard: ShardState) -> tuple[int, int]:
+        """Close ``shard`` and return the earliest epoch and the time (ms) for what goes on from it."""
+        running = self._stream.shards.get(shard.id)
+        ended = running.arrival(self._now) if running else shard.created
+        following = running.records.next if running else 1
+        prefix = sequence_numbers.prefix(shard.epoch, shard.index, self._stream.state.number)
+        self._shards[shard.index] = msgspec.structs.replace(
+            shard, closed=ended, ending_sequence_number=sequence_numbers.number(prefix, following, ended)
+        )
+        return max(ended // 1000, shard.epoch + 1), ended

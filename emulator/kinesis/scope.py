@@ -1,0 +1,43 @@
+"""Whose streams: an account in a region, and the names of things in it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_STREAM_ARN = re.compile(r"arn:aws[^:]*:kinesis:([^:]*):(\d{12}):stream/([a-zA-Z0-9_.-]+)\Z")
+_CONSUMER_ARN = re.compile(
+    r"(arn:aws[^:]*:kinesis:([^:]*):(\d{12}):stream/([a-zA-Z0-9_.-]+))/consumer/([a-zA-Z0-9_.-]+):(\d+)\Z"
+)
+_PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+
+
+class Scope(NamedTuple):
+    """The account (12 digits) and region that a request is made in."""
+
+    account: str
+    region: str
+
+    def stream_arn(self, name: str) -> str:
+        partition = next((p for start, p in _PARTITIONS.items() if self.region.startswith(start)), "aws")
+        return f"arn:{partition}:kinesis:{self.region}:{self.account}:stream/{name}"
+
+
+class ConsumerName(NamedTuple):
+    """What a consumer's ARN says: its stream's ARN, its name, and when it was registered (whole seconds)."""
+
+    stream_arn: str
+    name: str
+    created: int
+
+
+def stream_of(arn: str) -> tuple[Scope, str] | None:
+    """The scope and name in a stream's ARN; None when it is not one."""
+    found = _STREAM_ARN.match(arn)
+    return (Scope(found[2], found[1]), found[3]) if found else None
+
+
+def consumer_of(arn: str) -> ConsumerName | None:
+    """The parts of a consumer's ARN; None when it is not one."""
+    found = _CONSUMER_ARN.match(arn)
+    return ConsumerName(found[1], found[5], int(found[6])) if found else None

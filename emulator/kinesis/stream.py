@@ -1,0 +1,137 @@
+"""A stream while the engine runs: its state, its shards with their records, and which of them a key goes to."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from emulator.journal import Segments
+from emulator.kinesis import sequence_numbers
+from emulator.kinesis.errors import shard_not_found
+from emulator.kinesis.state import ShardState, StreamState
+
+_HOUR_MS = 3_600_000
+
+
+class Shard:
+    """A shard: its state and its records."""
+
+    def __init__(self, state: ShardState, stream_number: int, records: Segments) -> None:
+        self.state = state
+        self.records = records
+        self.id = state.id
+        self.prefix = sequence_numbers.prefix(state.epoch, state.index, stream_number)
+
+    @property
+    def is_open(self) -> bool:
+        return self.state.closed is None
+
+    def was_open(self, at: int) -> bool:
+        """Whether the shard was open at ``at`` ms since the epoch."""
+        return self.state.created <= at and (self.state.closed is None or self.state.closed >= at)
+
+    def arrival(self, now: int) -> int:
+        """The arrival of a record at ``now`` ms: time never runs backwards in a shard or from its parents."""
+        return sequence_numbers.bounded(max(now, self.records.last_arrival, self.state.created))
+
+    def starting_sequence_number(self) -> str:
+        return sequence_numbers.number(self.prefix, 0, self.state.created)
+
+    def describe(self) -> dict[str, Any]:
+        """The shard in botocore's shape."""
+        numbers = {"StartingSequenceNumber": self.starting_sequence_number()}
+        if self.state.ending_sequence_number is not None:
+            numbers["EndingSequenceNumber"] = self.state.ending_sequence_number
+        shape: dict[str, Any] = {"ShardId": self.id}
+        if self.state.parent is not None:
+            shape["ParentShardId"] = self.state.parent
+        if self.state.adjacent_parent is not None:
+            shape["AdjacentParentShardId"] = self.state.adjacent_parent
+        return shape | {"HashKeyRange": self.hash_key_range(), "SequenceNumberRange": numbers}
+
+    def hash_key_range(self) -> dict[str, str]:
+        return {"StartingHashKey": self.state.starting_hash_key, "EndingHashKey": self.state.ending_hash_key}
+
+
+class Stream:
+    """A stream with its shards in the order of their indexes."""
+
+    def __init__(self, state: StreamState, directory: Path | None) -> None:
+        self.directory = directory
+        self.shards: dict[str, Shard] = {}
+        self.open_shards: list[Shard] = []
+        self._starts: list[bytes] = []
+        self.take(state)
+
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    @property
+    def account(self) -> str:
+        return self.state.account
+
+    @property
+    def arn(self) -> str:
+        return self.state.scope.stream_arn(self.state.name)
+
+    def take(self, state: StreamState) -> None:
+        """Be in ``state`` from now on; records of shards that are no longer in it are deleted."""
+        self.state = state
+        kept = {shard.id for shard in state.shards}
+        for gone in self.shards.keys() - kept:
+            self.shards.pop(gone).records.delete()
+        for shard in state.shards:
+            if shard.id in self.shards:
+                self.shards[shard.id].state = shard
+            else:
+                self.shards[shard.id] = Shard(shard, state.number, self._records(shard))
+        self.open_shards = sorted(
+            (shard for shard in self.shards.values() if shard.is_open),
+            key=lambda shard: int(shard.state.starting_hash_key),
+        )
+        self._starts = [_hash_bytes(shard.state.starting_hash_key) for shard in self.open_shards]
+
+    def status(self, now: float) -> str:
+        """CREATING, UPDATING, DELETING or ACTIVE at ``now`` seconds."""
+        return self.state.busy if now < self.state.busy_until else "ACTIVE"
+
+    def shard(self, shard_id: str) -> Shard:
+        """The shard with this id. Raises ResourceNotFoundException."""
+        found = self.shards.get(shard_id)
+        if found is None:
+            raise shard_not_found(shard_id, self.name, self.account)
+        return found
+
+    def route(self, partition_key: str, explicit_hash_key: str | None) -> Shard:
+        """The open shard whose range holds the key's hash, or the hash given."""
+        if len(self.open_shards) == 1:
+            return self.open_shards[0]
+        if explicit_hash_key is None:
+            key = md5(partition_key.encode(), usedforsecurity=False).digest()
+        else:
+            key = _hash_bytes(explicit_hash_key)
+        return self.open_shards[bisect_right(self._starts, key) - 1]
+
+    def children(self, shard: Shard) -> list[Shard]:
+        """The shards that go on where ``shard`` ended."""
+        return [s for s in self.shards.values() if shard.id in (s.state.parent, s.state.adjacent_parent)]
+
+    def horizon(self, now: int) -> int:
+        """The trim horizon at ``now`` ms: what arrived before it is gone, and never comes back."""
+        cutoff = max(self.state.trimmed, now - self.state.retention_hours * _HOUR_MS)
+        self.state.trimmed = cutoff
+        return cutoff
+
+    def close(self) -> None:
+        for shard in self.shards.values():
+            shard.records.close()
+
+    def _records(self, shard: ShardState) -> Segments:
+        return Segments(None if self.directory is None else self.directory / f"{shard.index:012d}")
+
+
+def _hash_bytes(hash_key: str) -> bytes:
+    return int(hash_key).to_bytes(16, "big")
