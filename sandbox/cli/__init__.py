@@ -1,0 +1,32 @@
+"""The command line: ``main`` runs a command and answers with its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sandbox.cli.commands import sandbox
+from sandbox.cli.failures import explain
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``sandbox`` with these arguments (without any, the process's own); the exit code. Raises nothing."""
+    try:
+        result = sandbox.main(arguments, prog_name="sandbox", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; Python must not try to flush the rest when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- no traceback, ever
+        line, code = explain(error)
+        click.echo(line if "\n" in line else f"sandbox: {line}", err=True)
+        return code
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,43 @@
+"""The ``sandbox`` command: the table of commands as a click group that loads each when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from sandbox.cli.registry import COMMANDS
+
+
+class LazyGroup(click.Group):
+    """Lists commands from the registry, imports one when it is run or its help is asked for."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        module, _, attribute = row.place.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row.help) for name, row in COMMANDS.items()])
+
+
+@click.group(
+    "sandbox",
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(package_name="rdss-sandbox", prog_name="sandbox")
+def sandbox() -> None:
+    """Everything an RDSS messaging integration talks to, on this machine, with the bad days on demand.
+
+    Start with: sandbox up. Then point any AWS client at it, sandbox send a message, and break something with
+    sandbox fault add. Exit codes: 0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive.
+    """

@@ -1,0 +1,92 @@
+"""What goes wrong, as a person sees it: one line on standard error, and the exit code that says which kind.
+
+0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive. A command raises
+``CommandFailed`` for what it knows; here is the one place that turns every
+other error into the same.
+"""
+
+from __future__ import annotations
+
+import traceback
+from enum import IntEnum
+from pathlib import Path
+
+import click
+
+LOG = Path(".sandbox", "failures.log")
+
+
+class Exit(IntEnum):
+    """Exit codes."""
+
+    PASS = 0
+    FAIL = 1
+    USAGE = 2
+    ENVIRONMENT = 3
+    INCONCLUSIVE = 4
+
+
+class CommandFailed(Exception):  # noqa: N818 -- says what happened to the command, not what kind of error it is
+    """A command cannot go on: the line to show and the exit code."""
+
+    def __init__(self, message: str, code: Exit = Exit.FAIL) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    """The line and the exit code for any error."""
+    match error:
+        case CommandFailed():
+            return str(error), error.code
+        case click.exceptions.NoArgsIsHelpError():
+            return error.format_message(), Exit.USAGE
+        case click.UsageError():
+            return _usage(error), Exit.USAGE
+        case click.ClickException():
+            return error.format_message(), Exit.ENVIRONMENT
+        case click.Abort() | KeyboardInterrupt():
+            return "stopped", 130
+    return _explain_ours(error) or _unexpected(error)
+
+
+def _usage(error: click.UsageError) -> str:
+    line = error.format_message().rstrip(".")
+    path = error.ctx.command_path if error.ctx else "sandbox"
+    return f"{line[:1].lower()}{line[1:]}; see {path} --help"
+
+
+def _explain_ours(error: BaseException) -> tuple[str, int] | None:
+    """Errors of the emulator's client and settings, known by name so that none needs importing here."""
+    match type(error).__module__, type(error).__name__:
+        case "emulator.client", "UnreachableError":
+            return str(error), Exit.ENVIRONMENT
+        case "emulator.client", "RefusedError":
+            return str(error), _code_of_status(getattr(error, "status", 500))
+        case "emulator.settings", "SettingsError":
+            return str(error), Exit.USAGE
+    if isinstance(error, OSError) and error.errno is not None:
+        return str(
+            error
+        ) if error.filename is None else f"{error.filename}: {error.strerror}", Exit.ENVIRONMENT
+    return None
+
+
+def _code_of_status(status: int) -> Exit:
+    if status in {401, 403}:
+        return Exit.ENVIRONMENT
+    return Exit.USAGE if status < 500 else Exit.FAIL
+
+
+def _unexpected(error: BaseException) -> tuple[str, int]:
+    from emulator.clock import Clock, timestamp  # noqa: PLC0415 -- asyncio with it, which only a failure can afford
+
+    log = LOG
+    try:
+        log.parent.mkdir(exist_ok=True)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{timestamp(Clock().time())}\n")
+            traceback.print_exception(error, file=file)
+    except OSError:
+        return f"unexpected {type(error).__name__}: {error} (and {log} cannot be written)", Exit.FAIL
+    return f"unexpected {type(error).__name__}: {error}; the whole story is in {log}", Exit.FAIL

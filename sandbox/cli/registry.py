@@ -1,0 +1,36 @@
+"""Every command in one table: its name, where it is, and its line of help.
+
+The line is here so that ``sandbox --help`` needs none of the commands, and
+what they import, to be loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A command: ``place`` is ``module:attribute`` of a click command or group."""
+
+    place: str
+    help: str
+
+
+COMMANDS: dict[str, Row] = {
+    "up": Row("sandbox.cli.up:up", "Start a sandbox: streams, buckets, faults and the control API."),
+    "down": Row("sandbox.cli.down:down", "Stop the sandbox that was started here."),
+    "status": Row("sandbox.cli.status:status", "Show where the sandbox answers and what it holds."),
+    "demo": Row(
+        "sandbox.cli.demo:demo", "Send messages through faults and a reshard, and judge what arrived."
+    ),
+    "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),
+    "receive": Row("sandbox.cli.receive:receive", "Receive messages and print them as they arrive."),
+    "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
+    "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),
+    "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),
+    "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
+    "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and begin afresh."),
+    "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
+    "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),
+}
