@@ -72,7 +72,7 @@ def is_email(text: str) -> bool:
     return _ADDR_SPEC.fullmatch(text) is not None
 
 
-_PLAIN: Final = r"A-Za-z0-9._~!$&'()*+,;=-"
+_PLAIN: Final = r"A-Za-z0-9._~!$&'()*+,;=\-"
 _ENCODED: Final = "%[0-9A-Fa-f]{2}"
 _URI: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*:"

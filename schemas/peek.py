@@ -12,8 +12,9 @@ class Peek(msgspec.Struct, frozen=True, gc=False):
     """What can be read of a message without judging it; None where it cannot.
 
     ``published`` and ``expires`` are texts as written. ``damaged`` says that the
-    bytes are no JSON object with a header object: the fields were then picked out
-    of the text, and must not be trusted to identify the message as processed.
+    header could not be read as JSON: the fields were then picked out of the text.
+    The body is not looked at: a message is whole only when ``validation.judge`` says
+    so, and must not be recorded as received before.
     """
 
     message_id: str | None = None
@@ -58,16 +59,25 @@ class _Message(msgspec.Struct):
     header: _Header = msgspec.field(name="messageHeader")
 
 
+_decode_header: Final = msgspec.json.Decoder(_Header).decode
 _decode: Final = msgspec.json.Decoder(_Message).decode
 _decode_anything: Final = msgspec.json.Decoder().decode
+_HEADER_FIRST: Final = b'{"messageHeader":'
+_HEADER_FIRST_LENGTH: Final = len(_HEADER_FIRST)
 
 
 def peek(raw: bytes) -> Peek:
-    """What any bytes say about themselves; never raises."""
+    """What any bytes say about themselves; never raises.
+
+    Of two headers the first is seen; ``validation.judge`` refuses such a message.
+    """
     try:
-        header = _decode(raw).header
+        header = _decode_header(_leading_header(raw))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _peek_slowly(raw)
+        try:
+            header = _decode(raw).header
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _peek_slowly(raw)
     timings, place = header.message_timings, header.message_sequence
     return Peek(
         header.message_id,
@@ -83,6 +93,17 @@ def peek(raw: bytes) -> Peek:
         timings.published_timestamp,
         timings.expiration_timestamp,
     )
+
+
+def _leading_header(raw: bytes) -> bytes:
+    """The text of the header where it leads and the body follows, as in every known client; else no JSON."""
+    if not raw.startswith(_HEADER_FIRST):
+        return b""
+    end = raw.find(b'"messageBody"') - 1
+    # A comma that ends the header: with any other layout, what is cut out here does not decode.
+    if raw[end : end + 1] == b" ":
+        end -= 1
+    return raw[_HEADER_FIRST_LENGTH:end] if raw[end : end + 1] == b"," else b""
 
 
 def _peek_slowly(raw: bytes) -> Peek:

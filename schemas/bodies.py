@@ -1,0 +1,62 @@
+"""Which definition the body of a message should meet, and whether it is only a part of one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+ANY_OBJECT: Final = "objects.ResearchObject"
+REFERENCE: Final = "messages.ObjectReference"
+PACKAGE: Final = "packages.InformationPackage"
+KINDS: Final = {
+    "dataset": "objects.Dataset",
+    "article": "objects.Article",
+    "thesisDissertation": "objects.ThesisDissertation",
+}
+"""The resource types that have a definition of their own; all others are research objects."""
+
+
+def body_definition(message: dict[str, Any]) -> str | None:
+    """The definition for a message's messageType, messageClass and objectResourceType.
+
+    None where the messageType is none of the five. A MetadataRead is an answer when
+    its class is Document, else a request.
+    """
+    header = message.get("messageHeader")
+    if not isinstance(header, dict):
+        return None
+    kind = header.get("messageType")
+    if kind in ("MetadataCreate", "MetadataUpdate"):
+        return _object_definition(message.get("messageBody"))
+    if kind == "MetadataRead":
+        answer = header.get("messageClass") == "Document"
+        return _object_definition(message.get("messageBody")) if answer else REFERENCE
+    if kind == "MetadataDelete":
+        return REFERENCE
+    return PACKAGE if kind == "PreservationEvent" else None
+
+
+def _object_definition(body: object) -> str:
+    resource = body.get("objectResourceType") if isinstance(body, dict) else None
+    return KINDS.get(resource, ANY_OBJECT) if isinstance(resource, str) else ANY_OBJECT
+
+
+def is_part(message: dict[str, Any]) -> bool:
+    """Whether a message is one of several and its body a slice of text, as ``schemas.sequence`` cuts it."""
+    return isinstance(message.get("messageBody"), str) and total(message) > 1
+
+
+def total(message: dict[str, Any]) -> int:
+    """The number of messages in the sequence, 1 where the header does not say."""
+    return _whole_number(message, "total")
+
+
+def position(message: dict[str, Any]) -> int:
+    """The place in the sequence, 1 where the header does not say."""
+    return _whole_number(message, "position")
+
+
+def _whole_number(message: dict[str, Any], name: str) -> int:
+    header = message.get("messageHeader")
+    place = header.get("messageSequence") if isinstance(header, dict) else None
+    value = place.get(name) if isinstance(place, dict) else None
+    return int(value) if isinstance(value, int | float) and value == value // 1 else 1

@@ -1,0 +1,197 @@
+"""Why an instance does not meet a definition: every field at fault, with the rule and the value.
+
+``jsonschema`` walks the definition; the keywords below are ours where its own
+report would not name the field, or would read a pattern other than ECMA-262 does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import jsonschema
+import jsonschema.validators
+from jsonschema.exceptions import ValidationError
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from schemas.catalogue import definition, documents, reference
+from schemas.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from schemas.catalogue import Schema
+
+Path = tuple[str | int, ...]
+
+
+class Flaw(NamedTuple):
+    """One field at fault: its path, the rule it breaks, what is wrong, whether it should be a UUID."""
+
+    path: Path
+    rule: str
+    message: str
+    is_uuid: bool
+
+
+def flaws(name: str, instance: object) -> list[Flaw]:
+    """Every flaw of an instance under a definition, in the definition's order; empty for a valid one."""
+    return [_flaw(error) for error in _validator(name).iter_errors(instance)]
+
+
+def _flaw(error: ValidationError) -> Flaw:
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    title = schema.get("title", "")
+    rule = str(error.validator)
+    if rule in _SAYS:
+        message = _SAYS[rule](error)
+    elif title in _EXPECTED:
+        message = f"{show(error.instance)} is not {_EXPECTED[title]}"
+        rule = "format" if rule == "anyOf" else rule
+    else:
+        message = error.message
+    rule = "additionalProperties" if rule == "unevaluatedProperties" else rule
+    return Flaw(tuple(error.absolute_path), rule, message, is_uuid=title == "UUID")
+
+
+_EXPECTED: Final = {
+    "UUID": "a UUID in lower case of version 1 to 5",
+    "SemVer": "a semantic version such as 4.0.0",
+    "Timestamp": "an RFC 3339 time with seconds and zone such as 2018-12-11T09:30:00Z",
+    "EmailAddress": "an RFC 5322 email address",
+    "URI": "an RFC 3986 URI with a scheme",
+    "NetworkAddress": "a host name, an IPv4 or an IPv6 address",
+}
+_TYPES: Final = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "an array",
+}
+_FEW_TERMS: Final = 8
+_SHOWN: Final = 80
+
+
+def show(value: object) -> str:
+    """A value as JSON, cut short; containers by their kind alone."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+
+
+def _say_type(error: ValidationError) -> str:
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    expected = _EXPECTED.get(schema.get("title", ""), _TYPES.get(str(error.validator_value), "of the type"))
+    return f"{show(error.instance)} is not {expected}"
+
+
+def _say_enum(error: ValidationError) -> str:
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    known = [str(term) for term in schema.get("enum", [])]
+    if len(known) <= _FEW_TERMS:
+        return f"{show(error.instance)} is not one of {', '.join(known)}"
+    near = get_close_matches(str(error.instance)[:_SHOWN], known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{show(error.instance)} is none of the {len(known)} terms of {schema.get('title')}{hint}"
+
+
+_SAYS: Final[Mapping[str, Callable[[ValidationError], str]]] = {
+    "type": _say_type,
+    "enum": _say_enum,
+    "const": lambda error: f"{show(error.instance)} is not {error.validator_value}",
+    "minLength": lambda _: "must not be empty",
+    "minItems": lambda _: "needs at least one item",
+    "minimum": lambda error: f"{show(error.instance)} is less than {error.validator_value}",
+}
+
+
+def _required(_validator: Any, names: list[str], instance: Any, _schema: Schema) -> Iterator[ValidationError]:
+    if isinstance(instance, dict):
+        for name in names:
+            if name not in instance:
+                yield ValidationError("is required and missing", path=(name,))
+
+
+def _closed(_validator: Any, _value: object, instance: Any, schema: Schema) -> Iterator[ValidationError]:
+    """``additionalProperties`` and ``unevaluatedProperties``, which are only ever false here."""
+    if isinstance(instance, dict):
+        allowed = _fields(schema)
+        for name in instance:
+            if name not in allowed:
+                yield ValidationError("is not a field of this object", path=(name,))
+
+
+def _fields(schema: Schema) -> set[str]:
+    own = set(schema.get("properties", ()))
+    base = reference("objects.DigitalObject")
+    return own | set(definition(base)["properties"]) if schema.get("$ref") == "#/$defs/DigitalObject" else own
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not _ecma(pattern).search(instance):
+        yield ValidationError("does not match")
+
+
+@cache
+def _ecma(pattern: str) -> re.Pattern[str]:
+    """ECMA-262's ``$`` is the end of the text alone; Python's also stands before a line feed there."""
+    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
+
+
+def _unique(_validator: Any, _unique: bool, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
+    """In linear time: a large message may repeat thousands of files."""
+    if isinstance(instance, list):
+        seen: dict[str, int] = {}
+        for index, item in enumerate(instance):
+            first = seen.setdefault(_canonical(item), index)
+            if first != index:
+                yield ValidationError(f"repeats item {first}", path=(index,))
+
+
+def _canonical(value: Any) -> str:
+    """One text for all that JSON Schema calls equal: 1 is 1.0, and true is not 1."""
+    return json.dumps(_integral(value), sort_keys=True)
+
+
+def _integral(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _integral(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_integral(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _contains(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> Iterator[ValidationError]:
+    if isinstance(instance, list) and not any(
+        validator.evolve(schema=wanted).is_valid(item) for item in instance
+    ):
+        yield ValidationError(f"needs {schema.get('title')}")
+
+
+@cache
+def _validator(name: str) -> Any:
+    keywords = {
+        "required": _required,
+        "additionalProperties": _closed,
+        "unevaluatedProperties": _closed,
+        "pattern": _pattern,
+        "uniqueItems": _unique,
+        "contains": _contains,
+    }
+    extend: Any = jsonschema.validators.extend
+    kind = extend(jsonschema.Draft202012Validator, keywords)
+    resources = [(urn, DRAFT202012.create_resource(document)) for urn, document in documents().items()]
+    checker = jsonschema.FormatChecker(formats=())
+    for form, check in FORMATS.items():
+        checker.checks(form)(lambda value, check=check: not isinstance(value, str) or check(value))
+    registry: Registry[Any] = Registry().with_resources(resources)
+    return kind({"$ref": reference(name)}, registry=registry, format_checker=checker)

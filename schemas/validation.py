@@ -1,0 +1,154 @@
+"""Whether a message meets the contract, and if not: which fields, which rules, which error code.
+
+``jsonschema-rs`` decides, in tens of microseconds; only a message that it refuses
+is walked again, by ``schemas.violations``. Without ``strict`` the verdict is the one
+of the published 4.0.0 schemas; with it, what they leave out is judged as well:
+
+- the messageType settles the form of the body,
+- a dataset, an article, a thesis or dissertation meets the rules of its own kind,
+- the position lies within the total, and a part of a sequence carries text,
+- the errorCode is one of the 14.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import jsonschema_rs
+import msgspec
+
+from schemas import bodies
+from schemas.catalogue import definition, documents, reference
+from schemas.error_codes import ErrorCode
+from schemas.explanation import show
+from schemas.formats import FORMATS
+from schemas.violations import Violation, expired, strict_header, violations
+
+__all__ = [
+    "PRECEDENCE",
+    "VALID",
+    "Verdict",
+    "Violation",
+    "is_valid",
+    "judge",
+    "judge_message",
+    "validator_for",
+]
+
+JSON = dict[str, Any]
+
+
+class Verdict(NamedTuple):
+    """``code`` is that of the gravest of all the ``violations``, None for a valid message."""
+
+    valid: bool
+    code: ErrorCode | None
+    violations: tuple[Violation, ...]
+
+
+VALID: Final = Verdict(valid=True, code=None, violations=())
+PRECEDENCE: Final = (
+    ErrorCode.GENERR007,
+    ErrorCode.GENERR004,
+    ErrorCode.GENERR010,
+    ErrorCode.GENERR002,
+    ErrorCode.GENERR003,
+    ErrorCode.GENERR001,
+)
+"""The codes that a message alone can cause; of several violations the first code here counts."""
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+def judge(raw: bytes, *, now: float | None = None, strict: bool = False, joined: bool = False) -> Verdict:
+    """Judge the bytes of a message; never raises.
+
+    ``now`` (seconds since the epoch) is what an expiry is compared with; None for not
+    at all. A part of a sequence is judged by its header alone, unless ``joined`` says
+    that the body is whole although the total is more than 1. Size is not judged: see
+    ``envelope.oversize``.
+    """
+    try:
+        message = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _malformed(f"the bytes are not JSON in UTF-8: {error}")
+    if not isinstance(message, dict):
+        return _malformed(f"a message is a JSON object, and this is {show(message)}")
+    if twice := _given_twice(raw):
+        return _malformed(f"{twice} is given twice")
+    return judge_message(message, now=now, strict=strict, joined=joined)
+
+
+def _malformed(message: str) -> Verdict:
+    return Verdict(valid=False, code=ErrorCode.GENERR007, violations=(Violation("", "json", message),))
+
+
+def _given_twice(raw: bytes) -> str | None:
+    """A top-level field that is there twice: readers would not agree on which one counts."""
+    if raw.count(b'"messageHeader"') < 2 and raw.count(b'"messageBody"') < 2:
+        return None
+    names = [name for name, _ in json.loads(raw, object_pairs_hook=list)]
+    return next((name for name in names if names.count(name) > 1), None)
+
+
+def judge_message(
+    message: JSON, *, now: float | None = None, strict: bool = False, joined: bool = False
+) -> Verdict:
+    """``judge`` for a message that is decoded already."""
+    if _accepts(message, strict=strict, joined=joined) and not expired(message, now):
+        return VALID
+    found = list(violations(message, now=now, strict=strict, joined=joined))
+    return Verdict(
+        valid=False,
+        code=min((code for code, _ in found), key=PRECEDENCE.index),
+        violations=tuple(violation for _, violation in found),
+    )
+
+
+def _accepts(message: JSON, *, strict: bool, joined: bool) -> bool:
+    if not joined and bodies.is_part(message):
+        whole = "messages.Part"
+        accepted = is_valid(whole, message)
+    else:
+        body = bodies.body_definition(message)
+        accepted = body is not None and _meets(_message_with(body), message)
+        if not strict:
+            return accepted or is_valid("messages.AnyMessage", message)
+        accepted = accepted and (joined or bodies.total(message) <= 1)
+    return accepted and not (strict and any(strict_header(message)))
+
+
+def is_valid(name: str, instance: object) -> bool:
+    """Whether an instance meets a definition, named as in ``schemas.catalogue``."""
+    return _meets(validator_for(name), instance)
+
+
+@cache
+def validator_for(name: str) -> jsonschema_rs.Draft202012Validator:
+    """The deciding validator of a definition. Raises ``KeyError`` for a name that is none."""
+    return _compile({"$ref": reference(name)})
+
+
+@cache
+def _message_with(body: str) -> jsonschema_rs.Draft202012Validator:
+    message = definition(reference("messages.AnyMessage"))
+    return _compile(
+        message | {"properties": message["properties"] | {"messageBody": {"$ref": reference(body)}}}
+    )
+
+
+def _compile(schema: JSON) -> jsonschema_rs.Draft202012Validator:
+    registry = jsonschema_rs.Registry(list(documents().items()))
+    return jsonschema_rs.Draft202012Validator(
+        schema, registry=registry, formats=dict(FORMATS), validate_formats=True, ignore_unknown_formats=False
+    )
+
+
+def _meets(validator: jsonschema_rs.Draft202012Validator, instance: object) -> bool:
+    try:
+        return validator.is_valid(instance)
+    except ValueError:
+        # Half a surrogate pair, or nesting beyond what any definition has: no valid message holds either.
+        return False

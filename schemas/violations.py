@@ -1,0 +1,154 @@
+"""What is wrong with a message, field by field, and which error code each violation calls for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from schemas import bodies
+from schemas.catalogue import definition, reference, uuid_fields
+from schemas.error_codes import ErrorCode
+from schemas.explanation import flaws, show
+from schemas.formats import instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from schemas.explanation import Flaw, Path
+
+JSON = dict[str, Any]
+
+
+class Violation(NamedTuple):
+    """One field at fault: its JSON Pointer (RFC 6901), the rule it breaks, what is wrong with which value."""
+
+    path: str
+    rule: str
+    message: str
+
+
+Found = tuple[ErrorCode, Violation]
+
+
+def violations(message: JSON, *, now: float | None, strict: bool, joined: bool) -> Iterator[Found]:
+    """Every violation of a message that was refused, with its code; header first."""
+    yield from _of_message(message)
+    header = message.get("messageHeader")
+    if isinstance(header, dict):
+        yield from _of_header(header)
+        if expiry := expired(message, now):
+            yield expiry
+        if strict:
+            yield from strict_header(message)
+    if "messageBody" in message and (joined or not bodies.is_part(message)):
+        yield from _of_body(message, strict=strict, joined=joined)
+
+
+def _of_message(message: JSON) -> Iterator[Found]:
+    for name, code in (("messageHeader", ErrorCode.GENERR004), ("messageBody", ErrorCode.GENERR001)):
+        if name not in message:
+            yield code, Violation(f"/{name}", "required", "is required and missing")
+    header = message.get("messageHeader", {})
+    if not isinstance(header, dict):
+        yield ErrorCode.GENERR004, Violation("/messageHeader", "type", f"{show(header)} is not an object")
+    for name in message.keys() - {"messageHeader", "messageBody"}:
+        path = pointer((name,))
+        yield ErrorCode.GENERR001, Violation(path, "additionalProperties", "is not a field of this object")
+
+
+def _of_header(header: JSON) -> Iterator[Found]:
+    for flaw in flaws("header.Header", header):
+        if flaw.is_uuid:
+            code = ErrorCode.GENERR010
+        elif flaw.path == ("messageType",) and flaw.rule == "enum":
+            code = ErrorCode.GENERR002
+        else:
+            code = ErrorCode.GENERR004
+        yield code, _violation("messageHeader", flaw)
+
+
+def expired(message: JSON, now: float | None) -> Found | None:
+    """The violation of a message that had expired at ``now``; None too where no expiry can be read."""
+    header = message.get("messageHeader")
+    timings = header.get("messageTimings") if isinstance(header, dict) else None
+    text = timings.get("expirationTimestamp") if isinstance(timings, dict) else None
+    until = instant(text) if isinstance(text, str) else None
+    if now is None or until is None or until >= now:
+        return None
+    path = "/messageHeader/messageTimings/expirationTimestamp"
+    return ErrorCode.GENERR003, Violation(path, "expired", f"{show(text)} has passed")
+
+
+_CODES: Final = frozenset(str(code) for code in ErrorCode)
+
+
+def strict_header(message: JSON) -> Iterator[Found]:
+    """What the published schemas leave out of the header: a place within the total, a known error code."""
+    place, total = bodies.position(message), bodies.total(message)
+    if not 1 <= place <= total:
+        path = "/messageHeader/messageSequence/position"
+        yield ErrorCode.GENERR004, Violation(path, "position", f"{place} is not within the total of {total}")
+    code = message["messageHeader"].get("errorCode")
+    if isinstance(code, str) and code and code not in _CODES:
+        text = f"{show(code)} is none of the {len(ErrorCode)} error codes"
+        yield ErrorCode.GENERR004, Violation("/messageHeader/errorCode", "errorCode", text)
+
+
+def _of_body(message: JSON, *, strict: bool, joined: bool) -> Iterator[Found]:
+    body = message["messageBody"]
+    if strict and not joined and bodies.total(message) > 1:
+        text = f"{show(body)} is not the text of a part of a sequence"
+        yield ErrorCode.GENERR001, Violation("/messageBody", "part", text)
+        return
+    named = bodies.body_definition(message)
+    found = _fewest_flaws(named, body, strict=strict) if named else []
+    told = {flaw.path for flaw in found if flaw.is_uuid}
+    for flaw in found:
+        yield ErrorCode.GENERR010 if flaw.is_uuid else ErrorCode.GENERR001, _violation("messageBody", flaw)
+    for path, value in _wrong_uuids(body):
+        if path not in told:
+            text = f"{show(value)} is not a UUID in lower case of version 1 to 5"
+            yield ErrorCode.GENERR010, Violation(pointer(("messageBody", *path)), "pattern", text)
+
+
+def _fewest_flaws(named: str, body: object, *, strict: bool) -> list[Flaw]:
+    """The flaws under the kind that the body names; where any kind will do, under the closest."""
+    own = flaws(named, body)
+    if strict or named not in bodies.KINDS.values():
+        return own
+    return min(own, flaws(bodies.ANY_OBJECT, body), key=len)
+
+
+_UUID: Final = re.compile(definition(reference("primitives.UUID"))["pattern"].strip("^$"))
+
+
+def _wrong_uuids(body: object) -> Iterator[tuple[Path, object]]:
+    """Every value in a UUID's field that is none, also inside of fields that do not belong there."""
+    fields = uuid_fields()
+    waiting: list[tuple[Path, object]] = [((), body)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            children: Iterator[tuple[str | int, object]] = iter(value.items())
+        elif isinstance(value, list):
+            children = iter(enumerate(value))
+        else:
+            continue
+        for name, child in children:
+            if name in fields and not (isinstance(child, str) and _UUID.fullmatch(child)):
+                yield (*path, name), child
+            elif isinstance(child, dict | list):
+                waiting.append(((*path, name), child))
+
+
+def _violation(part: str, flaw: Flaw) -> Violation:
+    return Violation(pointer((part, *flaw.path)), flaw.rule, flaw.message)
+
+
+def pointer(path: Path) -> str:
+    """The JSON Pointer (RFC 6901) of a path.
+
+    >>> pointer(("messageBody", "objectFile", 0, "a/b"))
+    '/messageBody/objectFile/0/a~1b'
+    """
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
