@@ -52,9 +52,17 @@ def instant(text: str) -> float | None:
     return whole + float(fraction or 0)
 
 
+_COMMON_DATE_TIME: Final = re.compile(
+    r"[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))"
+    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+)
+"""What needs no calendar to be seen to be right: all but the 31st, 29 February and leap seconds."""
+
+
 def is_date_time(text: str) -> bool:
     """RFC 3339 section 5.6 ``date-time``."""
-    return instant(text) is not None
+    return _COMMON_DATE_TIME.fullmatch(text) is not None or instant(text) is not None
 
 
 _ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -74,12 +82,14 @@ def is_email(text: str) -> bool:
 
 _PLAIN: Final = r"A-Za-z0-9._~!$&'()*+,;=\-"
 _ENCODED: Final = "%[0-9A-Fa-f]{2}"
+_USER: Final = rf"(?:[{_PLAIN}:]++|{_ENCODED})*+"
+_HOST: Final = rf"(?:[{_PLAIN}]++|{_ENCODED})*+"
+_PATH: Final = rf"(?:[{_PLAIN}:@/]++|{_ENCODED})*+"
+_TAIL: Final = rf"(?:[{_PLAIN}:@/?]++|{_ENCODED})*+"
 _URI: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*:"
-    rf"(?://(?:(?:[{_PLAIN}:]|{_ENCODED})*@)?"
-    rf"(?:\[(?P<literal>[^\]]*)\]|(?:[{_PLAIN}]|{_ENCODED})*)(?::[0-9]*)?(?:/(?:[{_PLAIN}:@/]|{_ENCODED})*)?"
-    rf"|/?(?!/)(?:[{_PLAIN}:@/]|{_ENCODED})*)"
-    rf"(?:\?(?:[{_PLAIN}:@/?]|{_ENCODED})*)?(?:\#(?:[{_PLAIN}:@/?]|{_ENCODED})*)?"
+    rf"(?://(?:{_USER}@)?(?:\[(?P<literal>[^\]]*)\]|{_HOST})(?::[0-9]*)?(?:/{_PATH})?|(?!//){_PATH})"
+    rf"(?:\?{_TAIL})?(?:\#{_TAIL})?"
 )
 _IP_FUTURE: Final = re.compile(rf"[vV][0-9A-Fa-f]+\.[{_PLAIN}:]+")
 
