@@ -1,0 +1,235 @@
+"""A sandbox made of fixed figures, for pictures that must come out the same on every machine."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from emulator import resources as r
+from emulator.client import RefusedError, UnreachableError
+from emulator.message_filter import MARKS, compile_filter
+
+NOON = 1_780_000_000.0
+TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "PreservationEvent")
+STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
+CODES = {"error": "GENERR006", "invalid": "GENERR001"}
+KEYS = 2**128
+
+
+def shard(
+    number: int, parents: tuple[int, ...], children: tuple[int, ...], part: tuple[int, int, int], records: int
+) -> r.Shard:
+    """A shard whose hash range is ``part`` (from, to, of)."""
+    first, last, of = part
+    return r.Shard(
+        id=f"shardId-{number:012}",
+        parents=tuple(f"shardId-{parent:012}" for parent in parents),
+        children=tuple(f"shardId-{child:012}" for child in children),
+        starting_hash_key=str(KEYS * first // of),
+        ending_hash_key=str(KEYS * last // of - 1),
+        starting_sequence_number=str(49_590_000_000 + number),
+        ending_sequence_number=str(49_590_900_000 + number) if children else None,
+        open=not children,
+        records=records,
+        bytes=records * 3512,
+        created=NOON,
+    )
+
+
+def stream(name: str, shards: tuple[r.Shard, ...]) -> r.StreamDetail:
+    return r.StreamDetail(
+        name=name,
+        arn=f"arn:aws:kinesis:eu-west-2:000000000000:stream/{name}",
+        status="ACTIVE",
+        open_shards=sum(each.open for each in shards),
+        closed_shards=sum(not each.open for each in shards),
+        records=sum(each.records for each in shards),
+        bytes=sum(each.bytes for each in shards),
+        shards=shards,
+    )
+
+
+def row(number: int) -> r.MessageRow:
+    """The ``number``-th message, from 1: every 40th in five parts, some marked, some with a code."""
+    name = STREAMS[number % len(STREAMS)]
+    marks = tuple(mark for mark, every in zip(MARKS, (11, 17, 29, 13), strict=True) if number % every == 0)
+    whole = number % 40 < 5
+    return r.MessageRow(
+        id=number,
+        time=NOON + number * 0.137,
+        stream=name,
+        shard=f"shardId-{number % 2:012}",
+        sequence_number=str(
+            49_590_338_271_490_256_608_559_692_538_361_571_095_921_575_989_136_588_898 + number
+        ),
+        partition_key=f"key-{number}",
+        message_id=f"{number:08x}-7f2a-4c1e-9b3d-2f6a8c0d1e4f",
+        message_type=TYPES[number % len(TYPES)],
+        message_class="Event" if number % len(TYPES) == 4 else "Command",
+        sequence=f"{number // 40:08x}-0000-4000-8000-000000000000" if whole else None,
+        position=number % 40 + 1 if whole else None,
+        total=5 if whole else None,
+        size=1_204_511 if "oversize" in marks else 900 + number * 37 % 5000,
+        code=CODES.get(name),
+        tenant="12",
+        version="4.0.0",
+        marks=marks,
+    )
+
+
+class Canned:
+    """Answers as ``AsyncClient`` does, from ``rows`` and ``streams``; unreachable while ``gone``."""
+
+    url = "http://127.0.0.1:4570"
+
+    def __init__(self, messages: int = 500) -> None:
+        self.gone = False
+        self.asked: list[tuple[str, Any]] = []
+        self.rows: list[r.MessageRow] = []
+        self._db = sqlite3.connect(":memory:")
+        self._db.execute(
+            "CREATE TABLE message (id, time, stream, shard, sequence_number, partition_key, message_id,"
+            " message_type, message_class, sequence, position, total, size, code, tenant, version, marks)"
+        )
+        self.arrive(messages)
+        self.all_streams = (
+            stream("audit", (shard(0, (), (), (0, 1, 1), 871),)),
+            stream("error", (shard(0, (), (), (0, 1, 1), 71),)),
+            stream(
+                "input",
+                (
+                    shard(0, (), (2, 3), (0, 1, 2), 120),
+                    shard(1, (), (), (1, 2, 2), 97),
+                    shard(2, (0,), (4,), (0, 1, 4), 31),
+                    shard(3, (0,), (4,), (1, 2, 4), 28),
+                    shard(4, (2, 3), (), (0, 1, 2), 12),
+                ),
+            ),
+            stream("invalid", (shard(0, (), (), (0, 1, 1), 71),)),
+            stream("output", (shard(0, (), (), (0, 1, 2), 80), shard(1, (), (), (1, 2, 2), 63))),
+        )
+        self.all_faults: tuple[r.Fault, ...] = (
+            r.Fault(
+                "latency",
+                "latency",
+                "input",
+                "publish",
+                0.25,
+                {"delay": 0.4, "jitter": 0.1},
+                {},
+                None,
+                True,
+                31,
+            ),
+            r.Fault("duplicate", "duplicate", "*", "publish", 0.05, {}, {}, None, False, 7),
+        )
+
+    def arrive(self, count: int) -> None:
+        """Let this many further messages arrive."""
+        for number in range(len(self.rows) + 1, len(self.rows) + count + 1):
+            made = row(number)
+            self.rows.append(made)
+            bits = sum(1 << MARKS.index(mark) for mark in made.marks)
+            values = [getattr(made, name) for name in made.__struct_fields__[:-1]]
+            self._db.execute(f"INSERT INTO message VALUES ({', '.join('?' * 17)})", (*values, bits))
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def status(self) -> r.Status:
+        self._answer("status")
+        return r.Status(
+            version="0.1.0",
+            profile="embedded",
+            pid=4711,
+            uptime=61.0,
+            aws="http://127.0.0.1:4566",
+            control=self.url,
+            amqp=None,
+            data_dir="/var/lib/sandbox",
+            seed=42,
+            clock=r.ClockReading(NOON + 120, 1.0, True),
+            streams=tuple(
+                r.Stream(s.name, s.arn, s.status, s.open_shards, s.closed_shards, s.records, s.bytes)
+                for s in self.all_streams
+            ),
+            messages=len(self.rows),
+            notes=(),
+        )
+
+    async def faults(self) -> tuple[r.Fault, ...]:
+        self._answer("faults")
+        return self.all_faults
+
+    async def stream(self, name: str) -> r.StreamDetail:
+        self._answer("stream", name)
+        return next(each for each in self.all_streams if each.name == name)
+
+    async def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
+        self._answer("reshard", (name, change))
+        return await self.stream(name)
+
+    async def messages(
+        self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
+    ) -> r.MessagePage:
+        self._answer("messages", matching)
+        condition = compile_filter(matching)
+        found = self._db.execute(
+            f"SELECT id FROM message WHERE {condition.sql or '1'} ORDER BY id", condition.parameters
+        ).fetchall()
+        ids = [each[0] for each in found]
+        start = sum(each <= after for each in ids) if after is not None else offset or 0
+        rows = tuple(self.rows[each - 1] for each in ids[start : start + limit])
+        return r.MessagePage(rows, len(ids), len(self.rows))
+
+    async def message(self, row_id: int) -> r.MessageDetail:
+        self._answer("message", row_id)
+        if not 0 < row_id <= len(self.rows):
+            raise RefusedError(404, "no_such_message", f"there is no message {row_id}")
+        found = self.rows[row_id - 1]
+        envelope = {
+            "messageHeader": header(found),
+            "messageBody": {"objectUUID": f"{row_id:08x}-0000-4000-8000-00000000abcd"},
+        }
+        return r.MessageDetail(
+            **{name: getattr(found, name) for name in found.__struct_fields__},
+            header=envelope["messageHeader"],
+            body=envelope["messageBody"],
+            raw=json.dumps(envelope),
+            events=(
+                {
+                    "id": 1,
+                    "time": found.time + 0.4,
+                    "kind": "fault.injected",
+                    "fault": "latency",
+                    "did": "held 400 ms",
+                },
+            ),
+        )
+
+    def _answer(self, what: str, given: Any = None) -> None:
+        if self.gone:
+            raise UnreachableError(self.url, "connection refused or lost")
+        self.asked.append((what, given))
+
+
+def header(of: r.MessageRow) -> dict[str, Any]:
+    """A header as the envelope has it."""
+    held: dict[str, Any] = {
+        "messageId": of.message_id,
+        "messageClass": of.message_class,
+        "messageType": of.message_type,
+        "messageTimings": {"publishedTimestamp": "2026-05-28T20:26:40.100Z"},
+        "messageHistory": [
+            {"machineId": "adaptor-1", "machineAddress": "10.0.0.7", "timestamp": "2026-05-28T20:26:40.250Z"}
+        ],
+        "version": of.version,
+        "generator": "sandbox",
+        "tenantJiscID": 12,
+    }
+    if of.total:
+        held["messageSequence"] = {"sequence": of.sequence, "position": of.position, "total": of.total}
+    if of.code:
+        held |= {"errorCode": of.code, "errorDescription": "body/objectTitle: required and not there"}
+    return held

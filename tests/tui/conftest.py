@@ -1,0 +1,56 @@
+"""The TUI over a canned sandbox, driven by key presses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.tui.canned import Canned
+from tui.app import SandboxApp
+from tui.preferences import Preferences
+
+WIDE = (160, 48)
+NARROW = (80, 24)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], Any], seconds: float = 10.0) -> None:
+    """Let the app run until ``holds()``; fails when it never does."""
+    for _ in range(round(seconds / 0.02)):
+        if holds():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError(f"never came about: {holds}")
+
+
+@asynccontextmanager
+async def opened(
+    client: Any, *, size: tuple[int, int] = WIDE, preferences: Preferences | None = None
+) -> AsyncIterator[Pilot[None]]:
+    """The app in front of ``client``, once it has seen it."""
+    app = SandboxApp(client, preferences or Preferences())
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.snapshot is not None)
+        await pilot.pause()
+        yield pilot
+
+
+async def answer(pilot: Pilot[Any], text: str) -> None:
+    """Put ``text`` into the field that has the focus, and press enter."""
+    await until(pilot, lambda: isinstance(pilot.app.focused, Input))
+    pilot.app.focused.value = text
+    await pilot.press("enter")
+
+
+def text_of(pilot: Pilot[Any]) -> str:
+    """What stands on the screen, as lines of text."""
+    return "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+
+
+@pytest.fixture
+def canned() -> Canned:
+    return Canned()

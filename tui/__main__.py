@@ -1,0 +1,50 @@
+"""``python -m tui --control URL``: the screens alone, against any sandbox's control API."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from tui.preferences import PreferencesError, read
+
+USAGE, ENVIRONMENT = 2, 3
+
+
+def preferences_path() -> Path:
+    """Where preferences lie: ``rdss-sandbox/tui.toml`` in the user's configuration folder."""
+    home = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "rdss-sandbox" / "tui.toml"
+
+
+def run(control: str, token: str | None = None) -> int:
+    """Show the sandbox whose control API is at ``control`` until the user quits; the exit code."""
+    if find_spec("textual") is None:
+        return _cannot("the TUI needs textual; get it with: pip install 'rdss-sandbox[tui]'", ENVIRONMENT)
+    try:
+        preferences = read(preferences_path())
+    except PreferencesError as error:
+        return _cannot(str(error), USAGE)
+    from emulator.client import AsyncClient  # noqa: PLC0415 -- textual may be missing, and is slow to import
+    from tui.app import SandboxApp  # noqa: PLC0415 -- as above
+
+    app = SandboxApp(AsyncClient(control, token=token), preferences)
+    app.run()
+    return app.return_code or 0
+
+
+def _cannot(why: str, code: int) -> int:
+    sys.stderr.write(f"{why}\n")
+    return code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tui", description="Look inside a running sandbox.")
+    parser.add_argument("--control", default="http://127.0.0.1:4570", metavar="URL", help="its control API")
+    return run(parser.parse_args().control)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

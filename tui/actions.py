@@ -1,0 +1,177 @@
+"""The one list of what a key does: bindings, footer, help, command palette, keymaps and docs all read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.binding import Binding
+
+
+class Group(StrEnum):
+    """Where an action works; the value is the help's heading."""
+
+    EVERYWHERE = "Everywhere"
+    LIST = "In every list"
+    MESSAGES = "In message lists"
+    STREAMS = "Streams"
+    SEQUENCES = "Sequences"
+    ERRORS = "Error queues"
+    FAULTS = "Faults"
+    BUCKETS = "Buckets"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do: ``id`` names it in keymaps, ``label`` stands in the footer."""
+
+    id: str
+    keys: str
+    label: str
+    help: str
+    group: Group
+    shown: bool = False
+
+    @property
+    def handler(self) -> str:
+        """The Textual action it runs."""
+        _, _, name = self.id.partition(".")
+        return f"go('{name.removeprefix('go_')}')" if name.startswith("go_") else name
+
+    def binding(self) -> Binding:
+        return Binding(self.keys, self.handler, self.label, show=self.shown, id=self.id, tooltip=self.help)
+
+
+def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, bool]) -> Iterator[Action]:
+    for name, keys, label, sentence, *shown in rows:
+        yield Action(f"{group.name.lower()}.{name}", keys, label, sentence, group, bool(shown))
+
+
+ACTIONS: tuple[Action, ...] = (
+    *_in(
+        Group.EVERYWHERE,
+        ("go_streams", "1", "Streams", "Streams, their shards, and the messages in them."),
+        ("go_sequences", "2", "Sequences", "Messages sent in several parts: what came, what is missing."),
+        ("go_audit", "3", "Audit", "The audit log, and one message's way through everything."),
+        (
+            "go_errors",
+            "4",
+            "Errors",
+            "The error and invalid queues: why a message is there, and sending it again.",
+        ),
+        ("go_faults", "5,f", "Faults", "The faults in force, those there are, and the clock."),
+        ("go_buckets", "6", "Buckets", "Objects in the buckets, and what is in them."),
+        ("help", "question_mark,f1", "Help", "This page.", True),
+        ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
+        ("quit", "q", "Quit", "Leave; the sandbox goes on running.", True),
+    ),
+    *_in(
+        Group.LIST,
+        ("cursor_up", "up,k", "Up", "One row up."),
+        ("cursor_down", "down,j", "Down", "One row down."),
+        ("page_up", "pageup,ctrl+b", "Page up", "A screenful up."),
+        ("page_down", "pagedown,ctrl+f", "Page down", "A screenful down."),
+        ("first", "g,home", "First", "The first row."),
+        ("last", "G,end", "Last", "The last row."),
+        ("open", "enter", "Open", "Show the row in full.", True),
+    ),
+    *_in(
+        Group.MESSAGES,
+        (
+            "filter",
+            "slash",
+            "Filter",
+            "Show only messages that match, as in: type:MetadataCreate code:GENERR* size>500k",
+            True,
+        ),
+        ("follow", "t", "Tail", "Stay at the newest message, or stop staying there.", True),
+        (
+            "pause",
+            "space",
+            "Pause",
+            "Hold the list still; what arrives is counted and shown on resuming.",
+            True,
+        ),
+        (
+            "goto",
+            "colon",
+            "Go to",
+            "Go to a sequence number, a time, a message's number, LATEST or TRIM_HORIZON.",
+            True,
+        ),
+        (
+            "next_match",
+            "n",
+            "Next match",
+            "With no filter on: the next message that matches the last filter.",
+        ),
+        ("previous_match", "N", "Previous match", "The same, backwards."),
+        ("all", "escape", "Back", "Close the detail; then drop the filter, staying on the same message."),
+        ("copy", "y", "Copy", "Copy the message as it was sent to the clipboard."),
+        ("export", "e", "Export", "Write every message of the list to a file, one JSON text a line."),
+        ("import", "i", "Import", "Send every message of such a file to a stream."),
+        ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", True),
+        ("diff", "d", "Diff", "Mark a message; on a second one, compare the two.", True),
+        ("sequence", "equals_sign", "Sequence", "The other parts of this message."),
+        ("life", "l", "Life line", "Where this message has been: every stream, fault and queue."),
+    ),
+    *_in(
+        Group.STREAMS,
+        (
+            "split",
+            "S",
+            "Split",
+            "Split the shard under the cursor at its middle, or the widest one of the stream.",
+        ),
+        ("merge", "M", "Merge", "Merge the shard under the cursor with its neighbour, or the two narrowest."),
+    ),
+    *_in(
+        Group.ERRORS,
+        ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it.", True),
+        ("redrive_all", "X", "Redrive all", "Redrive every message of the list.", True),
+    ),
+    *_in(
+        Group.FAULTS,
+        ("add", "a", "Add", "Add a fault of a kind: a form with its settings.", True),
+        ("pause_fault", "space", "Pause", "Pause the fault, or let it go on.", True),
+        ("remove", "delete,backspace", "Remove", "Remove the fault.", True),
+        ("freeze", "z", "Freeze", "Stop the sandbox's clock, or let it run.", True),
+        ("advance", "plus", "Advance", "Let time pass at once: 30s, 6m, 2h.", True),
+        ("reset", "R", "Reset", "Remove every fault and let the clock show real time."),
+    ),
+)
+
+
+def bindings(group: Group) -> list[Binding]:
+    """The bindings a widget or screen of this group declares."""
+    return [action.binding() for action in ACTIONS if action.group is group]
+
+
+def by_group() -> Iterator[tuple[Group, list[Action]]]:
+    """The groups that have actions, in order, each with its own."""
+    for group in Group:
+        if actions := [action for action in ACTIONS if action.group is group]:
+            yield group, actions
+
+
+KEY_NAMES = {
+    "slash": "/", "question_mark": "?", "colon": ":", "equals_sign": "=", "plus": "+", "space": "space",
+    "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "escape": "esc",
+}  # fmt: skip
+
+
+def keys_for_people(keys: str) -> str:
+    """``slash,f1`` as it stands on the keys: ``/ or f1``."""
+    return " or ".join(KEY_NAMES.get(key, key) for key in keys.split(","))
+
+
+def as_markdown() -> str:
+    """Every action as tables of Markdown, a heading a group: the help page, and docs/tui.md."""
+    parts = []
+    for group, actions in by_group():
+        rows = "\n".join(
+            f"| `{keys_for_people(a.keys)}` | {a.label} | {a.help} | `{a.id}` |" for a in actions
+        )
+        parts.append(f"### {group.value}\n\n| key | does | | name in a keymap |\n|---|---|---|---|\n{rows}\n")
+    return "\n".join(parts)

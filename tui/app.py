@@ -1,0 +1,106 @@
+"""The app: one mode a screen, the state of the sandbox, and what is common to every screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from emulator.client import AsyncClient, RefusedError, UnreachableError
+from tui.actions import Group, bindings
+from tui.feed import keep_looking
+from tui.messages import Done, Lost, Seen, Snapshot, Undone
+from tui.palette import ActionCommands
+from tui.preferences import Preferences
+from tui.screens.help import Help
+from tui.screens.streams import StreamsScreen
+from tui.themes import DARK, LIGHT
+
+_WIDE_CELLS = 120
+
+
+class SandboxApp(App[None]):
+    """A look into the sandbox behind ``client``."""
+
+    TITLE = "RDSS sandbox"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.EVERYWHERE)
+    COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {ActionCommands}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"streams": StreamsScreen}
+    DEFAULT_MODE = "streams"
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 -- declared by Textual as an instance's
+        (0, "-narrow"),
+        (_WIDE_CELLS, "-wide"),
+    ]
+
+    snapshot: reactive[Snapshot | None] = reactive(None)
+    lost: reactive[str] = reactive("")
+    command: reactive[str] = reactive("")
+
+    def __init__(self, client: AsyncClient, preferences: Preferences) -> None:
+        super().__init__()
+        self.client = client
+        self.preferences = preferences
+
+    def on_mount(self) -> None:
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        known = self.preferences.theme in self.available_themes
+        self.theme = self.preferences.theme if known else DARK.name
+        self.set_keymap(self.preferences.keymap)
+        self.run_worker(keep_looking(self.client, self.post_message), group="feed")
+
+    async def on_unmount(self) -> None:
+        await self.client.close()
+
+    # What workers say.
+
+    def on_seen(self, message: Seen) -> None:
+        if self.lost:
+            self.lost = ""
+            self.notify("connected again")
+        self.snapshot = message.snapshot
+
+    def on_lost(self, message: Lost) -> None:
+        if not self.lost:
+            self.notify(message.why, severity="error", title="connection lost", timeout=10)
+        self.lost = message.why
+
+    def on_done(self, message: Done) -> None:
+        self.command = message.command or self.command
+        if message.said:
+            self.notify(message.said, markup=False)
+
+    def on_undone(self, message: Undone) -> None:
+        self.notify(message.why, severity="error", timeout=10, markup=False)
+
+    def errand(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
+        """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
+        self.run_worker(self._errand(work, command), group="errands")
+
+    async def _errand(self, work: Coroutine[Any, Any, str], command: str) -> None:
+        try:
+            self.post_message(Done(await work, command))
+        except (UnreachableError, RefusedError, OSError, ValueError) as error:
+            self.post_message(Undone(str(error)))
+
+    # What keys do everywhere.
+
+    def action_go(self, screen: str) -> None:
+        if screen in self.MODES:
+            self.switch_mode(screen)
+
+    def action_help(self) -> None:
+        self.push_screen(Help())
+
+    def action_theme(self) -> None:
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        self.preferences.keep_theme(self.theme)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        for command in super().get_system_commands(screen):
+            if command.title in {"Theme", "Screenshot", "Quit"}:
+                yield command

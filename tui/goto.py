@@ -1,0 +1,79 @@
+"""Where to go in a list of messages: the words of the five iterator types, numbers, times."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
+
+WORDS = ("TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER ", "AFTER_SEQUENCE_NUMBER ", "AT_TIMESTAMP ")
+HINT = "a sequence number, 14:05 or -10m, #1234, LATEST, TRIM_HORIZON, AT_TIMESTAMP …"
+
+_AGO = re.compile(r"-(\d+(?:\.\d+)?)([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The first row or the last."""
+
+    which: Literal["first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The message of this number in the list of all messages, counted from 1."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceNumber:
+    """The record with this sequence number, or the first after it."""
+
+    number: str
+    after: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The first message at this time or later, seconds since the epoch."""
+
+    time: float
+
+
+Goal: TypeAlias = End | Message | SequenceNumber | Moment
+
+
+def parse(text: str, now: float) -> Goal:
+    """What ``text`` names, with ``now`` for times of day and spans ago. ValueError when it names nothing."""
+    word, *rest = text.split(maxsplit=1)
+    match word.upper(), rest[0].strip() if rest else "":
+        case "TRIM_HORIZON" | "LATEST" as end, "":
+            return End("first" if end == "TRIM_HORIZON" else "last")
+        case "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER" as how, number if number.isdigit():
+            return SequenceNumber(number, after=how == "AFTER_SEQUENCE_NUMBER")
+        case "AT_TIMESTAMP", time:
+            return Moment(_time(time, now))
+        case number, "" if number.isdigit():
+            return SequenceNumber(number)
+        case message, "" if message[0] == "#" and message[1:].isdigit():
+            return Message(int(message[1:]))
+    return Moment(_time(text.strip(), now))
+
+
+def _time(text: str, now: float) -> float:
+    if ago := _AGO.fullmatch(text):
+        return now - float(ago[1]) * _SECONDS[ago[2]]
+    if day := _TIME_OF_DAY.fullmatch(text):
+        midnight = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return (
+            midnight + timedelta(hours=int(day[1]), minutes=int(day[2]), seconds=float(day[3] or 0))
+        ).timestamp()
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no place in the list; try {HINT}") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

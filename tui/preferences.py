@@ -1,0 +1,77 @@
+"""What a person set for themselves: theme, keys, saved filters; one TOML file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+_WHAT_IT_IS = "# The sandbox's TUI: theme, [keys] by name (see its help), [filters] by name.\n"
+
+
+class PreferencesError(ValueError):
+    """The file cannot be read as preferences; says where and why."""
+
+
+@dataclass
+class Preferences:
+    """``keymap`` maps an action's name to keys, ``filters`` a name to a filter; kept in ``path`` if any."""
+
+    path: Path | None = None
+    theme: str = ""
+    keymap: dict[str, str] = field(default_factory=dict)
+    filters: dict[str, str] = field(default_factory=dict)
+
+    def keep_theme(self, theme: str) -> None:
+        self.theme = theme
+        self._write()
+
+    def keep_filter(self, name: str, text: str) -> None:
+        """Save a filter under a name; an empty text forgets it."""
+        if text:
+            self.filters[name] = text
+        else:
+            self.filters.pop(name, None)
+        self._write()
+
+    def _write(self) -> None:
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".new")
+        draft.write_text(self._as_toml(), encoding="utf-8")
+        draft.replace(self.path)
+
+    def _as_toml(self) -> str:
+        lines = [_WHAT_IT_IS, f"theme = {_quoted(self.theme)}\n"]
+        for title, table in (("keys", self.keymap), ("filters", self.filters)):
+            lines += [
+                f"\n[{title}]\n",
+                *(f"{_quoted(name)} = {_quoted(value)}\n" for name, value in table.items()),
+            ]
+        return "".join(lines)
+
+
+def read(path: Path) -> Preferences:
+    """What ``path`` holds, the defaults when there is no such file. PreferencesError when it is wrong."""
+    fresh = Preferences(path)
+    try:
+        held = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return fresh
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise PreferencesError(f"{path}: {error}") from error
+    theme, keys, filters = held.get("theme", ""), held.get("keys", {}), held.get("filters", {})
+    if not isinstance(theme, str) or not _texts(keys) or not _texts(filters):
+        raise PreferencesError(f"{path}: theme must be a text, [keys] and [filters] tables of texts")
+    return replace(fresh, theme=theme, keymap=keys, filters=filters)
+
+
+def _texts(table: object) -> bool:
+    return isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
+
+
+def _quoted(text: str) -> str:
+    # A JSON text is a TOML basic string as well.
+    return json.dumps(text, ensure_ascii=True)

@@ -1,0 +1,54 @@
+"""Rates over time, from counts that only grow: what the sparklines draw."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+class Rates:
+    """Records a second of many things, from readings of their counters; the last ``keep`` intervals."""
+
+    def __init__(self, keep: int = 60) -> None:
+        self._keep = keep
+        self._last: dict[str, tuple[float, int]] = {}
+        self._rates: dict[str, deque[float]] = {}
+
+    def note(self, name: str, at: float, count: int) -> None:
+        """``name`` counted ``count`` at ``at`` seconds; a counter that fell has started anew."""
+        before, self._last[name] = self._last.get(name), (at, count)
+        if before is None or at <= before[0]:
+            return
+        grown = count - before[1] if count >= before[1] else count
+        self._rates.setdefault(name, deque(maxlen=self._keep)).append(grown / (at - before[0]))
+
+    def of(self, name: str) -> Sequence[float]:
+        """Records a second in each interval, oldest first; empty before the second reading."""
+        return tuple(self._rates.get(name, ()))
+
+    def now(self, name: str) -> float:
+        """The last interval's rate, 0 before there is one."""
+        rates = self._rates.get(name)
+        return rates[-1] if rates else 0.0
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """The last ``width`` values as bars, scaled to their own highest; flat before the first."""
+    shown = values[-width:] if width > 0 else ()
+    top = max(shown, default=0.0)
+    bars = ("▁" if top == 0 or value == 0 else _BARS[max(2, round(value / top * 8))] for value in shown)
+    return "".join(bars).rjust(width, "▁")
+
+
+def range_bar(start: float, end: float, width: int) -> str:
+    """The part ``start`` to ``end`` of a whole as a bar; the inside is never narrower than half a cell."""
+    halves = width * 2
+    first = min(round(start * halves), halves - 1)
+    last = max(round(end * halves), first + 1)
+    cells = []
+    for cell in range(width):
+        left, right = first <= cell * 2 < last, first <= cell * 2 + 1 < last
+        cells.append("█" if left and right else "▌" if left else "▐" if right else "·")
+    return "".join(cells)

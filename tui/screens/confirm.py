@@ -1,0 +1,42 @@
+"""A question before something that cannot be taken back."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Label
+
+
+class Confirm(ModalScreen[bool]):
+    """Says what would happen and waits for yes or no."""
+
+    BINDINGS = [  # noqa: RUF012 -- Textual's declaration
+        ("escape,n", "dismiss(False)", "No"),
+        ("y", "dismiss(True)", "Yes"),
+    ]
+    DEFAULT_CSS = """
+    Confirm { align: center middle; }
+    Confirm > Vertical {
+        width: 72; max-width: 90%; height: auto; padding: 1 2;
+        background: $panel; border: round $primary;
+        Label { width: 100%; padding-bottom: 1; }
+        Horizontal { height: auto; align-horizontal: right; }
+        Button { margin-left: 2; }
+    }
+    """
+
+    def __init__(self, question: str, yes: str) -> None:
+        super().__init__()
+        self._question = question
+        self._yes = yes
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(self._question)
+            with Horizontal():
+                yield Button(f"{self._yes} (y)", variant="primary", id="yes", compact=True)
+                yield Button("Leave it (n)", id="no", compact=True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")

@@ -1,0 +1,44 @@
+"""One question, one line to answer it."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.suggester import SuggestFromList
+from textual.widgets import Input, Label
+
+
+class Prompt(ModalScreen[str | None]):
+    """Asks ``question``; dismissed with the answer, or None on escape."""
+
+    BINDINGS = [("escape", "dismiss(None)", "Never mind")]  # noqa: RUF012 -- Textual's declaration
+    DEFAULT_CSS = """
+    Prompt { align: center middle; }
+    Prompt > Vertical {
+        width: 72; max-width: 90%; height: auto; padding: 1 2;
+        background: $panel; border: round $primary;
+        Label { width: 100%; }
+        .hint { color: $text-muted; padding-bottom: 1; }
+    }
+    """
+
+    def __init__(
+        self, question: str, *, hint: str = "", value: str = "", words: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__()
+        self._question = question
+        self._hint = hint
+        self._value = value
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(self._question)
+            yield Label(self._hint, classes="hint")
+            yield Input(
+                self._value, suggester=SuggestFromList(self._words, case_sensitive=False), compact=True
+            )
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip() or None)

@@ -1,0 +1,77 @@
+"""The top line: the screens by their keys, and how the sandbox is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Static
+
+from emulator.resources import ClockReading
+from tui.figures import clock_time, count
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+SCREENS = ("streams", "sequences", "audit", "errors", "faults", "buckets")
+
+
+class Banner(Horizontal):
+    """Where one is, where one can go, and whether the sandbox answers."""
+
+    DEFAULT_CSS = """
+    Banner {
+        height: 1;
+        background: $panel;
+        color: $foreground;
+        #places { width: 1fr; }
+        #state { width: auto; padding: 0 1; }
+        #state.-lost { background: $error; color: $text; text-style: bold; }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="places")
+        yield Static(id="state")
+
+    def on_mount(self) -> None:
+        self.watch(self.app, "snapshot", self._show_state)
+        self.watch(self.app, "lost", self._show_state)
+        here = self.app.current_mode
+        links = " ".join(
+            f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'} {number} "
+            f"{'[/]' if name == here else '[/dim]'}{'[b]' if name == here else ''}{name.title()}"
+            f"{'[/b]' if name == here else ''}[/]"
+            for number, name in enumerate(SCREENS, 1)
+        )
+        self.query_one("#places", Static).update(Content.from_markup(links))
+
+    def _show_state(self) -> None:
+        app = cast("SandboxApp", self.app)
+        state = self.query_one("#state", Static)
+        state.set_class(bool(app.lost), "-lost")
+        if app.lost:
+            state.update("✗ connection lost, trying again")
+        elif app.snapshot is None:
+            state.update("… connecting")
+        else:
+            status = app.snapshot.status
+            clock = _pace(status.clock)
+            faults = sum(fault.enabled for fault in app.snapshot.faults)
+            wide = (
+                f"{status.profile} · seed {status.seed} · {count(status.messages)} messages · "
+                f"{faults} fault{'' if faults == 1 else 's'} · {clock_time(status.clock.time)[:8]} UTC{clock}"
+            )
+            narrow = f"{count(status.messages)} msg" + (f" · {faults}⚡" if faults else "")
+            state.update(f"● {wide if self.size.width >= 130 else narrow}")
+
+    def on_resize(self) -> None:
+        self._show_state()
+
+
+def _pace(clock: ClockReading) -> str:
+    if clock.real:
+        return ""
+    return f" at speed {clock.speed:g}" if clock.speed else " frozen"

@@ -1,0 +1,279 @@
+"""Messages to look through: the list, its filter, the message that is open, and what can be done with one."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from emulator.client import AsyncClient, RefusedError, UnreachableError
+from emulator.resources import MessageDetail as Detail
+from emulator.resources import MessageRow
+from tui import goto
+from tui.actions import Group, bindings
+from tui.figures import count
+from tui.hops import Hop, way_of
+from tui.messages import Undone
+from tui.paging import first_index
+from tui.query import both
+from tui.screens.prompt import Prompt
+from tui.widgets.filter_bar import FilterBar
+from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_list import MessageList, message_source
+from tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+_READ_AFTER_SECONDS = 0.08
+
+
+class MessageBrowser(Vertical):
+    """Messages that pass ``scope`` (given by the screen) and the filter (given by the user)."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGES)
+    DEFAULT_CSS = """
+    MessageBrowser {
+        width: 1fr; height: 1fr;
+        #where { height: 1; padding: 0 1; background: $panel-darken-1; }
+        MessageList { height: 1fr; }
+        MessageDetail { display: none; height: 1fr; }
+        &.-reading MessageDetail { display: block; }
+    }
+    """
+
+    class Reading(Message):
+        """A message is open in full, or no longer."""
+
+        def __init__(self, reading: bool) -> None:
+            super().__init__()
+            self.reading = reading
+
+    class Read(Message):
+        """A message came in full."""
+
+        def __init__(self, detail: Detail, hops: list[Hop]) -> None:
+            super().__init__()
+            self.detail = detail
+            self.hops = hops
+
+    class Found(Message):
+        """The row to go to has this index; ``missing`` says why there is none."""
+
+        def __init__(self, index: int, missing: str = "") -> None:
+            super().__init__()
+            self.index = index
+            self.missing = missing
+
+    def __init__(self, scope: str = "") -> None:
+        super().__init__()
+        self.scope = scope
+        self.filter = ""
+        self._last_filter = ""
+        self.marked: MessageRow | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="where")
+        yield MessageList(lambda row: self.marked is not None and row.id == self.marked.id)
+        yield FilterBar()
+        yield MessageDetail()
+
+    def on_mount(self) -> None:
+        self._browse()
+        self.list.following = True
+
+    @property
+    def app_(self) -> SandboxApp:
+        return cast("SandboxApp", self.app)
+
+    @property
+    def client(self) -> AsyncClient:
+        return self.app_.client
+
+    @property
+    def list(self) -> MessageList:
+        return self.query_one(MessageList)
+
+    @property
+    def matching(self) -> str:
+        """The filter of what is shown."""
+        return both(self.scope, self.filter)
+
+    def look_at(self, scope: str) -> None:
+        """Show the messages of another scope."""
+        self.scope = scope
+        self._browse()
+
+    def _browse(self) -> None:
+        self.list.browse(message_source(self.client, self.matching))
+        self._say_where()
+
+    # The filter.
+
+    def action_filter(self) -> None:
+        self.query_one(FilterBar).ask(self.filter)
+
+    def on_filter_bar_given(self, message: FilterBar.Given) -> None:
+        self.filter = message.text
+        self._last_filter = message.text or self._last_filter
+        self._browse()
+        self.list.focus()
+        self.app_.command = f"sandbox messages --filter {shlex.quote(self.matching)}" if self.matching else ""
+
+    def on_filter_bar_left(self) -> None:
+        self.list.focus()
+
+    def action_all(self) -> None:
+        if self.has_class("-reading"):
+            self._read_on(False)
+        elif self.filter:
+            row, self.filter = self.list.current, ""
+            self._browse()
+            if row:
+                self._seek(goto.Message(row.id))
+
+    def action_next_match(self) -> None:
+        self._match(forward=True)
+
+    def action_previous_match(self) -> None:
+        self._match(forward=False)
+
+    def _match(self, *, forward: bool) -> None:
+        row = self.list.current
+        if self.filter or not self._last_filter:
+            self.list.move_to(self.list.cursor + (1 if forward else -1))
+        elif row:
+            self.run_worker(self._find_match(row.id, forward=forward), group="seek", exclusive=True)
+
+    async def _find_match(self, here: int, *, forward: bool) -> None:
+        matching = both(self.scope, self._last_filter)
+        matches = message_source(self.client, matching)
+        index = await first_index(matches, lambda row: row.id > here if forward else row.id >= here)
+        page = await matches(index if forward else index - 1, 1) if forward or index else None
+        if page and page.rows:
+            await self._find(goto.Message(page.rows[0].id))
+        else:
+            self.post_message(
+                self.Found(-1, f"no {'further' if forward else 'earlier'} match of {self._last_filter}")
+            )
+
+    # Moving.
+
+    def action_follow(self) -> None:
+        self.list.following = not self.list.following
+
+    def action_pause(self) -> None:
+        self.list.paused = not self.list.paused
+
+    def action_goto(self) -> None:
+        self.app.push_screen(Prompt("Go to", hint=goto.HINT, words=goto.WORDS), self._goto)
+
+    def _goto(self, text: str | None) -> None:
+        snapshot = self.app_.snapshot
+        if text and snapshot:
+            try:
+                self._seek(goto.parse(text, snapshot.status.clock.time))
+            except ValueError as error:
+                self.post_message(Undone(str(error)))
+
+    def _seek(self, goal: goto.Goal) -> None:
+        self.run_worker(self._find(goal), group="seek", exclusive=True)
+
+    async def _find(self, goal: goto.Goal) -> None:
+        try:
+            self.post_message(await self._place_of(goal))
+        except (UnreachableError, RefusedError) as error:
+            self.post_message(Undone(str(error)))
+
+    async def _place_of(self, goal: goto.Goal) -> Found:
+        source = message_source(self.client, self.matching)
+        match goal:
+            case goto.End("first"):
+                return self.Found(0)
+            case goto.End():
+                return self.Found((await source(0, 1)).total - 1)
+            case goto.Message(id=wanted):
+                return self.Found(await first_index(source, lambda row: row.id >= wanted))
+            case goto.Moment(time):
+                index = await first_index(source, lambda row: row.time >= time)
+                return self.Found(index, "" if index < self.list.total else "no message so late yet")
+            case goto.SequenceNumber(number, after):
+                term = f"number{'>' if after else '>='}{number}"
+                page = await self.client.messages(limit=1, matching=both(self.matching, term))
+                if not page.messages:
+                    return self.Found(
+                        -1, f"no record here with a sequence number {'after' if after else 'from'} {number}"
+                    )
+                found = page.messages[0].id
+                return self.Found(await first_index(source, lambda row: row.id >= found))
+
+    def on_message_browser_found(self, message: Found) -> None:
+        message.stop()
+        if message.missing:
+            self.post_message(Undone(message.missing))
+        else:
+            self.list.following = False
+            self.list.go_to(message.index)
+
+    # Reading.
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        message.stop()
+        self._read_on(True)
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if self.has_class("-reading") and message.row is not None and message.control is self.list:
+            self._read(message.row)
+
+    def _read_on(self, reading: bool) -> None:
+        self.set_class(reading, "-reading")
+        self.post_message(self.Reading(reading))
+        if reading and (row := self.list.current):
+            self._read(row)
+
+    def _read(self, row: MessageRow) -> None:
+        self.run_worker(self._fetch(row), group="read", exclusive=True)
+
+    async def _fetch(self, row: MessageRow) -> None:
+        try:
+            detail = await self.client.message(row.id)
+            same: Any = ()
+            if row.message_id:
+                same = (await self.client.messages(limit=200, matching=f'id:"{row.message_id}"')).messages
+            self.post_message(self.Read(detail, way_of(detail, same)))
+        except (UnreachableError, RefusedError) as error:
+            self.post_message(Undone(str(error)))
+
+    def on_message_browser_read(self, message: Read) -> None:
+        message.stop()
+        self.query_one(MessageDetail).show(message.detail, message.hops)
+
+    # What stands above the list.
+
+    def on_row_list_changed(self, message: RowList.Changed) -> None:
+        if message.control is self.list:
+            self._say_where()
+
+    def on_row_list_failed(self, message: RowList.Failed) -> None:
+        message.stop()
+        if isinstance(message.error, RefusedError):
+            self.post_message(Undone(str(message.error)))
+
+    def _say_where(self) -> None:
+        shown = self.list
+        state = (
+            Content.styled(f"‖ paused, {count(shown.behind)} waiting", "bold $text-warning")
+            if shown.paused
+            else Content.styled("▼ tail", "bold $text-success")
+            if shown.following
+            else Content.styled(f"row {count(shown.cursor + 1)}", "$text-muted")
+        )
+        number = Content(f"{count(shown.total)} message{'' if shown.total == 1 else 's'} ")
+        which = Content.styled(self.scope or "all streams", "$text-muted")
+        asked = Content.assemble("  / ", (self.filter, "bold $text-accent")) if self.filter else Content("")
+        self.query_one("#where", Static).update(Content.assemble(number, "  ", which, asked, "   ", state))

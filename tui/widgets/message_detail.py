@@ -1,0 +1,99 @@
+"""One message in full: header, body, as it was sent, and its way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static, TabbedContent, TabPane, Tree
+from textual.widgets.tree import TreeNode
+
+from emulator.resources import MessageDetail as Detail
+from tui import figures
+from tui.hops import Hop
+from tui.widgets.text_lines import TextLines, pretty, wrapped
+from tui.widgets.waterfall import Waterfall
+
+_RAW_WIDTH = 400
+
+
+class MessageDetail(Vertical):
+    """Shows the message that it is given; nothing is fetched or consumed here."""
+
+    DEFAULT_CSS = """
+    MessageDetail {
+        background: $surface;
+        border-top: tall $panel;
+        #what { height: 1; padding: 0 1; color: $text-muted; }
+        TabbedContent { height: 1fr; }
+        TabPane { padding: 0; }
+        Tree { background: $surface; padding: 0 1; height: 1fr; }
+        TextLines, Waterfall { height: 1fr; padding: 0 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="detail")
+        self.detail: Detail | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="what")
+        with TabbedContent(initial="header"):
+            with TabPane("Header", id="header"):
+                yield Tree("messageHeader")
+            with TabPane("Body", id="body"):
+                yield TextLines("body-text")
+            with TabPane("Raw", id="raw"):
+                yield TextLines("raw-text")
+            with TabPane("History", id="history"):
+                yield Waterfall()
+
+    def show(self, detail: Detail, hops: list[Hop]) -> None:
+        """Show this message and its way."""
+        self.detail = detail
+        self.query_one("#what", Static).update(_headline(detail))
+        self._show_header(detail.header)
+        body = "" if detail.body is None else detail.body
+        if isinstance(body, str):
+            self.query_one("#body-text", TextLines).show(
+                wrapped(body or _why_empty(detail), _RAW_WIDTH), json=True
+            )
+        else:
+            self.query_one("#body-text", TextLines).show(pretty(body), json=True)
+        raw = detail.raw if detail.raw is not None else detail.raw_base64 or ""
+        self.query_one("#raw-text", TextLines).show(wrapped(raw, _RAW_WIDTH), json=detail.raw is not None)
+        self.query_one(Waterfall).show(hops)
+
+    def turn(self, step: int) -> None:
+        """Show the tab ``step`` further on."""
+        tabs = self.query_one(TabbedContent)
+        names = ["header", "body", "raw", "history"]
+        tabs.active = names[(names.index(tabs.active) + step) % len(names)]
+
+    def _show_header(self, header: dict[str, Any] | None) -> None:
+        tree: Tree[None] = self.query_one(Tree)
+        tree.clear()
+        tree.root.set_label("messageHeader" if header else "no header that can be read")
+        for name, value in (header or {}).items():
+            _branch(tree.root, name, value)
+        tree.root.expand_all()
+
+
+def _branch(node: TreeNode[None], name: str, value: Any) -> None:
+    if isinstance(value, dict | list) and value:
+        below = node.add(name)
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            _branch(below, str(key), each)
+    else:
+        node.add_leaf(f"{name}  {figures.printable(str(value))}")
+
+
+def _headline(detail: Detail) -> str:
+    parts = [f"#{detail.id}", detail.stream, figures.shard(detail.shard), figures.size(detail.size)]
+    parts += [detail.code] if detail.code else []
+    return " · ".join([*parts, *detail.marks, detail.message_id or "no message id"])
+
+
+def _why_empty(detail: Detail) -> str:
+    return "no body" if detail.header else "not JSON of the envelope's form; see it as it was sent under Raw"

@@ -1,0 +1,64 @@
+"""The message list's columns, and where its rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulator.client import AsyncClient
+from emulator.resources import MessageRow
+from tui.columns import Column
+from tui.figures import clock_time, shard, size, tail
+from tui.paging import Page, Source
+from tui.widgets.row_list import RowList
+
+_POLL_SECONDS = 0.25
+_MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "retried": "accent"}
+
+
+def part(row: MessageRow) -> str:
+    """``2/5`` for the second of five, nothing for a message in one piece."""
+    return f"{row.position}/{row.total}" if row.total and row.total > 1 else ""
+
+
+def _mark_tone(row: MessageRow) -> str:
+    return next((tone for mark, tone in _MARK_TONES.items() if mark in row.marks), "")
+
+
+def _code_tone(row: MessageRow) -> str:
+    return "error" if row.code else ""
+
+
+MESSAGE_COLUMNS: tuple[Column[MessageRow], ...] = (
+    Column("time (UTC)", 12, lambda row: clock_time(row.time), lambda _: "dim", worth=9),
+    Column("stream", 7, lambda row: row.stream, worth=8),
+    Column("shard", 5, lambda row: shard(row.shard), lambda _: "dim", worth=6),
+    Column("number", 8, lambda row: tail(row.sequence_number, 8), lambda _: "dim", worth=3),
+    Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
+    Column("part", 5, part, lambda _: "accent", right=True, worth=7),
+    Column("size", 7, lambda row: size(row.size), right=True, worth=7),
+    Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
+    Column("mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8),
+    Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
+)
+
+
+def message_source(client: AsyncClient, matching: str) -> Source[MessageRow]:
+    """The messages that the filter ``matching`` lets through, oldest first."""
+
+    async def read(offset: int, limit: int) -> Page[MessageRow]:
+        page = await client.messages(offset=offset, limit=limit, matching=matching)
+        return Page(offset, page.messages, page.total)
+
+    return read
+
+
+class MessageList(RowList[MessageRow]):
+    """Messages as they arrive."""
+
+    def __init__(self, marked: Callable[[MessageRow], bool]) -> None:
+        super().__init__(
+            MESSAGE_COLUMNS,
+            every=_POLL_SECONDS,
+            marked=marked,
+            empty="no messages; send one with: sandbox message sample --count 10 | sandbox send -",
+        )

@@ -1,0 +1,384 @@
+"""A list of any length: draws the lines in view, holds a few pages, asks for the rest as it is scrolled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from emulator.client import RefusedError, UnreachableError
+from tui.actions import Group, bindings
+from tui.columns import Column, choose, fitted
+from tui.paging import Page, Pages, Source
+
+Row = TypeVar("Row")
+
+_TONES = ("error", "warning", "good", "dim", "accent")
+_STRIPS_KEPT = 2000
+
+
+class RowList(ScrollView, Generic[Row], can_focus=True):
+    """Rows under a heading, one line each, with a cursor.
+
+    ``browse`` shows rows that are fetched page by page and looked for again every ``every`` seconds;
+    ``fill`` shows rows at hand. While ``following`` the cursor stays on the last row; while ``paused``
+    nothing is added and ``behind`` counts what waits.
+    """
+
+    ALLOW_SELECT: ClassVar[bool] = False
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.LIST)
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "row-list--heading",
+        "row-list--cursor",
+        *(f"row-list--{tone}" for tone in _TONES),
+    }
+    DEFAULT_CSS = """
+    RowList {
+        background: $surface;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        &:focus { background-tint: $foreground 4%; }
+        .row-list--heading { color: $text-muted; text-style: bold; }
+        .row-list--cursor { background: $primary 35%; color: $foreground; text-style: bold; }
+        &:focus .row-list--cursor { background: $primary; color: $text; }
+        .row-list--error { color: $text-error; }
+        .row-list--warning { color: $text-warning; }
+        .row-list--good { color: $text-success; }
+        .row-list--dim { color: $text-muted; }
+        .row-list--accent { color: $text-accent; }
+    }
+    """
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+    following: reactive[bool] = reactive(False, repaint=False, init=False)
+    paused: reactive[bool] = reactive(False, repaint=False, init=False)
+
+    class PageArrived(Message):
+        """Rows came for the list as it was in ``generation``."""
+
+        def __init__(self, generation: int, page: Page[Any]) -> None:
+            super().__init__()
+            self.generation = generation
+            self.page = page
+
+    class Failed(Message):
+        """The rows could not be had."""
+
+        def __init__(self, error: UnreachableError | RefusedError) -> None:
+            super().__init__()
+            self.error = error
+
+    class Highlighted(Message):
+        """The cursor is on another row, or on none."""
+
+        def __init__(self, rows: RowList[Any], row: Any) -> None:
+            super().__init__()
+            self.rows = rows
+            self.row = row
+
+        @property
+        def control(self) -> RowList[Any]:
+            return self.rows
+
+    class Opened(Highlighted):
+        """Enter was pressed, or a click came, on the row under the cursor."""
+
+    class Changed(Message):
+        """The length, or whether it follows or is paused, is another."""
+
+        def __init__(self, rows: RowList[Any]) -> None:
+            super().__init__()
+            self.rows = rows
+
+        @property
+        def control(self) -> RowList[Any]:
+            return self.rows
+
+    def __init__(
+        self,
+        columns: Sequence[Column[Row]],
+        *,
+        every: float | None = None,
+        marked: Callable[[Row], bool] = lambda _: False,
+        empty: str = "nothing here yet",
+        id: str | None = None,  # noqa: A002 -- Textual's name for it
+    ) -> None:
+        super().__init__(id=id)
+        self._columns = columns
+        self._every = every
+        self._marked = marked
+        self._empty = empty
+        self._pages: Pages[Row] = Pages()
+        self._source: Source[Row] | None = None
+        self._generation = 0
+        self._due = asyncio.Event()
+        self._look_again = False
+        self._strips: dict[tuple[int, bool], Strip] = {}
+        self._told: tuple[int, object] = (-1, None)
+        self._goal: int | None = None
+        self.total = 0
+        self.behind = 0
+
+    def on_mount(self) -> None:
+        super().on_mount()  # type: ignore[no-untyped-call]  # Textual left it so
+        self.run_worker(self._keep_fetching(), group="pages", exclusive=True)
+        if self._every:
+            self.set_interval(self._every, self.look_again)
+
+    def browse(self, source: Source[Row], *, cursor: int = 0) -> None:
+        """Show another list: the rows of ``source``."""
+        self._start_over()
+        self._source = source
+        self._pages = Pages()
+        self.set_reactive(RowList.cursor, cursor)
+        self.look_again()
+
+    def fill(self, rows: Sequence[Row]) -> None:
+        """Show these rows, the cursor staying at its line."""
+        self._source = None
+        self._strips.clear()
+        self._pages = Pages(size=max(1, len(rows)))
+        self._pages.put(Page(0, rows, len(rows)))
+        self._set_total(len(rows))
+
+    def look_again(self) -> None:
+        """Ask whether there are more rows by now."""
+        if self._source and self.screen in self.app.screen_stack:
+            self._look_again = True
+            self._due.set()
+
+    @property
+    def current(self) -> Row | None:
+        """The row under the cursor, None where there is none or it is still on its way."""
+        return self._pages.row(self.cursor) if self.total else None
+
+    def redraw(self) -> None:
+        """Draw every line afresh: what a row looks like may have changed."""
+        self._strips.clear()
+        self.refresh()
+
+    # What runs beside the event loop only fetches and posts.
+
+    async def _keep_fetching(self) -> None:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            try:
+                await self._fetch()
+            except (UnreachableError, RefusedError) as error:
+                self.post_message(self.Failed(error))
+
+    async def _fetch(self) -> None:
+        source, generation, size = self._source, self._generation, self._pages.size
+        if source is None:
+            return
+        total = self.total + self.behind
+        if self._look_again:
+            self._look_again = False
+            page = await source(total // size * size, size)
+            if self.following and page.total > page.offset + size:
+                # The end is pages ahead: have it before saying so, else the list would flash empty.
+                self.post_message(self.PageArrived(generation, Page(page.offset, page.rows, total)))
+                page = await source((page.total - 1) // size * size, size)
+            self.post_message(self.PageArrived(generation, page))
+        for offset in self._pages.missing(*self._in_view(), self.total):
+            self.post_message(self.PageArrived(generation, await source(offset, size)))
+
+    def on_row_list_page_arrived(self, message: PageArrived) -> None:
+        message.stop()
+        if message.generation != self._generation:
+            return
+        known = self.total + self.behind
+        if message.page.total < known and message.page.offset + len(message.page.rows) >= message.page.total:
+            self._start_over()  # the sandbox forgot: what is held here is of before
+            self.look_again()
+            return
+        self._pages.put(message.page)
+        if self.paused and self.total:
+            self.behind = max(self.behind, message.page.total - self.total)
+            self.post_message(self.Changed(self))
+        elif message.page.total != self.total:
+            self._set_total(message.page.total)
+        self._reach_goal()
+        self._ask_for_missing()
+        self._tell_highlighted()
+        self.refresh()
+
+    # Length and place.
+
+    def _start_over(self) -> None:
+        self._generation += 1
+        self._strips.clear()
+        self._pages.clear()
+        self.behind = 0
+        self._set_total(0)
+        self._told = (-1, None)
+
+    def _set_total(self, total: int) -> None:
+        self.total = total
+        self.virtual_size = Size(self.size.width, total + 1)
+        if self.following:
+            self.cursor = max(0, total - 1)
+        elif total:
+            self.cursor = min(self.cursor, total - 1)
+        if total:
+            self._show_cursor()
+        self.post_message(self.Changed(self))
+        self._tell_highlighted()
+        self.refresh()
+
+    def watch_cursor(self, before: int, after: int) -> None:
+        self.refresh_line(before + 1)
+        self.refresh_line(after + 1)
+        self._show_cursor()
+        self._tell_highlighted()
+
+    def watch_following(self, following: bool) -> None:
+        if following:
+            self.paused = False
+            self.cursor = max(0, self.total - 1)
+            self._show_cursor()
+            self.look_again()
+        self.post_message(self.Changed(self))
+
+    def watch_paused(self, paused: bool) -> None:
+        if not paused:
+            behind, self.behind = self.behind, 0
+            self._set_total(self.total + behind)
+            self.look_again()
+        self.post_message(self.Changed(self))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < old_value and self.following and self.cursor >= self._in_view()[1] + 1:
+            self.following = False
+        self._ask_for_missing()
+
+    def on_resize(self) -> None:
+        self._strips.clear()
+        self.virtual_size = Size(self.size.width, self.total + 1)
+        self._ask_for_missing()
+        self._show_cursor()
+
+    def _in_view(self) -> tuple[int, int]:
+        first = round(self.scroll_y)
+        return first, first + max(0, self.size.height - 2)
+
+    def _ask_for_missing(self) -> None:
+        if self._source and self.total and self._pages.missing(*self._in_view(), self.total):
+            self._due.set()
+
+    def _show_cursor(self) -> None:
+        first, last = self._in_view()
+        if self.cursor < first:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor > last and self.size.height > 1:
+            self.scroll_to(y=self.cursor - (last - first), animate=False)
+
+    def _tell_highlighted(self) -> None:
+        row = self.current
+        if (self.cursor, row) != self._told:
+            self._told = (self.cursor, row)
+            self.post_message(self.Highlighted(self, row))
+
+    # Keys and mouse.
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on row ``index``; away from the end this stops following."""
+        self.following = self.following and index >= self.total - 1
+        self.cursor = max(0, min(index, self.total - 1))
+
+    def go_to(self, index: int) -> None:
+        """Put the cursor on row ``index`` as soon as the list is known to be that long."""
+        self._goal = index
+        self._reach_goal()
+
+    def _reach_goal(self) -> None:
+        if self._goal is not None and self._goal < self.total:
+            goal, self._goal = self._goal, None
+            self.move_to(goal)
+
+    def action_cursor_up(self) -> None:
+        self.move_to(self.cursor - 1)
+
+    def action_cursor_down(self) -> None:
+        self.move_to(self.cursor + 1)
+
+    def action_page_up(self) -> None:
+        self.move_to(self.cursor - max(1, self.size.height - 2))
+
+    def action_page_down(self) -> None:
+        self.move_to(self.cursor + max(1, self.size.height - 2))
+
+    def action_first(self) -> None:
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        self.move_to(self.total - 1)
+
+    def action_open(self) -> None:
+        if (row := self.current) is not None:
+            self.post_message(self.Opened(self, row))
+
+    def on_click(self, event: events.Click) -> None:
+        index = round(self.scroll_y) + event.y - 1
+        if event.y and index < self.total:
+            again = index == self.cursor
+            self.move_to(index)
+            if again or event.chain > 1:
+                self.action_open()
+
+    # Drawing.
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if y == 0:
+            return self._heading(width)
+        index = round(self.scroll_y) + y - 1
+        if index >= self.total:
+            note = self._empty if y == 2 and not self.total else ""
+            style = self.get_component_rich_style("row-list--dim")
+            return Strip([Segment(fitted(f"  {note}", width), style)], width)
+        here = index == self.cursor
+        if strip := self._strips.get((index, here)):
+            return strip
+        row = self._pages.row(index)
+        if row is None:
+            return Strip(
+                [Segment(fitted(" …", width), self.get_component_rich_style("row-list--dim"))], width
+            )
+        if len(self._strips) > _STRIPS_KEPT:
+            self._strips.clear()
+        strip = self._strips[index, here] = self._line(row, width, here=here)
+        return strip
+
+    def _line(self, row: Row, width: int, *, here: bool) -> Strip:
+        plain = self.get_component_rich_style("row-list--cursor") if here else self.rich_style
+        segments = [Segment("▶" if self._marked(row) else " ", plain)]
+        for column, cells in choose(self._columns, width - 2):
+            tone = column.tone(row)
+            style = plain if here or not tone else self._tone(tone)
+            segments.append(Segment(column.fitted(row, cells) + " ", style))
+        return Strip(segments).adjust_cell_length(width, plain)
+
+    def _heading(self, width: int) -> Strip:
+        style = self.get_component_rich_style("row-list--heading")
+        titles = [fitted(c.title, cells, right=c.right) for c, cells in choose(self._columns, width - 2)]
+        return Strip([Segment(fitted(" " + " ".join(titles), width), style)], width)
+
+    def _tone(self, tone: str) -> Style:
+        return self.get_component_rich_style(f"row-list--{tone}")

@@ -1,0 +1,43 @@
+"""A message's way as a waterfall: a line a hop, placed where it lies in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.columns import Column
+from tui.figures import date_time, span
+from tui.hops import Hop
+from tui.widgets.row_list import RowList
+
+_LANE_CELLS = 16
+
+
+class Waterfall(RowList[Hop]):
+    """Hops, oldest first, with the time since the first and a lane to see it by."""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 -- Textual's name for it
+        self._start = 0.0
+        self._length = 0.0
+        columns = (
+            Column[Hop]("time (UTC)", 23, lambda hop: date_time(hop.at), lambda _: "dim", worth=4),
+            Column[Hop]("after", 8, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
+            Column[Hop]("", _LANE_CELLS, self._lane, lambda hop: hop.tone or "accent", worth=6),
+            Column[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
+            Column[Hop]("what", 12, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
+        )
+        super().__init__(columns, empty="nothing known of its way", id=id)
+
+    def show(self, hops: Sequence[Hop]) -> None:
+        """Draw these hops, oldest first."""
+        self._start = hops[0].at if hops else 0.0
+        # An expiry lies far ahead: it may not squeeze what did happen into one cell.
+        happened = [hop.at for hop in hops if hop.place != "expires"]
+        self._length = max(happened, default=self._start) - self._start
+        self.fill(hops)
+
+    def _lane(self, hop: Hop) -> str:
+        after = hop.at - self._start
+        if after > self._length:
+            return "┄" * (_LANE_CELLS - 1) + "▷"
+        place = round(after / self._length * (_LANE_CELLS - 1)) if self._length > 0 else 0
+        return "─" * place + "◆"
