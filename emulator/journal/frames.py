@@ -13,7 +13,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from zlib import crc32
+
+from isal.isal_zlib import crc32
 
 _FIELDS = struct.Struct("<IIIIQQ")
 _CHECK = struct.Struct("<I")

@@ -6,7 +6,8 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from zlib import crc32
+
+from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLog

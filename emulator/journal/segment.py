@@ -7,7 +7,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from zlib import crc32
+
+from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
@@ -118,7 +119,7 @@ class Segment:
                 return frame.ordinal
         return self.next
 
-    def check(self, frame: Frame, payload: bytes) -> bytes:
+    def check(self, frame: Frame, payload: memoryview) -> memoryview:
         """``payload`` when it is what was written. Raises ``DamagedLog``."""
         if crc32(payload) != frame.check:
             raise DamagedLog(self.name, frame.position, "a block does not match its checksum")

@@ -19,7 +19,7 @@ _PLACES_KEPT = 64
 class Slice(NamedTuple):
     """Consecutive lines as they were written: whole ``parts``, ``lines`` records, and the number after the last."""
 
-    parts: list[bytes]
+    parts: list[memoryview]
     lines: int
     next: int
 
@@ -90,12 +90,15 @@ class Segments:
         Raises ``DamagedLog`` when what is read is not what was written.
         """
         ordinal = max(ordinal, self.first)
-        parts: list[bytes] = []
+        parts: list[memoryview] = []
         reached = ordinal
         while limit and reached < self.next:
             segment = self._segment_of(reached)
             for frame, buffer, start in segment.blocks(reached):
-                taken, lines, size = self._take(segment, frame, buffer, start, reached, limit, max_size)
+                payload = memoryview(buffer)[start : start + frame.length]
+                taken, lines, size = self._cut(
+                    segment, frame, payload, ordinal=reached, limit=limit, room=max_size
+                )
                 if not lines or (parts and size > max_size):
                     return Slice(parts, reached - ordinal, reached)
                 parts.append(taken)
@@ -172,26 +175,17 @@ class Segments:
             return 0
         return next(self._segment_of(ordinal).blocks(ordinal))[0].arrival
 
-    def _take(
-        self, segment: Segment, frame: Frame, buffer: bytes, start: int, ordinal: int, limit: int, room: int
-    ) -> tuple[bytes, int, int]:
-        if ordinal == frame.ordinal and frame.lines <= limit and frame.size <= room:
-            return segment.check(frame, buffer[start : start + frame.length]), frame.lines, frame.size
-        return self._cut(segment, frame, buffer[start : start + frame.length], ordinal, limit, room)
-
     def _cut(
-        self, segment: Segment, frame: Frame, payload: bytes, ordinal: int, limit: int, room: int
-    ) -> tuple[bytes, int, int]:
-        """Part of a block, from ``ordinal`` on: (lines, how many, their share of the block's user data)."""
-        known, begin = self._places.get(ordinal, (-1, 0))
-        if known != frame.ordinal:
-            segment.check(frame, payload)
-            begin = 0
-            for _ in range(ordinal - frame.ordinal):
-                begin = payload.index(b"\n", begin) + 1
+        self, segment: Segment, frame: Frame, payload: memoryview, *, ordinal: int, limit: int, room: int
+    ) -> tuple[memoryview, int, int]:
+        """The lines of a block from ``ordinal`` on: (lines, how many, their share of the block's user data)."""
+        if ordinal == frame.ordinal and frame.lines <= limit and frame.size <= room:
+            return segment.check(frame, payload), frame.lines, frame.size
+        text = bytes(payload)
+        begin = self._place(segment, frame, text, ordinal)
         end, lines = begin, 0
         while lines < limit and ordinal + lines < frame.ordinal + frame.lines:
-            after = payload.index(b"\n", end) + 1
+            after = text.index(b"\n", end) + 1
             if lines and (after - begin) * frame.size // frame.length > room:
                 break
             end, lines = after, lines + 1
@@ -199,3 +193,14 @@ class Segments:
         if len(self._places) > _PLACES_KEPT:
             self._places.popitem(last=False)
         return payload[begin:end], lines, (end - begin) * frame.size // frame.length
+
+    def _place(self, segment: Segment, frame: Frame, text: bytes, ordinal: int) -> int:
+        """Where in its block the line ``ordinal`` begins; remembered where the last reader of the block stopped."""
+        known, begin = self._places.get(ordinal, (-1, 0))
+        if known == frame.ordinal:
+            return begin
+        segment.check(frame, memoryview(text))
+        begin = 0
+        for _ in range(ordinal - frame.ordinal):
+            begin = text.index(b"\n", begin) + 1
+        return begin

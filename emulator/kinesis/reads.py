@@ -13,7 +13,7 @@ _ROUNDING_BYTES = 20
 class Fetched(NamedTuple):
     """``parts`` are kept lines; ``next`` is the ordinal after them, None when the shard has ended there."""
 
-    parts: list[bytes]
+    parts: list[memoryview]
     reached: int
     next: int | None
     millis_behind: int

@@ -8,8 +8,6 @@ import msgspec
 
 DATA_BYTES_IN_ANSWER = 10 * 1024 * 1024
 
-encode_key = msgspec.json.Encoder().encode
-
 
 class Line(msgspec.Struct):
     """A kept line, read back; ``Data`` decoded, ``ApproximateArrivalTimestamp`` in seconds since the epoch."""
@@ -17,7 +15,7 @@ class Line(msgspec.Struct):
     SequenceNumber: str
     ApproximateArrivalTimestamp: float
     Data: bytes
-    PartitionKey: str
+    PartitionKey: str | None = None
     EncryptionType: str | None = None
 
 
@@ -25,22 +23,24 @@ class StoredRecord(NamedTuple):
     """A record for readers in this process; ``arrived`` in seconds since the epoch."""
 
     sequence_number: str
-    partition_key: str
+    partition_key: str | None
     data: bytes
     arrived: float
 
 
+_BETWEEN = b",\n"
 _decode_lines = msgspec.json.Decoder(list[Line]).decode
 
 
-def joined(parts: list[bytes]) -> bytes:
-    """Kept lines as the inside of a JSON array: without the last comma."""
-    return b"".join(parts)[:-2]
+def array(before: bytes, parts: list[memoryview], after: bytes) -> bytes:
+    """Kept lines as the inside of a JSON array, without the last comma, between two other texts."""
+    last = [part[: -len(_BETWEEN)] for part in parts[-1:]]
+    return b"".join([before, *parts[:-1], *last, after])
 
 
-def read_lines(parts: list[bytes]) -> list[Line]:
+def read_lines(parts: list[memoryview]) -> list[Line]:
     """Kept lines, decoded."""
-    return _decode_lines(b"[" + joined(parts) + b"]") if parts else []
+    return _decode_lines(array(b"[", parts, b"]"))
 
 
 def shape(line: Line) -> dict[str, Any]:
@@ -49,18 +49,9 @@ def shape(line: Line) -> dict[str, Any]:
         "SequenceNumber": line.SequenceNumber,
         "ApproximateArrivalTimestamp": line.ApproximateArrivalTimestamp,
         "Data": line.Data,
-        "PartitionKey": line.PartitionKey,
     }
+    if line.PartitionKey is not None:
+        record["PartitionKey"] = line.PartitionKey
     if line.EncryptionType is not None:
         record["EncryptionType"] = line.EncryptionType
     return record
-
-
-def data_size(text: bytes | msgspec.Raw) -> int:
-    """The size of what a quoted base64 text decodes to: exact for big ones, else up to 2 bytes too many."""
-    length = len(text)
-    size = (length - 2) // 4 * 3
-    return size - bytes(text)[-3:].count(b"=") if length > _BIG else size
-
-
-_BIG = 100_000

@@ -129,9 +129,9 @@ class Registry:
         """The fields of a stream's state that say it is UPDATING from now on."""
         return {"busy": "UPDATING", "busy_until": self.clock.time() + self.transition}
 
-    def write(self, stream: Stream, entries: list[Entry]) -> Written:
+    def write(self, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
         """Append records now; what was written is in ``take_touched`` until somebody makes it known."""
-        written = write(stream, entries, self.now_ms())
+        written = write(stream, entries, sizes, self.now_ms())
         self._touched.extend((stream, shard) for shard in written.shards)
         return written
 

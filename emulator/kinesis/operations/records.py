@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any
 
 import msgspec
+from pybase64 import b64encode_as_string
 
 from emulator.kinesis import hash_keys, iterators, sequence_numbers
 from emulator.kinesis.errors import (
@@ -40,7 +40,7 @@ def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dic
             f"{stream.account} is invalid."
         )
     _dry_run(request)
-    written = registry.write(stream, [_entry(request)])
+    written = registry.write(stream, [_entry(request)], [len(request["Data"])])
     if written.failed:
         raise internal_failure(written.reason)
     answer: dict[str, Any] = msgspec.json.decode(written.answers[0])
@@ -56,7 +56,8 @@ def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     if total > DATA_BYTES_IN_REQUEST:
         raise invalid_argument("Records size exceeds 10 MB limit")
     _dry_run(request)
-    written = registry.write(stream, [_entry(record) for record in request["Records"]])
+    sizes = [len(record["Data"]) for record in request["Records"]]
+    written = registry.write(stream, [_entry(record) for record in request["Records"]], sizes)
     if written.failed == len(written.answers):
         raise internal_failure(written.reason)
     return {"FailedRecordCount": written.failed, "Records": _decoded(written)} | encryption(stream)
@@ -199,12 +200,12 @@ def _require_hash_key(record: dict[str, Any]) -> None:
 
 
 def _entry(record: dict[str, Any]) -> Entry:
-    data = msgspec.Raw(b'"' + b64encode(record["Data"]) + b'"')
-    return Entry(data, record["PartitionKey"], record.get("ExplicitHashKey"))
+    data = b64encode_as_string(record["Data"])
+    return Entry(data, record.get("PartitionKey"), record.get("ExplicitHashKey"))
 
 
 def _decoded(written: Written) -> list[dict[str, Any]]:
-    answers: list[dict[str, Any]] = msgspec.json.decode(b"[" + b",".join(written.answers) + b"]")
+    answers: list[dict[str, Any]] = msgspec.json.decode(f"[{','.join(written.answers)}]")
     return answers
 
 
