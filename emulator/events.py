@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -97,7 +97,7 @@ class Events:
             with self._lock:
                 self._subscribers.remove(subscriber)
 
-    async def follow(self, cursor: int) -> AsyncIterator[Event]:
+    async def follow(self, cursor: int) -> AsyncGenerator[Event, None]:
         """Every event after ``cursor``, past and to come, without a gap."""
         loop = asyncio.get_running_loop()
         more = asyncio.Event()

@@ -83,6 +83,7 @@ class Streams(Protocol):
 
     def shards(self) -> Iterable[ShardKey]: ...
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]: ...
+    def at(self, shard: ShardKey, sequence_number: str) -> bytes | None: ...
 
 
 @dataclass(slots=True)
@@ -98,9 +99,9 @@ class _Reading:
     limit: int = 32
 
     def fetch(self, streams: Streams) -> None:
-        """Read the next records; times are made to never decrease, so that merging keeps the shard's order."""
+        """Read the next records; times are made never to decrease, so that a merge keeps the order."""
         records = streams.read(self.shard, self.read_up_to, self.limit)
-        self.more = len(records) >= self.limit
+        self.more = bool(records)
         for record in records:
             self.last_time = max(self.last_time, record.arrived)
             self.waiting.append((self.last_time, record))
@@ -183,9 +184,7 @@ class MessageIndex:
             ).fetchone()
         if found is None:
             return None
-        before = str(int(row.sequence_number) - 1)
-        records = self._streams.read(ShardKey(row.stream, row.shard, found[0]), before, 1)
-        return next((r.data for r in records if r.sequence_number == row.sequence_number), None)
+        return self._streams.at(ShardKey(row.stream, row.shard, found[0]), row.sequence_number)
 
     # -- reading the streams
 

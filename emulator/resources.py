@@ -220,21 +220,23 @@ class FaultList(msgspec.Struct, frozen=True):
 
 
 class FaultAttribute(msgspec.Struct, frozen=True):
-    """One setting of a fault type; ``type`` is a word for forms: number, integer, text, flag or choice."""
+    """A setting of a fault type; ``type``: number, integer, text, flag, choice or duration (seconds)."""
 
     name: str
     type: str
     default: Any = None
     help: str = ""
+    unit: str = ""
     choices: tuple[str, ...] = ()
 
 
 class FaultType(msgspec.Struct, frozen=True):
-    """A kind of fault that can be added."""
+    """A kind of fault that can be added: where it strikes, on what kinds of channel it means something."""
 
     type: str
     help: str
     directions: tuple[str, ...]
+    channels: tuple[str, ...] = ()
     attributes: tuple[FaultAttribute, ...] = ()
 
 

@@ -20,6 +20,7 @@ from emulator.rng import new_seed, new_uuid
 
 STATE_DIRECTORY = ".sandbox"
 FILE_NAME = "sandbox.toml"
+_REGION = "us-east-1"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 DEFAULT_TOPOLOGY = Topology(
@@ -39,14 +40,15 @@ class SettingsError(ValueError):
 class Settings:
     """Everything that an emulator needs to know to start.
 
-    Ports are 0 for any free one. ``data_dir`` None keeps everything in memory. ``fsync`` makes acknowledged
-    records survive power loss too. ``strict`` limits enforce AWS's throughput per shard. ``amqp`` is
-    ``auto`` (the real RabbitMQ when there is one) or ``off``. ``token`` guards the control API; beyond
-    loopback there always is one. ``allowed_hosts`` are further names by which the control API may be
-    addressed.
+    ``region`` is where the sandbox's own streams are. Ports are 0 for any free one. ``data_dir`` None keeps
+    everything in memory. ``fsync`` makes acknowledged records survive power loss too. ``strict`` limits
+    enforce AWS's throughput per shard. ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or
+    ``off``. ``token`` guards the control API; beyond loopback there always is one. ``allowed_hosts`` are
+    further names by which the control API may be addressed.
     """
 
     profile: str = "embedded"
+    region: str = _REGION
     host: str = "127.0.0.1"
     aws_port: int = 4566
     control_port: int = 4570
@@ -70,6 +72,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings as they are written, before defaults that must be drawn or loaded."""
 
     profile: Literal["embedded"] = "embedded"
+    region: str | None = None
     host: str = "127.0.0.1"
     aws_port: int = 4566
     control_port: int = 4570
@@ -101,7 +104,7 @@ def read_settings(
         given = msgspec.convert(merged, _Given, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(f"setting refused: {error}") from error
-    return _settle(given, directory)
+    return _settle(given, directory, environment)
 
 
 def read_topology(wanted: str | Topology, directory: Path) -> Topology:
@@ -121,12 +124,15 @@ def read_topology(wanted: str | Topology, directory: Path) -> Topology:
         raise SettingsError(f"topology {path} cannot be used: {error}") from error
 
 
-def _settle(given: _Given, directory: Path) -> Settings:
+def _settle(given: _Given, directory: Path, environment: Mapping[str, str]) -> Settings:
     for name in ("aws_port", "control_port", "amqp_port"):
         if not 0 <= getattr(given, name) <= 65535:
             raise SettingsError(f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535")
     exposed = given.host not in LOOPBACK
+    # As any AWS client of this environment chooses it, so that both look at the same streams.
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
     fields = msgspec.structs.asdict(given) | {
+        "region": given.region or region,
         "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
         "seed": new_seed() if given.seed is None else given.seed,
         "topology": read_topology(given.topology, directory),

@@ -1,0 +1,82 @@
+"""The streams by the names that people see: a stream of another account or region says so in its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from emulator.kinesis import Engine, KinesisError, Scope, StreamView
+from emulator.messages import Record, ShardKey
+
+
+class Listed(NamedTuple):
+    """A stream as listed; ``label`` is its name, with ``@region`` or ``@account/region`` if not of home."""
+
+    label: str
+    scope: Scope
+    view: StreamView
+
+
+class Catalogue:
+    """Every stream of the engine; ``home`` is the account and region of the sandbox's own streams."""
+
+    def __init__(self, engine: Engine, home: Scope) -> None:
+        self._engine = engine
+        self.home = home
+
+    def listed(self) -> Iterator[Listed]:
+        """Every stream, those of home first, each account and region by name."""
+        for scope in sorted(
+            {self.home, *self._engine.scopes()}, key=lambda scope: (scope != self.home, scope)
+        ):
+            for view in self._engine.streams(scope):
+                yield Listed(self._label(view.name, scope), scope, view)
+
+    def find(self, label: str) -> Listed | None:
+        """The stream of this label, or None."""
+        return next((listed for listed in self.listed() if listed.label == label), None)
+
+    def place(self, label: str) -> tuple[str, Scope]:
+        """The name and the scope that a label means, whether or not there is such a stream."""
+        name, at, place = label.partition("@")
+        if not at:
+            return name, self.home
+        account, slash, region = place.rpartition("/")
+        return name, Scope(account if slash else self.home.account, region)
+
+    def shards(self) -> Iterator[ShardKey]:
+        """Every shard; its first sequence number tells it from one of an earlier stream of that name."""
+        for listed in self.listed():
+            for shard in listed.view.shards:
+                yield ShardKey(listed.label, shard.id, shard.starting_sequence_number)
+
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
+        """Up to ``limit`` records of a shard after a sequence number; none when the shard is gone."""
+        name, scope = self.place(shard.stream)
+        try:
+            return [*self._engine.read(name, shard.shard, after, limit, scope)]
+        except KinesisError:
+            return []
+
+    def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
+        """The data of one record, or None when it is gone."""
+        name, scope = self.place(shard.stream)
+        request = {
+            "StreamName": name,
+            "ShardId": shard.shard,
+            "ShardIteratorType": "AT_SEQUENCE_NUMBER",
+            "StartingSequenceNumber": sequence_number,
+        }
+        try:
+            iterator = self._engine.call("GetShardIterator", request, scope)["ShardIterator"]
+            found = self._engine.call("GetRecords", {"ShardIterator": iterator, "Limit": 1}, scope)["Records"]
+        except KinesisError:
+            return None
+        exact = (record["Data"] for record in found if record["SequenceNumber"] == sequence_number)
+        return next(exact, None)
+
+    def _label(self, name: str, scope: Scope) -> str:
+        if scope == self.home:
+            return name
+        same_account = scope.account == self.home.account
+        return f"{name}@{scope.region}" if same_account else f"{name}@{scope.account}/{scope.region}"

@@ -1,0 +1,58 @@
+"""The directory that holds what outlives a process, in use by one sandbox at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from emulator.journal import Log
+
+_EVENTS_KEPT_BYTES = 8_000_000
+
+
+class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
+    """Another process holds the directory."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        who = f"process {holder}" if holder else "another process"
+        super().__init__(f"the data directory {path} is in use by {who}; stop it, or give another --data-dir")
+
+
+class DataDirectory:
+    """Where streams, events and the message index lie; made when it is not there.
+
+    Raises ``DirectoryInUse``, and OSError when it cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(self._lock, 20).decode(errors="replace").strip()
+            os.close(self._lock)
+            raise DirectoryInUse(path, holder) from error
+        os.truncate(self._lock, 0)
+        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+
+    @property
+    def streams(self) -> Path:
+        return self.path / "streams"
+
+    @property
+    def index(self) -> Path:
+        return self.path / "messages.db"
+
+    def events(self, *, fsync: bool) -> Log:
+        """The log of events. A long one is put aside first, so that starting does not wait for reading it."""
+        path = self.path / "events.log"
+        if path.exists() and path.stat().st_size > _EVENTS_KEPT_BYTES:
+            path.replace(path.with_suffix(".1.log"))
+        return Log(path, fsync=fsync)
+
+    def close(self) -> None:
+        """Let another process have it."""
+        os.close(self._lock)

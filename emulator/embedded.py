@@ -1,0 +1,172 @@
+"""The embedded emulator: every part of it, with its listeners, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from importlib.metadata import version
+from typing import Any, Self
+
+from emulator.clock import Clock, stopwatch
+from emulator.kinesis import Engine, Scope
+from emulator.listeners.asgi import App
+from emulator.listeners.aws import AwsApp
+from emulator.listeners.control import Resources, control_app
+from emulator.listeners.control.buckets import BucketResources
+from emulator.listeners.control.events import EventResources
+from emulator.listeners.control.faults import FaultResources
+from emulator.listeners.control.guard import Guard
+from emulator.listeners.control.messages import MessageResources
+from emulator.listeners.control.metrics import EventCounts, MetricsResource
+from emulator.listeners.control.state import StateResources, reading
+from emulator.listeners.control.streams import StreamResources, summaries
+from emulator.listeners.http import Server, serve
+from emulator.parts import Parts, assembled
+from emulator.resources import Populated, Status, Topology
+from emulator.settings import Settings
+
+VERSION = version("rdss-sandbox")
+
+_COUNTING_SECONDS = 0.05
+
+
+class EngineBackend:
+    """The engine as what answers the AWS port."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {
+            "PutRecords": engine.put_records_json,
+            "PutRecord": engine.put_record_json,
+            "GetRecords": engine.get_records_json,
+        }
+
+    async def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        return self._engine.call(operation, request, scope)
+
+
+class Embedded:
+    """A whole emulator, running while its context lasts; ``aws`` and ``control`` are its URLs.
+
+    Entering raises ``DirectoryInUse``, and OSError for a port or directory that cannot be had.
+    """
+
+    aws: str
+    control: str
+    parts: Parts
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._began = stopwatch()
+        try:
+            self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
+            self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
+            self.parts.buckets.endpoint = self.aws
+            self.control = await self._listen(self._control_app(), self.settings.control_port)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        self.parts.events.emit("sandbox.started", version=VERSION, pid=os.getpid(), seed=self.settings.seed)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.parts.events.emit("sandbox.stopped")
+        await self._stack.aclose()
+
+    def status(self) -> Status:
+        """What the control API says of it."""
+        parts, settings = self.parts, self.settings
+        parts.index.catch_up(_COUNTING_SECONDS)
+        return Status(
+            version=VERSION,
+            profile=settings.profile,
+            pid=os.getpid(),
+            uptime=stopwatch() - self._began,
+            aws=self.aws,
+            control=self.control,
+            amqp=None,
+            data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
+            seed=settings.seed,
+            clock=reading(parts.clock),
+            streams=summaries(parts.catalogue),
+            messages=parts.index.last,
+            notes=self._notes(),
+        )
+
+    def reset(self) -> None:
+        self.parts.reset()
+
+    def populate(self, topology: Topology | None) -> Populated:
+        return self.parts.populate(topology)
+
+    async def _listen(self, app: App, port: int) -> str:
+        server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)
+        self._stack.push_async_callback(server.close)
+        return server.url
+
+    def _aws_app(self) -> AwsApp:
+        parts = self.parts
+        app = AwsApp(
+            EngineBackend(parts.engine),
+            parts.events,
+            [],
+            version=VERSION,
+            prepare_services=parts.buckets.prepare,
+        )
+        self._stack.callback(app.close)
+        return app
+
+    def _control_app(self) -> App:
+        parts, settings = self.parts, self.settings
+        live = EventResources(parts.events)
+        counts = EventCounts()
+        self._stack.enter_context(parts.events.subscribed(counts))
+        resources: list[Resources] = [
+            StateResources(self, VERSION, parts.clock, parts.events),
+            StreamResources(parts.engine, parts.catalogue),
+            MessageResources(parts.index, parts.events),
+            live,
+            FaultResources(parts.stage),
+            BucketResources(parts.buckets.client),
+            MetricsResource(self.status, parts.stage.list, counts),
+        ]
+        app = control_app(resources, VERSION, self._failed)
+        return Guard(app, (settings.host, *settings.allowed_hosts), settings.token)
+
+    def _notes(self) -> tuple[str, ...]:
+        return ()
+
+    def _failed(self, error: Exception) -> None:
+        trace = "".join(traceback.format_exception(error))
+        self.parts.events.emit("request.failed", error=repr(error), trace=trace)
+
+
+@contextmanager
+def embedded(settings: Settings, clock: Clock | None = None) -> Iterator[Embedded]:
+    """An emulator on a thread of its own while the context lasts, for callers that are not asynchronous."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
+    thread.start()
+    emulator = Embedded(settings, clock)
+
+    def run(work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    try:
+        run(emulator.__aenter__())
+        try:
+            yield emulator
+        finally:
+            run(emulator.__aexit__())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

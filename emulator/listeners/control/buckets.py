@@ -1,0 +1,81 @@
+"""Buckets and what is in them, read from the same S3 that everybody else uses."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.resources import Bucket, BucketList, ObjectPage, ObjectRow
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_BYTES = "application/octet-stream"
+_CHUNK_BYTES = 1 << 18
+
+
+class ObjectQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Objects whose key begins with ``prefix`` and comes ``after`` another."""
+
+    prefix: str = ""
+    after: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1000
+
+
+class BucketResources:
+    """``/buckets``. The client is asked for at the first request, since it is slow to make."""
+
+    def __init__(self, s3: Callable[[], S3Client]) -> None:
+        self._s3 = s3
+
+    def routes(self) -> list[Route]:
+        objects = "/buckets/{bucket}/objects"
+        return [
+            Route("GET", "/buckets", "The buckets", self._list, BucketList),
+            Route("GET", objects, "The objects in a bucket", self._page, ObjectPage, ObjectQuery),
+            Route("GET", objects + "/{key:path}", "An object's content", self._content, _BYTES),
+        ]
+
+    def _list(self, _: Asked[Nothing, None]) -> BucketList:
+        found = self._s3().list_buckets()["Buckets"]
+        return BucketList(tuple(Bucket(b["Name"], b["CreationDate"].timestamp()) for b in found))
+
+    def _page(self, asked: Asked[ObjectQuery, None]) -> ObjectPage:
+        query = asked.query
+        bucket = asked.path["bucket"]
+        answer = self._asked(
+            bucket,
+            lambda s3: s3.list_objects_v2(
+                Bucket=bucket, Prefix=query.prefix, StartAfter=query.after, MaxKeys=query.limit
+            ),
+        )
+        rows = tuple(
+            ObjectRow(found["Key"], found["Size"], found["LastModified"].timestamp())
+            for found in answer.get("Contents", ())
+        )
+        return ObjectPage(rows, rows[-1].key if answer["IsTruncated"] and rows else None)
+
+    def _content(self, asked: Asked[Nothing, None]) -> Response:
+        bucket, key = asked.path["bucket"], asked.path["key"]
+        answer = self._asked(bucket, lambda s3: s3.get_object(Bucket=bucket, Key=key))
+        kind = mimetypes.guess_type(key)[0] or _BYTES
+        headers = {"content-length": str(answer["ContentLength"]), "x-content-type-options": "nosniff"}
+        pieces: Iterator[bytes] = answer["Body"].iter_chunks(_CHUNK_BYTES)
+        return StreamingResponse(pieces, media_type=kind, headers=headers)
+
+    def _asked(self, bucket: str, ask: Callable[[S3Client], Any]) -> Any:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 -- comes with the client
+
+        try:
+            return ask(self._s3())
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            missing = code in {"NoSuchBucket", "NoSuchKey", "404"}
+            status = HTTPStatus.NOT_FOUND if missing else HTTPStatus.BAD_GATEWAY
+            raise ApiError(status, code, f"{bucket}: {error.response['Error']['Message']}") from error

@@ -1,0 +1,91 @@
+"""Faults: the types there are, those in force, add, change and remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TypeVar
+
+from emulator.faults.fault import Attribute, FaultRefused
+from emulator.faults.fault import FaultType as Type
+from emulator.faults.stage import Stage, UnknownFault
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.resources import (
+    Fault,
+    FaultAttribute,
+    FaultChange,
+    FaultList,
+    FaultType,
+    FaultTypes,
+    NewFault,
+)
+
+T = TypeVar("T")
+
+
+class FaultResources:
+    """``/faults``."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def routes(self) -> list[Route]:
+        created = HTTPStatus.CREATED
+        return [
+            Route("GET", "/faults", "The faults in force", self._list, FaultList),
+            Route("GET", "/faults/types", "The types of fault there are", self._types, FaultTypes),
+            Route("POST", "/faults", "Add a fault", self._add, Fault, body=NewFault, status=created),
+            Route("GET", "/faults/{name}", "A fault and its count", self._get, Fault),
+            Route("PATCH", "/faults/{name}", "Change a fault", self._change, Fault, body=FaultChange),
+            Route("DELETE", "/faults/{name}", "Remove a fault", self._remove, Fault),
+        ]
+
+    def _list(self, _: Asked[Nothing, None]) -> FaultList:
+        return FaultList(self._stage.list())
+
+    def _types(self, _: Asked[Nothing, None]) -> FaultTypes:
+        return FaultTypes(tuple(described(type_) for type_ in self._stage.types()))
+
+    def _add(self, asked: Asked[Nothing, NewFault]) -> Fault:
+        return _told(lambda: self._stage.add(asked.body))
+
+    def _get(self, asked: Asked[Nothing, None]) -> Fault:
+        return _told(lambda: self._stage.get(asked.path["name"]))
+
+    def _change(self, asked: Asked[Nothing, FaultChange]) -> Fault:
+        return _told(lambda: self._stage.change(asked.path["name"], asked.body))
+
+    def _remove(self, asked: Asked[Nothing, None]) -> Fault:
+        return _told(lambda: self._stage.remove(asked.path["name"]))
+
+
+def described(type_: Type) -> FaultType:
+    """A type of fault as the control API and the command line show it."""
+    return FaultType(
+        type_.name,
+        type_.description,
+        directions=tuple(direction.value for direction in type_.directions),
+        channels=tuple(kind.value for kind in type_.kinds),
+        attributes=tuple(_described(attribute) for attribute in type_.attributes),
+    )
+
+
+def _described(attribute: Attribute) -> FaultAttribute:
+    return FaultAttribute(
+        attribute.name,
+        attribute.type,
+        attribute.default,
+        attribute.description,
+        attribute.unit,
+        attribute.choices,
+    )
+
+
+def _told(do: Callable[[], T]) -> T:
+    """What ``do`` answers, its refusals as the control API's."""
+    try:
+        return do()
+    except UnknownFault as error:
+        raise ApiError(HTTPStatus.NOT_FOUND, "no_such_fault", error.args[0]) from error
+    except FaultRefused as error:
+        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_fault", str(error)) from error

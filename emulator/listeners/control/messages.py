@@ -1,0 +1,84 @@
+"""Messages: the list, page by page and filtered, and each one whole."""
+
+from __future__ import annotations
+
+import base64
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+
+from emulator.events import Event, Events
+from emulator.listeners.control.events import flat
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.messages import MessageIndex
+from emulator.resources import MessageDetail, MessagePage, MessageRow
+
+_CATCH_UP_SECONDS = 0.1
+_EVENTS_SEARCHED = 10_000
+
+
+class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which page: from the ``offset``-th match (from the end when negative) or ``after`` an id."""
+
+    offset: int | None = None
+    after: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
+    filter: str = ""
+
+
+class MessageResources:
+    """``/messages``. Asking brings the index up to date as far as a tenth of a second goes."""
+
+    def __init__(self, index: MessageIndex, events: Events) -> None:
+        self._index = index
+        self._events = events
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                "GET", "/messages", "The messages that match a filter", self._page, MessagePage, MessageQuery
+            ),
+            Route("GET", "/messages/{id}", "A message whole", self._detail, MessageDetail),
+        ]
+
+    def _page(self, asked: Asked[MessageQuery, None]) -> MessagePage:
+        self._index.catch_up(_CATCH_UP_SECONDS)
+        query = asked.query
+        return self._index.page(query.filter, offset=query.offset, after=query.after, limit=query.limit)
+
+    def _detail(self, asked: Asked[Nothing, None]) -> MessageDetail:
+        given = asked.path["id"]
+        row = self._index.row(int(given)) if given.isdecimal() and len(given) < 19 else None
+        if row is None:
+            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {given}")
+        data = self._index.data(row)
+        return MessageDetail(**msgspec.structs.asdict(row), **_content(data), events=self._events_of(row))
+
+    def _events_of(self, row: MessageRow) -> tuple[dict[str, Any], ...]:
+        """What was said of the message in the newest events."""
+        if row.message_id is None:
+            return ()
+        newest = self._events.since(max(0, self._events.last - _EVENTS_SEARCHED), _EVENTS_SEARCHED)
+        return tuple(flat(event) for event in newest if _names(event, row.message_id))
+
+
+def _names(event: Event, message_id: str) -> bool:
+    return event.fields.get("message_id") == message_id or message_id in event.fields.get("message_ids", ())
+
+
+def _content(data: bytes | None) -> dict[str, Any]:
+    if data is None:
+        return {}
+    try:
+        raw: dict[str, Any] = {"raw": data.decode()}
+    except UnicodeDecodeError:
+        return {"raw_base64": base64.b64encode(data).decode()}
+    try:
+        message = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return raw
+    if isinstance(message, dict):
+        header = message.get("messageHeader")
+        raw |= {"header": header if isinstance(header, dict) else None, "body": message.get("messageBody")}
+    return raw

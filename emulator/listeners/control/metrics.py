@@ -1,0 +1,78 @@
+"""``GET /metrics``: the sandbox's figures for Prometheus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from emulator.events import Event
+from emulator.listeners.control.routing import Asked, Route
+from emulator.resources import Fault, Status
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+
+class EventCounts:
+    """Counts events by kind: subscribe it."""
+
+    def __init__(self) -> None:
+        self.by_kind: Counter[str] = Counter()
+
+    def __call__(self, event: Event) -> None:
+        self.by_kind[event.kind] += 1
+
+
+class MetricsResource:
+    """``/metrics``, from what the sandbox says of itself at that moment."""
+
+    def __init__(
+        self, status: Callable[[], Status], faults: Callable[[], Iterable[Fault]], counts: EventCounts
+    ) -> None:
+        self._status = status
+        self._faults = faults
+        self._counts = counts
+
+    def routes(self) -> list[Route]:
+        return [Route("GET", "/metrics", "Figures for Prometheus", self._answer, "text/plain")]
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures, as prometheus_client's registry asks for them."""
+        from prometheus_client.metrics_core import (  # noqa: PLC0415 -- a tenth of a second that only this needs
+            CounterMetricFamily,
+            GaugeMetricFamily,
+        )
+
+        status = self._status()
+        for name, help_text in (
+            ("records", "Records that a stream holds"),
+            ("bytes", "Bytes of data that a stream holds"),
+            ("open_shards", "Open shards of a stream"),
+            ("closed_shards", "Closed shards of a stream"),
+        ):
+            gauge = GaugeMetricFamily(f"sandbox_stream_{name}", help_text, labels=["stream"])
+            for stream in status.streams:
+                gauge.add_metric([stream.name], getattr(stream, name))
+            yield gauge
+        yield GaugeMetricFamily("sandbox_uptime_seconds", "Real seconds since the start", status.uptime)
+        yield GaugeMetricFamily("sandbox_clock_seconds", "The clock, in epoch seconds", status.clock.time)
+        yield GaugeMetricFamily("sandbox_messages", "Messages in the index", status.messages)
+        events = CounterMetricFamily("sandbox_events", "Events since the start", labels=["kind"])
+        for kind, count in sorted(self._counts.by_kind.items()):
+            events.add_metric([kind], count)
+        yield events
+        injected = CounterMetricFamily("sandbox_faults_injected", "Injections", labels=["fault", "type"])
+        for fault in self._faults():
+            injected.add_metric([fault.name, fault.type], fault.injected)
+        yield injected
+
+    def _answer(self, _: Asked[Any, Any]) -> Response:
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415 -- as above
+        from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415 -- as above
+
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

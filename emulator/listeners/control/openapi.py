@@ -1,0 +1,83 @@
+"""The control API described in OpenAPI 3.1, made from its routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from emulator.listeners.control.routing import JSON, Route
+from emulator.resources import Refusal
+
+_REFERENCES = "#/components/schemas/{name}"
+_VARIABLE = re.compile(r"\{(\w+)(?::path)?\}")
+
+
+def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
+    """The whole description."""
+    routes = list(routes)
+    shapes = [
+        Refusal,
+        *(shape for route in routes for shape in (route.answer, route.body) if _is_json(shape)),
+    ]
+    _, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCES)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        path = _VARIABLE.sub(r"{\1}", route.path)
+        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "RDSS sandbox control API", "version": version},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "summary": route.summary,
+        "operationId": _operation_id(route),
+        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "responses": {
+            str(int(route.status)): {"description": "Done", "content": _content(route.answer)},
+            "default": {"description": "Refused", "content": _content(Refusal)},
+        },
+    }
+    if route.body is not None:
+        operation["requestBody"] = {"content": _content(route.body)}
+    return operation
+
+
+def _operation_id(route: Route) -> str:
+    words = re.findall(r"\w+", _VARIABLE.sub(r"by_\1", route.path))
+    return "_".join([route.method.lower(), *words]).replace(".", "_")
+
+
+def _path_parameters(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in _VARIABLE.findall(route.path)
+    ]
+
+
+def _query_parameters(route: Route) -> list[dict[str, Any]]:
+    _, components = msgspec.json.schema_components([route.query], ref_template=_REFERENCES)
+    properties = components[route.query.__name__]["properties"]
+    return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
+
+
+def _content(shape: Any) -> dict[str, Any]:
+    if not _is_json(shape):
+        return {shape: {}}
+    (schema,), _ = msgspec.json.schema_components([shape], ref_template=_REFERENCES)
+    return {JSON: {"schema": schema}}
+
+
+def _is_json(shape: Any) -> bool:
+    """A media type stands for an answer that is not JSON."""
+    return shape is not None and not isinstance(shape, str)

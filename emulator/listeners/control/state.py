@@ -1,0 +1,95 @@
+"""The sandbox itself: status, version, health, clock, reset and populate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Protocol
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.resources import ClockChange, ClockReading, Health, Populated, Status, Topology, Version
+from schemas.envelope import SPECIFICATION_VERSION
+
+_LARGEST = 1e9
+
+
+class Sandbox(Protocol):
+    """What runs, as these routes need it."""
+
+    def status(self) -> Status: ...
+    def reset(self) -> None: ...
+    def populate(self, topology: Topology | None) -> Populated: ...
+
+
+class StateResources:
+    """``/status``, ``/version``, ``/health``, ``/clock``, ``/reset`` and ``/populate``."""
+
+    def __init__(self, sandbox: Sandbox, version: str, clock: Clock, events: Events) -> None:
+        self._sandbox = sandbox
+        self._version = version
+        self._clock = clock
+        self._events = events
+
+    def routes(self) -> list[Route]:
+        topology = Topology | None
+        return [
+            Route("GET", "/status", "Where everything is and how it stands", self._status, Status),
+            Route("GET", "/version", "Versions of sandbox and specification", self._versions, Version),
+            Route("GET", "/health", "Whether it answers", self._health, Health),
+            Route("GET", "/clock", "The clock", self._read_clock, ClockReading),
+            Route("POST", "/clock", "Change the clock", self._change_clock, ClockReading, body=ClockChange),
+            Route("POST", "/reset", "Begin afresh", self._reset, Status),
+            Route("POST", "/populate", "Make what is missing", self._populate, Populated, body=topology),
+        ]
+
+    def _status(self, _: Asked[Nothing, None]) -> Status:
+        return self._sandbox.status()
+
+    def _versions(self, _: Asked[Nothing, None]) -> Version:
+        return Version(self._version, SPECIFICATION_VERSION)
+
+    def _health(self, _: Asked[Nothing, None]) -> Health:
+        return Health("ok")
+
+    def _read_clock(self, _: Asked[Nothing, None]) -> ClockReading:
+        return reading(self._clock)
+
+    def _change_clock(self, asked: Asked[Nothing, ClockChange]) -> ClockReading:
+        change = asked.body
+        try:
+            _apply(self._clock, change)
+        except (ValueError, OverflowError) as error:
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_clock", str(error)) from error
+        self._events.emit("clock.changed", action=change.action, seconds=change.seconds, speed=change.speed)
+        return reading(self._clock)
+
+    def _reset(self, _: Asked[Nothing, None]) -> Status:
+        self._sandbox.reset()
+        return self._sandbox.status()
+
+    def _populate(self, asked: Asked[Nothing, Topology | None]) -> Populated:
+        return self._sandbox.populate(asked.body)
+
+
+def reading(clock: Clock) -> ClockReading:
+    """What the clock shows now."""
+    state = clock.state()
+    return ClockReading(state.time, state.speed, state.real)
+
+
+def _apply(clock: Clock, change: ClockChange) -> None:
+    actions: dict[str, Callable[[], None]] = {
+        "freeze": clock.freeze,
+        "real": clock.resume_real_time,
+        "advance": lambda: clock.advance(_needed(change.seconds, "advance", "seconds")),
+        "speed": lambda: clock.run_at(_needed(change.speed, "speed", "speed")),
+    }
+    actions[change.action]()
+
+
+def _needed(value: float | None, action: str, name: str) -> float:
+    if value is None or not value <= _LARGEST:
+        raise ValueError(f"the action {action!r} needs {name!r}, a number up to {_LARGEST:.0e}, not {value}")
+    return value

@@ -1,0 +1,139 @@
+"""Streams and their shards: look at them, reshard them."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from itertools import pairwise
+from typing import Any
+
+from emulator.catalogue import Catalogue, Listed
+from emulator.kinesis import Engine, ShardView
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.resources import Reshard, Shard, Stream, StreamDetail, StreamList
+
+
+class StreamResources:
+    """``/streams``."""
+
+    def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
+        self._engine = engine
+        self._catalogue = catalogue
+
+    def routes(self) -> list[Route]:
+        reshard = "Split, merge or scale the shards of a stream"
+        return [
+            Route("GET", "/streams", "The streams", self._list, StreamList),
+            Route("GET", "/streams/{name}", "A stream and its shards", self._detail, StreamDetail),
+            Route("POST", "/streams/{name}/reshard", reshard, self._reshard, StreamDetail, body=Reshard),
+        ]
+
+    def _list(self, _: Asked[Nothing, None]) -> StreamList:
+        return StreamList(summaries(self._catalogue))
+
+    def _detail(self, asked: Asked[Nothing, None]) -> StreamDetail:
+        return _whole(self._listed(asked))
+
+    def _reshard(self, asked: Asked[Nothing, Reshard]) -> StreamDetail:
+        listed = self._listed(asked)
+        operation, request = _operation(asked.body, listed)
+        self._engine.call(operation, {"StreamName": listed.view.name, **request}, listed.scope)
+        return _whole(self._listed(asked))
+
+    def _listed(self, asked: Asked[Any, Any]) -> Listed:
+        listed = self._catalogue.find(asked.path["name"])
+        if listed is None:
+            names = ", ".join(listed.label for listed in self._catalogue.listed()) or "none"
+            message = f"no stream is named {asked.path['name']!r}; there are: {names}"
+            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", message)
+        return listed
+
+
+def summaries(catalogue: Catalogue) -> tuple[Stream, ...]:
+    """Every stream in one line."""
+    return tuple(Stream(**_summary(listed)) for listed in catalogue.listed())
+
+
+def _summary(listed: Listed) -> dict[str, Any]:
+    view = listed.view
+    open_shards = sum(shard.open for shard in view.shards)
+    return {
+        "name": listed.label,
+        "arn": view.arn,
+        "status": view.status,
+        "open_shards": open_shards,
+        "closed_shards": len(view.shards) - open_shards,
+        "records": view.records,
+        "bytes": view.bytes,
+    }
+
+
+def _whole(listed: Listed) -> StreamDetail:
+    return StreamDetail(**_summary(listed), shards=tuple(_shard(shard) for shard in listed.view.shards))
+
+
+def _shard(view: ShardView) -> Shard:
+    fields = view._asdict()
+    return Shard(**(fields | {"parents": tuple(view.parents), "children": tuple(view.children)}))
+
+
+def _operation(change: Reshard, listed: Listed) -> tuple[str, dict[str, Any]]:
+    """The Kinesis operation and what it is asked."""
+    shards = sorted(
+        (shard for shard in listed.view.shards if shard.open), key=lambda shard: int(shard.starting_hash_key)
+    )
+    match change.action:
+        case "scale":
+            if change.count is None:
+                raise ApiError(
+                    HTTPStatus.BAD_REQUEST, "bad_reshard", "to scale, say to how many shards: count"
+                )
+            return "UpdateShardCount", {
+                "TargetShardCount": change.count,
+                "ScalingType": "UNIFORM_SCALING",
+            }
+        case "split":
+            shard = _named(change.shard, shards) if change.shard else max(shards, key=_width)
+            return "SplitShard", {"ShardToSplit": shard.id, "NewStartingHashKey": _split_at(change, shard)}
+        case "merge":
+            shard, adjacent = _to_merge(change, shards)
+            return "MergeShards", {"ShardToMerge": shard.id, "AdjacentShardToMerge": adjacent.id}
+
+
+def _split_at(change: Reshard, shard: ShardView) -> str:
+    if change.hash_key is not None:
+        return change.hash_key
+    low, high = int(shard.starting_hash_key), int(shard.ending_hash_key)
+    if low == high:
+        message = f"shard {shard.id} holds a single hash key and cannot be split"
+        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_reshard", message)
+    return str((low + high + 1) // 2)
+
+
+def _to_merge(change: Reshard, shards: list[ShardView]) -> tuple[ShardView, ShardView]:
+    pairs = list(pairwise(shards))
+    wanted = {_named(name, shards).id for name in (change.shard, change.adjacent) if name}
+    fitting = [pair for pair in pairs if wanted <= {pair[0].id, pair[1].id}]
+    if not fitting:
+        why = (
+            "there is only one open shard"
+            if not pairs
+            else f"{' and '.join(sorted(wanted))} are not adjacent"
+        )
+        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_reshard", f"nothing to merge: {why}")
+    return min(fitting, key=lambda pair: _width(pair[0]) + _width(pair[1]))
+
+
+def _named(shard_id: str, shards: list[ShardView]) -> ShardView:
+    """The open shard of this id, or of the number at its end."""
+    for shard in shards:
+        if shard_id == shard.id or (
+            shard_id.isdecimal() and int(shard_id) == int(shard.id.rpartition("-")[2])
+        ):
+            return shard
+    known = ", ".join(shard.id for shard in shards)
+    message = f"no open shard is named {shard_id!r}; there are: {known}"
+    raise ApiError(HTTPStatus.NOT_FOUND, "no_such_shard", message)
+
+
+def _width(shard: ShardView) -> int:
+    return int(shard.ending_hash_key) - int(shard.starting_hash_key)
