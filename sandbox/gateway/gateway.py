@@ -1,0 +1,143 @@
+"""Sending: written down as TO_SEND first, SENT after the broker's answer, tried again with growing delays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from emulator.channels import Channel, PublishRefused
+from emulator.clock import Clock, timestamp
+from emulator.rng import new_uuid
+from sandbox.repository import Repository, Unsent
+from schemas.error_codes import ErrorCode
+from schemas.sequence import split
+
+RETRY_SECONDS = tuple(0.1 * 2**retry for retry in range(1, 11))
+"""The wait after each of ten failed tries, 2^n x 100 ms (specification, Network Failure Behaviour)."""
+
+
+_AT_ONCE = 100
+_FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "ValidationException"})
+"""The refusals that no retry will change."""
+
+
+class SendFailedError(Exception):
+    """Ten tries failed: GENERR005. The messages keep the status TO_SEND and go first the next time."""
+
+    code = ErrorCode.GENERR005
+
+    def __init__(self, channel: str, why: Exception) -> None:
+        super().__init__(
+            f"{self.code}: {len(RETRY_SECONDS)} tries to send to {channel} failed; the last: {why}"
+        )
+
+
+class SendRefusedError(Exception):
+    """The broker will never take a message: GENERR006. It stays in the repository and holds up no other."""
+
+    code = ErrorCode.GENERR006
+
+    def __init__(self, channel: str, key: str, why: Exception) -> None:
+        super().__init__(f"{self.code}: {channel} does not take message {key}: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Who a message passed through: the ``machineId`` and ``machineAddress`` of a history entry."""
+
+    id: str
+    address: str
+
+
+class Gateway:
+    """One application's way onto one channel. Calls block until the broker has answered for all of it."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        repository: Repository,
+        clock: Clock,
+        *,
+        machine: Machine | None = None,
+        new_id: Callable[[], str] = new_uuid,
+    ) -> None:
+        self.channel = channel
+        self._repository = repository
+        self._clock = clock
+        self._machine = machine
+        self._new_id = new_id
+
+    def send(self, message: dict[str, Any]) -> list[bytes]:
+        """Send a message, as a sequence where its body needs one; the serialised messages that went out.
+
+        Raises ``SendFailedError`` when the broker cannot be reached, ``SendRefusedError`` when it never will.
+        """
+        parts = split(self._with_history(message), new_id=self._new_id)
+        self.send_serialised(*parts)
+        return parts
+
+    def send_serialised(self, *messages: bytes) -> None:
+        """Send bytes exactly as they are, whatever they hold; raises as ``send`` does."""
+        self.keep(messages)
+        self.flush()
+
+    def keep(self, messages: Iterable[bytes]) -> None:
+        """Write serialised messages down as TO_SEND, for ``flush`` to send."""
+        self._repository.record_to_send(self.channel.name, messages)
+
+    def flush(self) -> int:
+        """Send whatever has the status TO_SEND, oldest first, an earlier process's too; how many went.
+
+        Raises as ``send`` does, a refusal only after everything else has been sent.
+        """
+        sent, refusals = 0, list[SendRefusedError]()
+        while unsent := self._repository.unsent(self.channel.name, _AT_ONCE):
+            refused = self._publish(unsent)
+            refusals += refused
+            sent += len(unsent) - len(refused)
+        if refusals:
+            raise refusals[0]
+        return sent
+
+    def _publish(self, messages: list[Unsent]) -> list[SendRefusedError]:
+        """Send these, each until the broker has taken it; those that it refuses for good."""
+        refused: list[SendRefusedError] = []
+        for seconds in RETRY_SECONDS:
+            failed = self._try(messages, refused)
+            if not failed:
+                return refused
+            messages = [message for message, _ in failed]
+            if seconds != RETRY_SECONDS[-1]:
+                self._clock.wait(seconds)
+        raise SendFailedError(self.channel.name, failed[-1][1]) from failed[-1][1]
+
+    def _try(self, messages: list[Unsent], refused: list[SendRefusedError]) -> list[tuple[Unsent, Exception]]:
+        """Publish once and write down what became of each; those to try again, with why."""
+        outcomes = self.channel.publish_many([(message.data, message.key) for message in messages])
+        sent: list[Unsent] = []
+        failed: list[tuple[Unsent, Exception]] = []
+        for message, outcome in zip(messages, outcomes, strict=True):
+            if not isinstance(outcome, Exception):
+                sent.append(message)
+            elif isinstance(outcome, PublishRefused) and outcome.code in _FINAL:
+                self._repository.record_refused(message, SendRefusedError.code)
+                refused.append(SendRefusedError(self.channel.name, message.key, outcome))
+            else:
+                failed.append((message, outcome))
+        self._repository.record_sent(sent)
+        return failed
+
+    def _with_history(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self._machine is None:
+            return message
+        header = message["messageHeader"]
+        entry = {
+            "machineId": self._machine.id,
+            "machineAddress": self._machine.address,
+            "timestamp": timestamp(self._clock.time()),
+        }
+        return {
+            **message,
+            "messageHeader": {**header, "messageHistory": [*header.get("messageHistory", ()), entry]},
+        }

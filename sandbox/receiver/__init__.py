@@ -1,0 +1,17 @@
+"""Receiving: judged, each once, sequences joined, bad messages to the queue that the specification names."""
+
+from sandbox.receiver.application import Application, ApplicationError, Arrival
+from sandbox.receiver.originals import MemoryOriginals, Originals, S3Originals
+from sandbox.receiver.receiver import Receiver
+from sandbox.receiver.rejects import Rejects
+
+__all__ = [
+    "Application",
+    "ApplicationError",
+    "Arrival",
+    "MemoryOriginals",
+    "Originals",
+    "Receiver",
+    "Rejects",
+    "S3Originals",
+]

@@ -1,0 +1,49 @@
+"""Where the original of a rejected message is kept whole when the decorated message cannot hold it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+class Originals(Protocol):
+    """Keeps bytes under a bucket and key, and says where: a URI for people and programs."""
+
+    def keep(self, bucket: str, key: str, data: bytes) -> str: ...
+
+
+class S3Originals:
+    """In S3, by boto3; the same key with the same bytes may be kept again."""
+
+    def __init__(self, s3: S3Client) -> None:
+        self._s3 = s3
+
+    def keep(self, bucket: str, key: str, data: bytes) -> str:
+        self._s3.put_object(Bucket=bucket, Key=key, Body=data, ContentType="application/octet-stream")
+        return f"s3://{bucket}/{key}"
+
+
+def connect_s3(endpoint: str, *, region: str = "us-east-1") -> S3Client:
+    """A client for any S3 endpoint; credentials are the environment's, or any will do."""
+    import boto3  # noqa: PLC0415 -- slow to import, and only S3 needs it
+    from botocore.config import Config  # noqa: PLC0415 -- as above
+
+    session = boto3.Session(region_name=region)
+    if session.get_credentials() is None:
+        session = boto3.Session("sandbox", "sandbox", region_name=region)
+    config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
+    return session.client("s3", endpoint_url=endpoint, config=config)
+
+
+class MemoryOriginals:
+    """In a dictionary by URI, for the mock queue."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def keep(self, bucket: str, key: str, data: bytes) -> str:
+        uri = f"memory://{bucket}/{key}"
+        self.kept[uri] = data
+        return uri

@@ -1,0 +1,178 @@
+"""Reading a channel: every message judged, once, whole, and its status and checkpoint in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+
+from emulator.channels import Channel, Delivery
+from emulator.clock import Clock
+from sandbox.receiver.application import Application, ApplicationError, Arrival
+from sandbox.receiver.rejects import Rejects
+from sandbox.repository import Gathered, Outcome, Part, Repository, Standing
+from schemas.envelope import MAX_MESSAGE_BYTES, oversize
+from schemas.error_codes import ErrorCode
+from schemas.peek import Peek, peek
+from schemas.sequence import SequenceError, body_of, join
+from schemas.validation import Verdict, judge
+
+PATIENCE_SECONDS = 24 * 3600.0
+"""How long a sequence waits for its next part: as long as a stream keeps its records by default."""
+
+
+class Receiver:
+    """One application's reader of one channel.
+
+    A message goes to the application, joined where it came in parts; to the error or invalid queue; or, known
+    already or sent by this application itself, nowhere. The repository says which it was, and how often.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        repository: Repository,
+        application: Application,
+        rejects: Rejects,
+        clock: Clock,
+        *,
+        strict: bool = False,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._channel = channel
+        self._repository = repository
+        self._application = application
+        self._rejects = rejects
+        self._clock = clock
+        self._strict = strict
+        self._patience = patience
+
+    def run(self, finished: Callable[[], bool], *, wait: float = 0.2, limit: int = 500) -> None:
+        """Receive until nothing has come for ``wait`` seconds and ``finished`` says nothing more will."""
+        while self.step(limit=limit, wait=wait) or not finished():
+            pass
+
+    def step(self, *, limit: int = 500, wait: float = 0.0) -> int:
+        """Receive what is there, at most ``limit`` messages after at most ``wait`` seconds; how many came."""
+        self._rejects.flush()
+        deliveries = self._channel.read(limit=limit, wait=wait)
+        for delivery in deliveries:
+            self.receive(delivery)
+        if not deliveries:
+            self.give_up_late_sequences()
+        return len(deliveries)
+
+    def receive(self, delivery: Delivery) -> None:
+        """Take one delivery to its end; on return nothing about it is left to do."""
+        with self._repository.transaction():
+            self._decide(delivery.data)
+            self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
+        self._channel.commit(delivery)
+        self._rejects.flush()
+
+    def give_up_late_sequences(self) -> None:
+        """Reject the parts of sequences whose missing parts have not come in time, as GENERR001."""
+        for sequence in self._repository.overdue(self._clock.time() - self._patience):
+            with self._repository.transaction():
+                parts = self._repository.parts(sequence)
+                came = f"{len(parts)} of {parts[0].total} parts came within {self._patience:.0f} s"
+                self._reject_parts(parts, f"sequence {sequence}: {came}")
+            self._rejects.flush()
+
+    def _decide(self, data: bytes) -> None:
+        seen, digest = peek(data), sha256(data).digest()
+        message_id = None if seen.damaged else seen.message_id
+        standing = self._repository.standing(self._channel.name, message_id, digest)
+        if standing is not Standing.NEW:
+            self._repository.count(standing)
+            return
+        if (refusal := self._refusal(data)) is not None:
+            self._reject(data, seen, digest, *refusal)
+        elif seen.total is not None and seen.total > 1:
+            self._take_part(data, seen, digest)
+        else:
+            self._hand_over(data, seen, digest)
+
+    def _refusal(self, data: bytes) -> tuple[ErrorCode, str] | None:
+        if oversize(data):
+            why = f"the message has {len(data):,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
+            return ErrorCode.GENERR006, why
+        return _reason(judge(data, now=self._clock.time(), strict=self._strict))
+
+    def _reject(self, data: bytes, seen: Peek, digest: bytes, code: ErrorCode, why: str) -> None:
+        self._repository.record_received(self._channel.name, seen, digest, Outcome.REJECTED, code=code)
+        self._rejects.keep(data, code, why)
+
+    def _hand_over(self, data: bytes, seen: Peek, digest: bytes) -> None:
+        refusal = self._processed(Arrival(data, seen, 1))
+        if refusal is None:
+            self._repository.record_received(self._channel.name, seen, digest, Outcome.PROCESSED)
+        else:
+            self._reject(data, seen, digest, *refusal)
+
+    def _take_part(self, data: bytes, seen: Peek, digest: bytes) -> None:
+        """Specification, Multi-Message Sequence: wait for all constituent messages before processing."""
+        assert seen.sequence is not None
+        assert seen.position is not None
+        assert seen.total is not None
+        so_far = self._repository.gathered(seen.sequence, seen.position)
+        if so_far.finished or (so_far.same is not None and body_of(so_far.same) == body_of(data)):
+            self._repository.count(Standing.DUPLICATE)
+            return
+        if (conflict := _conflict(seen, so_far)) is not None:
+            self._reject(data, seen, digest, ErrorCode.GENERR004, conflict)
+            return
+        self._repository.record_received(self._channel.name, seen, digest, Outcome.WAITING, payload=data)
+        if so_far.count + 1 == seen.total:
+            self._join(self._repository.parts(seen.sequence))
+
+    def _join(self, parts: list[Part]) -> None:
+        try:
+            whole = join(part.data for part in parts)
+        except SequenceError as error:
+            self._reject_parts(parts, str(error))
+            return
+        refusal = _reason(judge(whole, now=self._clock.time(), strict=self._strict, joined=True))
+        refusal = refusal or self._processed(Arrival(whole, peek(whole), len(parts)))
+        if refusal is None:
+            self._repository.settle(parts, Outcome.PROCESSED)
+        else:
+            code, why = refusal
+            self._repository.settle(parts, Outcome.REJECTED, code)
+            self._rejects.keep(whole, code, why)
+
+    def _reject_parts(self, parts: list[Part], why: str) -> None:
+        self._repository.settle(parts, Outcome.REJECTED, ErrorCode.GENERR001)
+        for part in parts:
+            self._rejects.keep(part.data, ErrorCode.GENERR001, why)
+
+    def _processed(self, arrival: Arrival) -> tuple[ErrorCode, str] | None:
+        """None when the application took it; else why not, and nothing that it wrote is left."""
+        try:
+            with self._repository.transaction() as store:
+                self._application(arrival, store)
+        except ApplicationError as error:
+            return error.code, str(error)
+        except Exception as error:  # noqa: BLE001 -- one bad message must not stop the others
+            return ErrorCode.GENERR009, f"{type(error).__name__}: {error}"
+        return None
+
+
+def _reason(verdict: Verdict) -> tuple[ErrorCode, str] | None:
+    if verdict.valid:
+        return None
+    said = "; ".join(f"{violation.path}: {violation.message}" for violation in verdict.violations[:10])
+    code = verdict.code or ErrorCode.GENERR009
+    return code, said or code.description
+
+
+def _conflict(part: Peek, so_far: Gathered) -> str | None:
+    """Why this part cannot belong to those that wait; None when it can."""
+    assert part.position is not None
+    assert part.total is not None
+    if not 1 <= part.position <= part.total:
+        return f"position {part.position} is not within the total of {part.total}"
+    if so_far.total not in (None, part.total):
+        return f"the total is {part.total}; parts that came before say {so_far.total}"
+    if so_far.same is not None:
+        return f"another message has come as part {part.position} of {part.total}"
+    return None

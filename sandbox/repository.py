@@ -1,0 +1,344 @@
+"""The local data repository: what one application knows of the messages it receives and sends.
+
+Specification, Transactional Behaviour: a row for each message (messageId,
+messageClass, messageType, sequence, position, status), which decides whether a
+message has been processed already, and the last processed sequence number of
+each shard. Both change in one transaction, so that an application stopped at
+any point loses nothing and processes nothing twice.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from math import inf
+from pathlib import Path
+
+from emulator.clock import Clock
+from schemas.peek import Peek, peek
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS messages (
+  row INTEGER PRIMARY KEY,
+  channel TEXT NOT NULL,
+  messageId TEXT, messageClass TEXT, messageType TEXT, sequence TEXT, position INTEGER, total INTEGER,
+  status TEXT NOT NULL CHECK (status IN ('RECEIVED', 'TO_SEND', 'SENT')),
+  outcome TEXT CHECK (outcome IN ('waiting', 'processed', 'rejected')),
+  errorCode TEXT,
+  digest BLOB NOT NULL,
+  partitionKey TEXT,
+  payload BLOB,
+  recorded REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_message ON messages (messageId);
+CREATE INDEX IF NOT EXISTS by_digest ON messages (digest);
+CREATE INDEX IF NOT EXISTS by_sequence ON messages (sequence, position) WHERE outcome IS NOT NULL;
+CREATE INDEX IF NOT EXISTS to_send ON messages (channel, row) WHERE status = 'TO_SEND';
+CREATE INDEX IF NOT EXISTS waiting ON messages (recorded) WHERE outcome = 'waiting';
+CREATE TABLE IF NOT EXISTS checkpoints (
+  stream TEXT NOT NULL, shard TEXT NOT NULL, sequence_number TEXT NOT NULL, PRIMARY KEY (stream, shard)
+);
+CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, count INTEGER NOT NULL);
+"""
+
+
+class Status(StrEnum):
+    """The three values of the specification."""
+
+    RECEIVED = "RECEIVED"
+    TO_SEND = "TO_SEND"
+    SENT = "SENT"
+
+
+class Outcome(StrEnum):
+    """What became of a received message: ``waiting`` is a part whose sequence is not complete."""
+
+    WAITING = "waiting"
+    PROCESSED = "processed"
+    REJECTED = "rejected"
+
+
+class Standing(StrEnum):
+    """What the repository knows of a message that has just arrived."""
+
+    NEW = "new"
+    DUPLICATE = "duplicate"
+    ECHO = "echo"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A message with status TO_SEND: its row, partition key and serialised bytes."""
+
+    row: int
+    key: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a sequence that waits for the others."""
+
+    row: int
+    position: int
+    total: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """How far a sequence is: parts that came, the total they agree on, whether it was processed as a whole.
+
+    ``same`` is the part that has come already at the position asked for.
+    """
+
+    count: int
+    total: int | None
+    finished: bool
+    same: bytes | None
+
+
+class Repository:
+    """A SQLite file, in WAL mode, of one application; safe for its threads.
+
+    A commit survives the death of the process; with ``fsync`` a power cut too.
+    """
+
+    def __init__(self, path: Path, clock: Clock, *, fsync: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._store = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+        self._store.execute("PRAGMA journal_mode=WAL")
+        self._store.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")
+        self._store.executescript(_TABLES)
+
+    def close(self) -> None:
+        with self._lock:
+            self._store.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing of what happens within; nested, a part that can fail alone."""
+        with self._lock:
+            begin, end, undo = _BRACKETS[self._depth > 0]
+            mark = f"depth{self._depth}"
+            self._store.execute(begin.format(mark))
+            self._depth += 1
+            try:
+                yield self._store
+            except BaseException:
+                self._depth -= 1
+                for statement in undo:
+                    self._store.execute(statement.format(mark))
+                raise
+            self._depth -= 1
+            self._store.execute(end.format(mark))
+
+    # Sending
+
+    def record_to_send(self, channel: str, messages: Iterable[bytes]) -> None:
+        """Write each of the serialised messages down as TO_SEND; one that waits already, once."""
+        with self.transaction() as store:
+            for data in messages:
+                digest, seen = sha256(data).digest(), peek(data)
+                unsent = "SELECT 1 FROM messages WHERE digest = ? AND channel = ? AND status = 'TO_SEND'"
+                if store.execute(unsent, (digest, channel)).fetchone() is None:
+                    self._insert(channel, seen, digest, Status.TO_SEND, payload=data)
+
+    def unsent(self, channel: str, limit: int) -> list[Unsent]:
+        """The oldest messages for ``channel`` with status TO_SEND, without those that it will never take."""
+        query = (
+            "SELECT row, partitionKey, payload FROM messages "
+            "WHERE channel = ? AND status = 'TO_SEND' AND errorCode IS NULL ORDER BY row LIMIT ?"
+        )
+        with self._lock:
+            return [Unsent(*found) for found in self._store.execute(query, (channel, limit))]
+
+    def record_sent(self, messages: Iterable[Unsent]) -> None:
+        """The broker has answered: TO_SEND becomes SENT, and the payload need not be kept any longer."""
+        update = "UPDATE messages SET status = 'SENT', payload = NULL WHERE row = ?"
+        with self.transaction() as store:
+            store.executemany(update, [(message.row,) for message in messages])
+
+    def record_refused(self, message: Unsent, code: str) -> None:
+        """The broker will never take it: the message stays, whole, as TO_SEND with the reason's code."""
+        with self.transaction() as store:
+            store.execute("UPDATE messages SET errorCode = ? WHERE row = ?", (code, message.row))
+
+    # Receiving
+
+    def standing(self, channel: str, message_id: str | None, digest: bytes) -> Standing:
+        """Whether a message that arrived on ``channel`` is new, or known by its messageId, or by its bytes.
+
+        A message that was rejected is known by its bytes only: repaired and sent again under the same
+        messageId, it is processed.
+        """
+        with self._lock:
+            known = self._store.execute(
+                _KNOWN, {"id": message_id, "digest": digest, "channel": channel}
+            ).fetchone()
+        return Standing(known[0]) if known else Standing.NEW
+
+    def record_received(
+        self,
+        channel: str,
+        seen: Peek,
+        digest: bytes,
+        outcome: Outcome,
+        *,
+        code: str | None = None,
+        payload: bytes | None = None,
+    ) -> None:
+        """Write a message down as RECEIVED with what became of it; ``payload`` for a part that waits."""
+        self._insert(channel, seen, digest, Status.RECEIVED, outcome=outcome, code=code, payload=payload)
+
+    def gathered(self, sequence: str, position: int) -> Gathered:
+        """How far a sequence is, and what has come at one position of it."""
+        query = (
+            "SELECT count(*), max(total), max(outcome = 'processed'), "
+            "max(CASE WHEN position = ? AND outcome = 'waiting' THEN payload END) "
+            "FROM messages WHERE sequence = ? AND total > 1 AND outcome IN ('waiting', 'processed')"
+        )
+        with self._lock:
+            count, total, finished, same = self._store.execute(query, (position, sequence)).fetchone()
+        return Gathered(count, total, bool(finished), same)
+
+    def parts(self, sequence: str) -> list[Part]:
+        """The parts of a sequence that wait, by position."""
+        query = (
+            "SELECT row, position, total, payload FROM messages "
+            "WHERE sequence = ? AND outcome = 'waiting' ORDER BY position"
+        )
+        with self._lock:
+            return [Part(*found) for found in self._store.execute(query, (sequence,))]
+
+    def settle(self, parts: Iterable[Part], outcome: Outcome, code: str | None = None) -> None:
+        """Set what became of parts that waited; their bytes need not be kept any longer."""
+        update = "UPDATE messages SET outcome = ?, errorCode = ?, payload = NULL WHERE row = ?"
+        with self.transaction() as store:
+            store.executemany(update, [(outcome, code, part.row) for part in parts])
+
+    def overdue(self, before: float) -> list[str]:
+        """Incomplete sequences of which no part has come since ``before``, in seconds since the epoch."""
+        query = (
+            "SELECT sequence FROM messages WHERE outcome = 'waiting' "
+            "GROUP BY sequence HAVING max(recorded) < ?"
+        )
+        with self._lock:
+            return [sequence for (sequence,) in self._store.execute(query, (before,))]
+
+    # Checkpoints: where reading goes on after a restart
+
+    def checkpoint(self, stream: str, shard: str) -> str | None:
+        """The sequence number last processed of a shard, or its end's mark; None when it is unread."""
+        query = "SELECT sequence_number FROM checkpoints WHERE stream = ? AND shard = ?"
+        with self._lock:
+            found = self._store.execute(query, (stream, shard)).fetchone()
+        return found[0] if found else None
+
+    def save_checkpoint(self, stream: str, shard: str, sequence_number: str) -> None:
+        """Move the checkpoint of a shard forward, never back, within the transaction if one is open."""
+        with self.transaction() as store:
+            before = self.checkpoint(stream, shard)
+            if before is None or _reached(sequence_number) > _reached(before):
+                store.execute("REPLACE INTO checkpoints VALUES (?, ?, ?)", (stream, shard, sequence_number))
+
+    def checkpoints(self, stream: str) -> StreamCheckpoints:
+        """The checkpoints of one stream, as a channel wants them."""
+        return StreamCheckpoints(self, stream)
+
+    # Counting
+
+    def count(self, name: str) -> None:
+        """Add one to a count, which lives and dies with the transaction."""
+        with self.transaction() as store:
+            store.execute(
+                "INSERT INTO counts VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET count = count + 1", (name,)
+            )
+
+    def counted(self, name: str) -> int:
+        with self._lock:
+            found = self._store.execute("SELECT count FROM counts WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else 0
+
+    def tally(self, channel: str) -> dict[tuple[Status, Outcome | None, str | None], int]:
+        """How many messages of ``channel`` have each status, outcome and error code."""
+        query = "SELECT status, outcome, errorCode, count(*) FROM messages WHERE channel = ? GROUP BY 1, 2, 3"
+        with self._lock:
+            rows = self._store.execute(query, (channel,)).fetchall()
+        return {(Status(status), Outcome(out) if out else None, code): n for status, out, code, n in rows}
+
+    def _insert(
+        self,
+        channel: str,
+        seen: Peek,
+        digest: bytes,
+        status: Status,
+        *,
+        outcome: Outcome | None = None,
+        code: str | None = None,
+        payload: bytes | None = None,
+    ) -> None:
+        names = (seen.message_id, seen.message_class, seen.message_type, seen.sequence)
+        envelope = (*names, _storable(seen.position), _storable(seen.total))
+        rest = (status, outcome, code, digest, _partition_key(seen, digest), payload, self._clock.time())
+        with self.transaction() as store:
+            store.execute(_INSERT, (channel, *envelope, *rest))
+
+
+class StreamCheckpoints:
+    """``emulator.channels.Checkpoints`` in the repository."""
+
+    def __init__(self, repository: Repository, stream: str) -> None:
+        self._repository = repository
+        self._stream = stream
+
+    def get(self, shard: str) -> str | None:
+        return self._repository.checkpoint(self._stream, shard)
+
+    def put(self, shard: str, sequence_number: str) -> None:
+        self._repository.save_checkpoint(self._stream, shard, sequence_number)
+
+
+def _reached(position: str) -> float:
+    """How far a checkpoint is; what is no number stands for a shard's end."""
+    return int(position) if position.isdecimal() else inf
+
+
+def _partition_key(seen: Peek, digest: bytes) -> str:
+    """The messageId where it can be one: a partition key has 1 to 256 characters."""
+    usable = seen.message_id is not None and 0 < len(seen.message_id) <= 64 and seen.message_id.isascii()
+    return seen.message_id if usable and seen.message_id else digest.hex()
+
+
+def _storable(number: int | None) -> int | None:
+    """JSON integers have no bounds, SQLite's are of 64 bits."""
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+_BRACKETS = (
+    ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",)),
+    ("SAVEPOINT {}", "RELEASE {}", ("ROLLBACK TO {}", "RELEASE {}")),
+)
+_INSERT = """
+INSERT INTO messages (channel, messageId, messageClass, messageType, sequence, position, total,
+                      status, outcome, errorCode, digest, partitionKey, payload, recorded)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_KNOWN = """
+SELECT 'echo' FROM messages
+  WHERE (messageId = :id OR digest = :digest) AND status != 'RECEIVED' AND channel = :channel
+UNION ALL
+SELECT 'duplicate' FROM messages WHERE messageId = :id AND outcome IN ('waiting', 'processed')
+UNION ALL
+SELECT 'duplicate' FROM messages WHERE digest = :digest AND outcome = 'rejected'
+LIMIT 1
+"""

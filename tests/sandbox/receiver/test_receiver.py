@@ -1,0 +1,232 @@
+"""The receiver: every message once and whole, every bad one in the queue of its code, nothing lost."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import sqlite3
+from typing import Any
+
+import pytest
+
+from sandbox.receiver import ApplicationError, Arrival
+from schemas.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.error_codes import ErrorCode, Queue
+from schemas.sequence import body_of, join
+from schemas.validation import judge
+
+EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
+
+
+def test_a_message_is_processed_once_however_often_it_comes(site: Any, messages: Any) -> None:
+    """A redelivery and a producer's retry are both dropped, and counted."""
+    data = serialise(messages.small())
+    site.input.put(data)
+    site.input.put_again(0)
+    site.input.put(data)
+    site.receive()
+    assert [row[1] for row in site.arrivals()] == [data]
+    assert site.counted("duplicate") == 2
+
+
+def test_nothing_is_read_again_after_a_restart(site: Any, messages: Any) -> None:
+    """A new receiver on the same repository goes on behind the last processed message."""
+    site.input.put(serialise(messages.small()))
+    site.receive()
+    site.input.put(serialise(messages.small()))
+    site.receive()
+    assert len(site.arrivals()) == 2
+    assert site.counted("duplicate") == 0
+
+
+def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Any, messages: Any) -> None:
+    """The application gets the message whole, once, when the last part has come."""
+    parts = messages.parts(4)
+    for place, at in enumerate([2, 0, 2, 3]):
+        site.input.put(parts[at], shard=f"shardId-{place % 2}")
+    site.receive()
+    assert site.arrivals() == []
+    site.input.put(parts[1])
+    site.receive()
+    ((_, data, count),) = site.arrivals()
+    assert (data, count) == (join(parts), 4)
+    site.input.put(parts[0])
+    site.receive()
+    assert len(site.arrivals()) == 1
+
+
+def test_a_part_that_comes_again_under_another_message_id_changes_nothing(site: Any, messages: Any) -> None:
+    """A producer that splits its message anew gives the parts new messageIds; they are duplicates."""
+    parts = messages.parts(2)
+    anew = json.loads(parts[1])
+    anew["messageHeader"]["messageId"] = messages.draws.uuid4()
+    for data in (parts[1], serialise(anew), parts[0], serialise(anew)):
+        site.input.put(data)
+    site.receive()
+    assert [row[1] for row in site.arrivals()] == [join(parts)]
+    assert site.rejected(Queue.INVALID) == []
+
+
+@pytest.mark.parametrize(
+    "place", [{"position": 0}, {"position": 3}, {"total": 3}, {"position": 2}, {"total": 10**30}]
+)
+def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
+    site: Any, messages: Any, place: dict[str, int]
+) -> None:
+    """A position beyond the total, another total, or another text at a taken position is GENERR004."""
+    parts = messages.parts(2)
+    stray = json.loads(parts[0])
+    stray["messageHeader"]["messageId"] = messages.draws.uuid4()
+    stray["messageHeader"]["messageSequence"].update(place)
+    site.input.put(parts[1])
+    site.input.put(serialise(stray))
+    site.input.put(parts[0])
+    site.receive()
+    assert [row[1] for row in site.arrivals()] == [join(parts)]
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR004"
+
+
+def test_parts_whose_others_never_come_are_given_up_in_time(site: Any, messages: Any) -> None:
+    """When the patience is over, the parts that came are in the invalid queue as GENERR001, whole."""
+    site.patience = 60.0
+    part = messages.parts(3)[1]
+    site.input.put(part)
+    site.receive()
+    site.clock.advance(61)
+    site.receive()
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR001"
+    assert rejected["messageBody"] == json.loads(part)["messageBody"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"messageTimings": EXPIRED}, ErrorCode.GENERR003),
+        ({"messageType": "MetadataPatch"}, ErrorCode.GENERR002),
+        ({"version": 4}, ErrorCode.GENERR004),
+        ({"messageId": "5680E8E0"}, ErrorCode.GENERR010),
+    ],
+)
+def test_a_bad_message_goes_to_the_queue_of_its_code(
+    site: Any, messages: Any, change: dict[str, Any], code: ErrorCode
+) -> None:
+    """It is decorated with code and description, its body untouched; the application never sees it."""
+    bad = serialise(messages.small(**change))
+    site.input.put(bad)
+    site.input.put(bad)
+    site.receive()
+    assert site.arrivals() == []
+    (rejected,) = site.rejected(code.queue)
+    assert rejected["messageHeader"]["errorCode"] == code
+    assert rejected["messageHeader"]["errorDescription"]
+    assert rejected["messageBody"] == json.loads(bad)["messageBody"]
+    assert site.counted("duplicate") == 1
+
+
+def test_a_message_repaired_under_its_id_is_processed(site: Any, messages: Any) -> None:
+    """What was rejected does not count as processed: the right message may follow under the same id."""
+    good = messages.small()
+    bad = {**good, "messageBody": {"objectUUID": 1}}
+    site.input.put(serialise(bad))
+    site.input.put(serialise(good))
+    site.receive()
+    assert [row[1] for row in site.arrivals()] == [serialise(good)]
+
+
+@pytest.mark.parametrize("data", [b'{"messageHeader": {"messageId', b"\xff\xfe\x00", b"", b"[]"])
+def test_malformed_bytes_are_kept_in_the_invalid_queue(site: Any, data: bytes) -> None:
+    """GENERR007 in a header that says that it was made up; the bytes that came can be had back."""
+    site.input.put(data)
+    site.receive()
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR007"
+    assert "synthesised" in rejected["messageHeader"]["generator"]
+    body = rejected["messageBody"]
+    assert data == (body["raw"].encode() if "raw" in body else base64.b64decode(body["rawBase64"]))
+
+
+def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Any, messages: Any) -> None:
+    """GENERR006 in the error queue, small enough for it, with address, size and checksum of the original."""
+    data = serialise(messages.small(generator="g" * 900_000)) + b" " * 100_000
+    assert len(data) > MAX_MESSAGE_BYTES
+    site.input.put(data)
+    site.receive()
+    (rejected,) = site.rejected(Queue.ERROR)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR006"
+    reference = rejected["messageBody"]
+    assert site.originals.kept[reference["original"]] == data
+    assert reference["bytes"] == len(data)
+    assert reference["sha256"] == hashlib.sha256(data).hexdigest()
+    assert len(site.queues[Queue.ERROR].deliveries[0].data) <= MAX_MESSAGE_BYTES
+
+
+@pytest.mark.parametrize("size", [999_900, 2_000_000])
+def test_a_bad_message_with_no_room_for_its_reason_is_referenced(site: Any, messages: Any, size: int) -> None:
+    """A header that fills a message, or more, still ends in a queue, within the limit, original kept."""
+    data = serialise(messages.small(generator="g" * (size - 400), version="four"))
+    site.input.put(data)
+    site.receive()
+    (delivery,) = [d for tape in site.queues.values() for d in tape.deliveries]
+    assert len(delivery.data) <= MAX_MESSAGE_BYTES
+    rejected = json.loads(delivery.data)
+    assert rejected["messageHeader"]["messageId"] == json.loads(data)["messageHeader"]["messageId"]
+    assert site.originals.kept[rejected["messageBody"]["original"]] == data
+
+
+def test_a_joined_message_that_is_bad_is_judged_whole(site: Any, messages: Any) -> None:
+    """Each part is fine by its header; what they make is no body, so the joined message is GENERR001."""
+    parts = messages.parts(2)
+    broken = json.loads(parts[0])
+    broken["messageBody"] = broken["messageBody"].replace("objectUUID", "objectUuid")
+    parts[0] = serialise(broken)
+    for part in parts:
+        site.input.put(part)
+    site.receive()
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR001"
+    assert "objectUuid" in rejected["messageBody"]
+
+
+def test_an_application_says_why_it_cannot_process_a_message(site: Any, messages: Any) -> None:
+    """Its code is used, what it wrote is undone; another error is GENERR009; later messages go on."""
+
+    def application(arrival: Arrival, store: sqlite3.Connection) -> None:
+        store.execute("INSERT INTO arrivals VALUES (?, ?, ?)", (arrival.header.message_id, arrival.data, 1))
+        if arrival.header.version == "4.0.1":
+            raise ApplicationError(ErrorCode.APPERRMET002, "no such object")
+        if arrival.header.version == "4.0.2":
+            raise RuntimeError("disk on fire")
+
+    site.application = application
+    for version in ("4.0.1", "4.0.2", "4.0.0"):
+        site.input.put(serialise(messages.small(version=version)))
+    site.receive()
+    assert len(site.arrivals()) == 1
+    assert site.rejected(Queue.INVALID)[0]["messageHeader"]["errorCode"] == "APPERRMET002"
+    unknown = site.rejected(Queue.ERROR)[0]["messageHeader"]
+    assert (unknown["errorCode"], unknown["errorDescription"]) == ("GENERR009", "RuntimeError: disk on fire")
+
+
+def test_an_application_drops_what_it_sent_itself(site: Any, messages: Any) -> None:
+    """A sender is given its own message back, and drops it."""
+    mine, theirs = serialise(messages.small()), serialise(messages.small())
+    repository = site.open()
+    repository.record_to_send("input", [mine])
+    repository.close()
+    site.input.put(mine)
+    site.input.put(theirs)
+    site.receive()
+    assert [row[1] for row in site.arrivals()] == [theirs]
+    assert site.counted("echo") == 1
+
+
+def test_small_messages_of_this_test_are_valid(messages: Any) -> None:
+    """The messages that the other tests call good are so, and their parts give them back."""
+    message = messages.small()
+    assert judge(serialise(message)).valid
+    parts = messages.parts(5)
+    assert len(parts) == 5
+    assert json.loads(body_of(join(parts))).keys() == {"objectUUID"}
