@@ -56,6 +56,7 @@ def definition(ref: str, base: str = "") -> Schema:
     return schema
 
 
+@cache
 def terms(vocabulary: str) -> tuple[str, ...]:
     """The terms of an enumeration of the data model, such as ``ResourceType``."""
     return tuple(definition(reference(f"vocabulary.{vocabulary}"))["enum"])

@@ -6,12 +6,12 @@ import base64
 import hashlib
 import re
 import uuid
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from schemas import SPECIFICATION_VERSION
+from schemas.formats import timestamp
 from schemas.peek import peek
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def decorate(
     header["errorDescription"] = description or code.description
     history = header.setdefault("messageHistory", [])
     if isinstance(history, list):
-        entry = {"machineId": machine_id, "machineAddress": machine_address, "timestamp": _timestamp(now)}
+        entry = {"machineId": machine_id, "machineAddress": machine_address, "timestamp": timestamp(now)}
         history.append(entry)
     parts["messageHeader"] = _raw_json(header)
     if original is not None:
@@ -89,7 +89,7 @@ def _synthesised_header(raw: bytes, now: float) -> dict[str, Any]:
         header["messageClass"] = seen.message_class
     if seen.message_type:
         header["messageType"] = seen.message_type
-    header["messageTimings"] = {"publishedTimestamp": _timestamp(now)}
+    header["messageTimings"] = {"publishedTimestamp": timestamp(now)}
     header["messageSequence"] = {"sequence": header["messageId"], "position": 1, "total": 1}
     header["version"] = SPECIFICATION_VERSION
     header["generator"] = SYNTHESISED
@@ -105,8 +105,3 @@ def _kept(raw: bytes) -> dict[str, str]:
 
 def _raw_json(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
-
-
-def _timestamp(now: float) -> str:
-    """RFC 3339 in UTC with milliseconds."""
-    return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

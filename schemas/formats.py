@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange, timegm
+from datetime import UTC, datetime
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +51,11 @@ def instant(text: str) -> float | None:
         if whole % _SECONDS_IN_DAY:
             return None
     return whole + float(fraction or 0)
+
+
+def timestamp(seconds: float) -> str:
+    """The RFC 3339 date-time of seconds since the epoch, in UTC with milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _COMMON_DATE_TIME: Final = re.compile(

@@ -68,7 +68,7 @@ def split_raw(raw: bytes, *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[]
     place = header.get("messageSequence")
     if not isinstance(place, dict) or place.get("total", 1) not in (0, 1):
         raise NotAPartError(f"only a whole message can be split, and this one's messageSequence is {place!r}")
-    escaped = msgspec.json.encode(bytes(body).decode())[1:-1]
+    escaped = _escaped(bytes(body))
     ids = [str(header.get("messageId"))]
     total = 1
     while True:
@@ -81,6 +81,15 @@ def split_raw(raw: bytes, *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[]
         _part(_placed(header, part_id, position, len(slices)), fragment)
         for position, (part_id, fragment) in enumerate(zip(ids, slices, strict=True), 1)
     ]
+
+
+def size_in_string(text: bytes) -> int:
+    """The bytes that JSON text takes as the content of a JSON string."""
+    return len(_escaped(text))
+
+
+def _escaped(text: bytes) -> bytes:
+    return msgspec.json.encode(text.decode())[1:-1]
 
 
 def _slices(escaped: bytes, room: int) -> Iterator[bytes]:
