@@ -1,0 +1,39 @@
+"""What an HTTP connection and the application behind it say to each other (ASGI 3, the http part)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+HttpScope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[HttpScope, Receive, Send], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+
+class ConnectionAborted(Exception):  # noqa: N818 -- the word clients use for what they see
+    """Raised by an application to have the connection closed at once, without an answer."""
+
+
+async def whole_body(receive: Receive) -> bytes:
+    """The request's body in one piece. ConnectionAborted when the client leaves before its end."""
+    message = await receive()
+    if not message.get("more_body") and message["type"] == "http.request":
+        body: bytes = message["body"]
+        return body
+    pieces: list[bytes] = []
+    while True:
+        if message["type"] == "http.disconnect":
+            raise ConnectionAborted
+        pieces.append(message["body"])
+        if not message["more_body"]:
+            return b"".join(pieces)
+        message = await receive()
+
+
+async def answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    """Send a whole response; the content-length is added by the connection."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

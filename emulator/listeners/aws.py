@@ -1,0 +1,64 @@
+"""The AWS endpoint: every service on one port, told apart as AWS's own clients tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.events import Events
+from emulator.listeners.asgi import HttpScope, Receive, Send, answer, whole_body
+from emulator.listeners.credentials import caller_of
+from emulator.listeners.interception import Backend, Interceptor
+from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.moto_services import MotoServices
+
+HEALTH_PATHS = ("/_localstack/health", "/health")
+_MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
+
+
+class AwsApp:
+    """The ASGI application of the AWS port.
+
+    Kinesis goes through ``interceptors`` (looked at anew for each request) to
+    ``backend``, every other service to moto. ``version`` is what the health
+    answer says; ``prepare_services`` is called before moto answers its first request.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        events: Events,
+        interceptors: Sequence[Interceptor] = (),
+        version: str = "",
+        prepare_services: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._kinesis = KinesisFace(backend, interceptors, events)
+        self._moto = MotoServices(events, prepare_services)
+        self._version = version
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if headers.get(b"x-amz-target", b"").startswith(TARGET_PREFIX):
+            await self._kinesis(scope, receive, send, headers)
+            return
+        caller = caller_of(headers.get(b"authorization"), scope["query_string"])
+        if caller and caller.service == "kinesis":
+            await self._kinesis(scope, receive, send, headers)
+        elif scope["path"] in HEALTH_PATHS and caller is None:
+            await whole_body(receive)
+            await answer(
+                send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(self._health())
+            )
+        else:
+            await self._moto(scope, receive, send, caller, headers)
+
+    def close(self) -> None:
+        """Take no more requests for the services that run on threads."""
+        self._moto.close()
+
+    def _health(self) -> dict[str, Any]:
+        state = "running" if self._moto.started else "available"
+        services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)
+        return {"services": services, "edition": "community", "version": self._version}

@@ -1,0 +1,64 @@
+"""The open connections of one listening port and the requests under way on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from emulator.listeners.asgi import App, ConnectionAborted
+
+FailureHandler: TypeAlias = Callable[[Exception], None]
+
+
+class Connection(Protocol):
+    """One client's connection."""
+
+    def drain(self) -> None:
+        """Take no further request, and close once those under way are answered."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
+class Connections:
+    """What is open on a port: ``undecided`` connections have not said yet which protocol they speak."""
+
+    def __init__(self, app: App, on_failure: FailureHandler | None = None) -> None:
+        self.app = app
+        self.undecided: set[asyncio.Transport] = set()
+        self._open: set[Connection] = set()
+        self._requests: set[asyncio.Task[None]] = set()
+        self._on_failure = on_failure
+
+    def opened(self, connection: Connection) -> None:
+        self._open.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        self._open.discard(connection)
+
+    def start(self, request: Awaitable[None]) -> None:
+        """Run a request as a task that is known here until it ends."""
+        task = asyncio.ensure_future(request)
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+
+    def failed(self, error: Exception) -> None:
+        """Tell of an exception that the application let through."""
+        if self._on_failure and not isinstance(error, ConnectionAborted):
+            self._on_failure(error)
+
+    async def close(self, grace: float) -> None:
+        """Drain every connection; after ``grace`` seconds cancel the requests left and abort."""
+        for transport in tuple(self.undecided):
+            transport.abort()
+        for connection in tuple(self._open):
+            connection.drain()
+        if self._requests:
+            _, late = await asyncio.wait(self._requests, timeout=grace)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        for connection in tuple(self._open):
+            connection.abort()
+        await asyncio.sleep(0)

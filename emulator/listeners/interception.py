@@ -1,0 +1,76 @@
+"""How something gets between a client and the backend: the seam through which faults come in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from emulator.kinesis.scope import Scope, consumer_of, stream_of
+
+Request: TypeAlias = dict[str, Any]
+Response: TypeAlias = dict[str, Any]
+Proceed: TypeAlias = Callable[[Request], Awaitable[Response]]
+EventStream: TypeAlias = AsyncGenerator[tuple[str, Response], None]
+"""The pairs (event type, event) of a response's ``EventStream`` member."""
+
+
+class Backend(Protocol):
+    """What answers Kinesis requests: the engine of this process, or a relay to another endpoint."""
+
+    @property
+    def fast_paths(self) -> Mapping[str, Callable[[bytes, Scope], bytes]]:
+        """By operation: JSON request to JSON response, bytes to bytes; raises NotFast for the unusual."""
+
+    async def call(self, operation: str, request: Request, scope: Scope) -> Response:
+        """Answer in botocore's shapes: blobs are bytes, timestamps seconds. Raises KinesisError.
+
+        SubscribeToShard answers with an ``EventStream``.
+        """
+
+
+class Interceptor(Protocol):
+    """May look at, change, delay, refuse or repeat a request, and do the same to its response.
+
+    Raises KinesisError to answer with an AWS error, ``asgi.ConnectionAborted``
+    to close the connection without an answer.
+    """
+
+    def wants(self, operation: str, stream: str | None) -> bool:
+        """Whether to be called; a ``stream`` of None asks whether it may be for some stream."""
+
+    async def __call__(self, operation: str, request: Request, scope: Scope, proceed: Proceed) -> Response:
+        """Answer the request; ``proceed`` hands it on."""
+
+
+async def intercepted(
+    interceptors: Sequence[Interceptor], backend: Backend, operation: str, request: Request, scope: Scope
+) -> Response:
+    """The response to a request that passes the interceptors, first to last, on its way to the backend."""
+
+    def answer(request: Request) -> Awaitable[Response]:
+        return backend.call(operation, request, scope)
+
+    stream = stream_named(request)
+    proceed: Proceed = answer
+    for interceptor in reversed(interceptors):
+        if interceptor.wants(operation, stream):
+            proceed = _before(proceed, interceptor, operation, scope)
+    return await proceed(request)
+
+
+def _before(proceed: Proceed, interceptor: Interceptor, operation: str, scope: Scope) -> Proceed:
+    def answer(request: Request) -> Awaitable[Response]:
+        return interceptor(operation, request, scope, proceed)
+
+    return answer
+
+
+def stream_named(request: Request) -> str | None:
+    """The stream that a request names, by name, ARN or a consumer's ARN; None when it names none."""
+    if name := request.get("StreamName"):
+        return str(name)
+    arn = request.get("StreamARN")
+    if not arn and (consumer := consumer_of(request.get("ConsumerARN") or "")):
+        arn = consumer.stream_arn
+    found = stream_of(arn or "")
+    return found[1] if found else None

@@ -1,0 +1,239 @@
+"""S3, DynamoDB, SQS, SNS, STS, SSM, CloudWatch and what else moto knows, answered by moto in this process.
+
+moto is imported when the first such request comes; it is synchronous, so its
+requests run on threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from tempfile import SpooledTemporaryFile
+from typing import Any, NamedTuple, TypeAlias
+
+from emulator.events import Events
+from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer
+from emulator.listeners.credentials import DEFAULT_ACCOUNT, Caller
+from emulator.listeners.error_bodies import service_error
+
+_Environ: TypeAlias = dict[str, Any]
+_HELD_BODY_BYTES = 8 << 20
+_THREADS = 16
+# A long poll waits inside moto; under a lock nobody could send what it waits for.
+_UNLOCKED = frozenset(("sqs",))
+_S3_DOMAINS = re.compile(r"\.(?:(?P<aws>amazonaws\.com(?:\.cn)?)|localhost\.localstack\.cloud|localhost)$")
+_VIRTUAL_HOST = re.compile(r"(?P<bucket>[a-z0-9][a-z0-9.-]+?)(?P<s3>\.s3(?:[.-][a-z0-9-]+)*)?")
+_PATH_STYLE_HOST = re.compile(r"s3(?:[.-][a-z0-9-]+)*")
+
+
+class _Reply(NamedTuple):
+    status: int
+    headers: Headers
+    body: Iterable[bytes]
+
+
+class MotoServices:
+    """Answers requests by moto's own WSGI application, one at a time for each service.
+
+    ``prepare`` is called once, when moto is there and before it answers.
+    """
+
+    def __init__(self, events: Events, prepare: Callable[[], None] = lambda: None) -> None:
+        self._events = events
+        self._prepare = prepare
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="moto")
+        self._import_lock = threading.Lock()
+        self._locks: defaultdict[str, AbstractContextManager[Any]] = defaultdict(threading.Lock)
+        self._application: Callable[..., Iterable[bytes]] | None = None
+        self._patterns: list[tuple[str, re.Pattern[str]]] = []
+
+    @property
+    def started(self) -> bool:
+        """Whether a request has needed moto yet."""
+        return self._application is not None
+
+    async def __call__(
+        self,
+        scope: HttpScope,
+        receive: Receive,
+        send: Send,
+        caller: Caller | None,
+        headers: dict[bytes, bytes],
+    ) -> None:
+        """Answer one request. ``caller`` is None when it is not signed, as a browser's is."""
+        with SpooledTemporaryFile(max_size=_HELD_BODY_BYTES) as body:
+            length = await _spool(receive, body)
+            environ = _environ(scope, headers, caller, body, length)
+            service = caller.service if caller else "s3"
+            loop = asyncio.get_running_loop()
+            try:
+                reply = await loop.run_in_executor(self._threads, self._call, service, environ)
+            except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
+                await self._refuse(send, service, headers, error)
+                return
+            await answer(send, reply.status, reply.headers, b"".join(reply.body))
+
+    def close(self) -> None:
+        """Take no more requests."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _call(self, service: str, environ: _Environ) -> _Reply:
+        application = self._application or self._start()
+        if not self._known(service):
+            raise NotImplementedError(f"the service '{service}' is not emulated")
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start_response(
+            status: str, headers: list[tuple[str, str]], _exc_info: Any = None
+        ) -> Callable[..., None]:
+            started[:] = [(status, headers)]
+            return lambda _: None
+
+        with nullcontext() if service in _UNLOCKED else self._locks[service]:
+            body = application(environ, start_response)
+            pieces = list(body)
+            if close := getattr(body, "close", None):
+                close()
+        status, headers = started[0]
+        return _Reply(
+            int(status.partition(" ")[0]),
+            [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+            pieces,
+        )
+
+    def _start(self) -> Callable[..., Iterable[bytes]]:
+        with self._import_lock:
+            if self._application is None:
+                from moto.backend_index import backend_url_patterns  # noqa: PLC0415 -- seconds, on first use only
+                from moto.moto_server.werkzeug_app import (  # noqa: PLC0415
+                    DomainDispatcherApplication,
+                    create_backend_app,
+                )
+
+                self._patterns = list(backend_url_patterns)
+                self._prepare()
+                self._application = DomainDispatcherApplication(create_backend_app)
+                self._events.emit("aws.moto.started")
+            return self._application
+
+    def _known(self, service: str) -> bool:
+        url = f"http://{service}.{'us-east-1'}.amazonaws.com"
+        return any(service == name or pattern.match(url) for name, pattern in self._patterns)
+
+    async def _refuse(self, send: Send, service: str, headers: dict[bytes, bytes], error: Exception) -> None:
+        target = headers.get(b"x-amz-target", b"").decode("latin-1")
+        if isinstance(error, NotImplementedError):
+            status, code, said = 501, "NotImplemented", str(error) or f"{target} is not emulated"
+        else:
+            status, code, said = (
+                500,
+                "InternalFailure",
+                "The emulation of this request failed; see the events.",
+            )
+        self._events.emit(
+            "aws.request.failed", service=service, target=target, error=repr(error), status=status
+        )
+        content_type, body = service_error(headers.get(b"content-type", b""), code, said)
+        await answer(send, status, [(b"content-type", content_type)], body)
+
+
+async def _spool(receive: Receive, body: Any) -> int:
+    """Read the request's body into ``body``; its length in bytes."""
+    length: int = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionAborted
+        length += body.write(message["body"])
+        if not message["more_body"]:
+            body.seek(0)
+            return length
+
+
+def _environ(
+    scope: HttpScope, headers: dict[bytes, bytes], caller: Caller | None, body: Any, length: int
+) -> _Environ:
+    """The WSGI environment (PEP 3333) of a request, with S3's virtual hosts turned into paths."""
+    path, raw_path = scope["path"], scope["raw_path"].decode("latin-1")
+    host = headers.get(b"host", b"localhost").decode("latin-1")
+    if bucket := bucket_in_host(host, caller):
+        path, raw_path, host = f"/{bucket}{path}", f"/{bucket}{raw_path}", "localhost"
+    query = scope["query_string"].decode("latin-1")
+    environ: _Environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path.encode("utf-8").decode("latin-1"),
+        "RAW_URI": raw_path + (f"?{query}" if query else ""),
+        "QUERY_STRING": query,
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": str(scope["server"][1]),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": _Body(body),
+        "wsgi.input_terminated": True,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        "CONTENT_LENGTH": str(length),
+    }
+    _add_headers(environ, scope["headers"])
+    environ["HTTP_HOST"] = host
+    environ["HTTP_X_MOTO_ACCOUNT_ID"] = caller.account if caller else DEFAULT_ACCOUNT
+    return environ
+
+
+def _add_headers(environ: _Environ, headers: Headers) -> None:
+    # S3 tells user metadata named with an underscore from one with a hyphen; WSGI does not, so moto is told.
+    spelled: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        key = name.upper().replace("-", "_")
+        if "_" in name:
+            if not name.startswith("x-amz-meta-"):
+                continue
+            spelled[f"HTTP_{key}"] = name
+        if key == "CONTENT_TYPE":
+            environ[key] = value
+        elif key not in ("CONTENT_LENGTH", "TRANSFER_ENCODING", "EXPECT"):
+            key = f"HTTP_{key}"
+            environ[key] = f"{environ[key]},{value}" if key in environ else value
+    environ["moto.preserved_header_names"] = spelled
+
+
+class _Body(io.RawIOBase):
+    """The spooled body as a file that werkzeug may close without closing the spool."""
+
+    def __init__(self, spool: Any) -> None:
+        self._spool = spool
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._spool.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def bucket_in_host(host: str, caller: Caller | None) -> str | None:
+    """The bucket that a virtual-hosted S3 request names in its Host header (``bucket.s3.localhost:4566``)."""
+    if caller and caller.service != "s3":
+        return None
+    name = re.sub(r":\d+$", "", host.lower())
+    domain = _S3_DOMAINS.search(name)
+    if domain is None or _PATH_STYLE_HOST.fullmatch(name[: domain.start()]):
+        return None
+    found = _VIRTUAL_HOST.fullmatch(name[: domain.start()])
+    if found is None or (domain["aws"] and not found["s3"]):
+        return None
+    return found["bucket"]

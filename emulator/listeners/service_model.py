@@ -1,0 +1,90 @@
+"""The operations and shapes of Kinesis, from botocore's own service model, read when first needed."""
+
+from __future__ import annotations
+
+import gzip
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+_MODEL = Path("data/kinesis/2013-12-02")
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """A shape; ``kind`` is botocore's type: structure, list, map, string, integer, timestamp, blob, ..."""
+
+    name: str
+    kind: str
+    members: dict[str, str] = {}
+    required: tuple[str, ...] = ()
+    member: str = ""
+    key: str = ""
+    value: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    pattern: str | None = None
+    values: tuple[str, ...] = ()
+
+
+class Operation(NamedTuple):
+    """The names of an operation's shapes; empty where it takes or gives nothing."""
+
+    request: str
+    response: str
+
+
+class ServiceModel(NamedTuple):
+    """Every operation and every shape by name."""
+
+    operations: dict[str, Operation]
+    shapes: dict[str, Shape]
+
+
+@lru_cache(maxsize=1)
+def kinesis_model() -> ServiceModel:
+    """The Kinesis model that the installed botocore carries."""
+    raw = msgspec.json.decode(_read(_MODEL / "service-2.json"))
+    operations = {
+        name: Operation(_shape_of(operation, "input"), _shape_of(operation, "output"))
+        for name, operation in raw["operations"].items()
+    }
+    return ServiceModel(operations, {name: _shape(name, shape) for name, shape in raw["shapes"].items()})
+
+
+def _read(path: Path) -> bytes:
+    # Importing botocore takes longer than everything else that this process does to start.
+    package = find_spec("botocore")
+    assert package is not None
+    assert package.submodule_search_locations
+    plain = Path(package.submodule_search_locations[0]) / path
+    packed = plain.with_name(plain.name + ".gz")
+    return gzip.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes()
+
+
+def _shape_of(operation: dict[str, Any], side: str) -> str:
+    shape: str = operation.get(side, {}).get("shape", "")
+    return shape
+
+
+def _shape(name: str, raw: dict[str, Any]) -> Shape:
+    return Shape(
+        name=name,
+        kind=raw["type"],
+        members={member: reference["shape"] for member, reference in raw.get("members", {}).items()},
+        required=tuple(raw.get("required", ())),
+        member=_reference(raw, "member"),
+        key=_reference(raw, "key"),
+        value=_reference(raw, "value"),
+        minimum=raw.get("min"),
+        maximum=raw.get("max"),
+        pattern=raw.get("pattern"),
+        values=tuple(raw.get("enum", ())),
+    )
+
+
+def _reference(raw: dict[str, Any], side: str) -> str:
+    shape: str = raw.get(side, {}).get("shape", "")
+    return shape
