@@ -17,9 +17,9 @@ from schemas.catalogue import terms
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.error_codes import ErrorCode
 from schemas.formats import timestamp
+from schemas.sample_errors import SPOILS, malformed
 from schemas.sample_objects import SampleObjects
 from schemas.sequence import size_in_string
-from schemas.sample_errors import SPOILS, malformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,12 +94,17 @@ class Samples:
             yield self.message(*turns[number]) if number < len(turns) else self.message()
 
     def big_message(self, parts: int, *, limit: int = MAX_MESSAGE_BYTES) -> JSON:
-        """A valid message that ``sequence.split`` cuts into exactly that many parts of up to ``limit`` bytes."""
+        """A valid message that ``sequence.split`` cuts into exactly that many parts of ``limit`` bytes.
+
+        Raises ``ValueError`` for a limit so low that the rest of the message takes more parts.
+        """
         message = self.message("MetadataCreate", "dataset")
         description = {"descriptionValue": "", "descriptionType": "abstract"}
         message["messageBody"]["objectDescription"] = [description]
         room = limit - len(serialise(message | {"messageBody": ""}))
         wanted = int((parts - 0.5) * room) - size_in_string(serialise(message["messageBody"]))
+        if wanted < 0:
+            raise ValueError(f"a limit of {limit} bytes is too low for a message of {parts} parts")
         paragraph = size_in_string(msgspec.json.encode(_PARAGRAPH)[1:-1])
         description["descriptionValue"] = _PARAGRAPH * max(1, wanted // paragraph)
         return message
