@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import DamagedLog
-from emulator.kinesis import fast, sequence_numbers
+from emulator.kinesis import fast, iterators, sequence_numbers
 from emulator.kinesis.errors import KinesisError, internal_failure, not_found
 from emulator.kinesis.operations import OPERATIONS
 from emulator.kinesis.records import DATA_BYTES_IN_ANSWER, StoredRecord, read_lines
@@ -128,6 +128,16 @@ class Engine:
             StoredRecord(line.SequenceNumber, line.PartitionKey, line.Data, line.ApproximateArrivalTimestamp)
             for line in read_lines(parts)
         ]
+
+    def stream_of_iterator(self, iterator: str) -> str | None:
+        """The name of the stream that a shard iterator, expired or not, is of; None when there is none."""
+        try:
+            number = iterators.read(iterator, now=0).stream
+        except KinesisError:
+            return None
+        with self._registry.lock:
+            stream = self._registry.numbered(number)
+            return stream.name if stream else None
 
     def streams(self, scope: Scope) -> list[StreamView]:
         """Every stream of an account in a region, with its shards and what is in them, by name."""

@@ -1,0 +1,58 @@
+"""What Kinesis' answers, and boto3's exceptions, say about messages and shards."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
+from emulator.channels.shards import ShardListing
+
+THROTTLED: Final = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "LimitExceededException",
+        "ThrottlingException",
+        "KMSThrottlingException",
+        "RequestLimitExceeded",
+    }
+)
+_NEVER_SENT: Final = frozenset(
+    {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
+)
+
+
+def code_of(error: Exception) -> str:
+    """The service's error code, or the name of the exception where no answer came."""
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        return str(response.get("Error", {}).get("Code", type(error).__name__))
+    return type(error).__name__
+
+
+def publish_failure(error: Exception) -> PublishRefused | PublishUnknown:
+    """Refused when the service said no or was never reached; unknown when it failed inside or did not answer.
+
+    Botocore validates parameters before it sends: that is a refusal too.
+    """
+    code = code_of(error)
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500))
+        message = str(response.get("Error", {}).get("Message", ""))
+        return PublishUnknown(code, message) if status >= 500 else PublishRefused(code, message)
+    if code in _NEVER_SENT or code == "ParamValidationError":
+        return PublishRefused(code, str(error))
+    return PublishUnknown(code, str(error))
+
+
+def listed(shard: dict[str, Any]) -> ShardListing:
+    """A shard of a ListShards response."""
+    parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
+    return ShardListing(shard["ShardId"], tuple(parent for parent in parents if parent))
+
+
+def entry_outcome(entry: dict[str, Any]) -> Outcome:
+    """What a PutRecords response says of one entry."""
+    if code := entry.get("ErrorCode"):
+        return PublishRefused(code, entry.get("ErrorMessage", "the entry was not put"))
+    return Receipt(entry["ShardId"], entry["SequenceNumber"])

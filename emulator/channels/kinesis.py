@@ -1,0 +1,210 @@
+"""A channel over any Kinesis endpoint, through boto3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from emulator.channels.aws_answers import THROTTLED, code_of, entry_outcome, listed, publish_failure
+from emulator.channels.channel import ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
+from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
+from emulator.channels.shards import Fetched, ShardListing, ShardReader
+from emulator.clock import Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
+    from mypy_boto3_kinesis.type_defs import GetRecordsOutputTypeDef
+
+POLL_SECONDS: Final = 0.2
+FIRST_BACK_OFF: Final = 0.1
+LONGEST_BACK_OFF: Final = 5.0
+_LARGEST_BATCH: Final = 500
+_LARGEST_BATCH_BYTES: Final = 4_500_000
+_MOST_RECORDS: Final = 10_000
+
+_Answer = TypeVar("_Answer")
+
+
+def connect(endpoint: str, *, region: str = "us-east-1", timeout: float = 10.0) -> KinesisClient:
+    """A client that asks once and waits ``timeout`` seconds: how often to try is the channel's to say.
+
+    Credentials are the environment's where it has some, else a pair that any emulator takes.
+    """
+    import boto3  # noqa: PLC0415 -- slow to import, and only Kinesis needs it
+    from botocore.config import Config  # noqa: PLC0415 -- as above
+
+    session = boto3.Session(region_name=region)
+    if session.get_credentials() is None:
+        session = boto3.Session("sandbox", "sandbox", region_name=region)
+    config = Config(connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1})
+    return session.client("kinesis", endpoint_url=endpoint, config=config)
+
+
+class KinesisChannel:
+    """One stream behind a Kinesis endpoint.
+
+    A throttled call, or a throttled entry of a batch, is tried ``attempts``
+    times in all with growing pauses on the clock. An expired iterator is taken
+    anew behind the last record read.
+    """
+
+    def __init__(
+        self,
+        client: KinesisClient,
+        name: str,
+        *,
+        clock: Clock,
+        checkpoints: Checkpoints | None = None,
+        attempts: int = 5,
+    ) -> None:
+        self.name = name
+        self._client = client
+        self._clock = clock
+        self._attempts = attempts
+        self._iterators: dict[str, str] = {}
+        self._furthest: dict[str, int] = {}
+        self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
+
+    def publish(self, data: bytes, key: str) -> Receipt:
+        try:
+            response = self._patiently(
+                lambda: self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key)
+            )
+        except Exception as error:
+            raise publish_failure(error) from error
+        return Receipt(response["ShardId"], response["SequenceNumber"])
+
+    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for batch in _batches(entries):
+            outcomes += self._put_patiently(batch)
+        return outcomes
+
+    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+        deadline = self._clock.elapsed() + wait
+        while not (found := self._reader.read(limit)):
+            left = deadline - self._clock.elapsed()
+            if left <= 0:
+                break
+            self._clock.wait(min(POLL_SECONDS, left))
+        return found
+
+    def commit(self, delivery: Delivery) -> None:
+        self._reader.commit(delivery)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def shards(self) -> list[ShardListing]:
+        """The stream's shards, for the reader."""
+        found: list[ShardListing] = []
+        request: dict[str, Any] = {"StreamName": self.name}
+        while True:
+            response = self._reading(partial(self._client.list_shards, **request))
+            found += [listed(dict(shard)) for shard in response["Shards"]]
+            if not (token := response.get("NextToken")):
+                return found
+            request = {"NextToken": token}
+
+    def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
+        """Records of a shard, for the reader."""
+        response = self._records(shard, after, min(limit, _MOST_RECORDS))
+        following = response.get("NextShardIterator")
+        if following:
+            self._iterators[shard] = following
+        else:
+            self._iterators.pop(shard, None)
+        return Fetched(
+            [self._delivery(shard, dict(record)) for record in response["Records"]], drained=not following
+        )
+
+    def _records(self, shard: str, after: str | None, limit: int) -> GetRecordsOutputTypeDef:
+        iterator = self._iterators.get(shard) or self._iterator(shard, after)
+        try:
+            return self._reading(lambda: self._client.get_records(ShardIterator=iterator, Limit=limit))
+        except ExpiredIterator:
+            renewed = self._iterator(shard, after)
+            return self._reading(lambda: self._client.get_records(ShardIterator=renewed, Limit=limit))
+
+    def _iterator(self, shard: str, after: str | None) -> str:
+        place: dict[str, Any] = (
+            {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": after}
+            if after
+            else {"ShardIteratorType": "TRIM_HORIZON"}
+        )
+        request = {"StreamName": self.name, "ShardId": shard, **place}
+        return self._reading(lambda: self._client.get_shard_iterator(**request))["ShardIterator"]
+
+    def _delivery(self, shard: str, record: dict[str, Any]) -> Delivery:
+        number = int(record["SequenceNumber"])
+        seen = number <= self._furthest.get(shard, -1)
+        self._furthest[shard] = max(number, self._furthest.get(shard, -1))
+        arrived = record["ApproximateArrivalTimestamp"].timestamp()
+        return Delivery(
+            record["Data"], record["PartitionKey"], shard, record["SequenceNumber"], arrived, redelivered=seen
+        )
+
+    def _put_patiently(self, batch: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        outcomes = self._put(batch)
+        for pause in self._pauses():
+            throttled = [
+                at
+                for at, outcome in enumerate(outcomes)
+                if isinstance(outcome, PublishRefused) and outcome.code in THROTTLED
+            ]
+            if not throttled:
+                break
+            self._clock.wait(pause)
+            for at, outcome in zip(throttled, self._put([batch[at] for at in throttled]), strict=True):
+                outcomes[at] = outcome
+        return outcomes
+
+    def _put(self, batch: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        records: list[Any] = [{"Data": data, "PartitionKey": key} for data, key in batch]
+        try:
+            response = self._client.put_records(StreamName=self.name, Records=records)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is what became of these entries
+            failure = publish_failure(error)
+            return [failure] * len(batch)
+        return [entry_outcome(dict(entry)) for entry in response["Records"]]
+
+    def _reading(self, call: Callable[[], _Answer]) -> _Answer:
+        try:
+            return self._patiently(call)
+        except Exception as error:
+            if code_of(error) == "ExpiredIteratorException":
+                raise ExpiredIterator from error
+            raise ChannelUnavailable(f"{self.name}: {error}") from error
+
+    def _patiently(self, call: Callable[[], _Answer]) -> _Answer:
+        for pause in self._pauses():
+            try:
+                return call()
+            except Exception as error:
+                if code_of(error) not in THROTTLED:
+                    raise
+            self._clock.wait(pause)
+        return call()
+
+    def _pauses(self) -> Iterator[float]:
+        for tried in range(self._attempts - 1):
+            yield min(FIRST_BACK_OFF * 2**tried, LONGEST_BACK_OFF)
+
+
+class ExpiredIterator(Exception):  # noqa: N818 -- Kinesis' name for it, less its Exception
+    """The iterator is older than five minutes."""
+
+
+def _batches(entries: Sequence[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
+    batch: list[tuple[bytes, str]] = []
+    size = 0
+    for data, key in entries:
+        weight = len(data) + len(key.encode())
+        if batch and (len(batch) == _LARGEST_BATCH or size + weight > _LARGEST_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append((data, key))
+        size += weight
+    if batch:
+        yield batch

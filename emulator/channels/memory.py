@@ -1,0 +1,143 @@
+"""A channel over the stream engine of this process: no network in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from emulator.channels.aws_answers import entry_outcome, listed
+from emulator.channels.channel import (
+    ChannelUnavailable,
+    Delivery,
+    Outcome,
+    PublishRefused,
+    PublishUnknown,
+    Receipt,
+)
+from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
+from emulator.channels.injection import FaultedReads, FaultPoint
+from emulator.channels.shards import Fetched, ShardListing, ShardReader
+from emulator.clock import Clock
+from emulator.faults.fault import Kind
+from emulator.faults.stage import Stage
+from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.records import StoredRecord
+from emulator.kinesis.scope import Scope
+
+POLL_SECONDS: Final = 0.05
+_LARGEST_BATCH: Final = 500
+DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")
+"""Where a client without credentials of its own is: the account and region of the sandbox."""
+
+
+class StreamEngine(Protocol):
+    """What this channel needs of the engine."""
+
+    def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]: ...
+
+    def read(
+        self, stream: str, shard_id: str, after_sequence_number: str | None, limit: int, scope: Scope | None
+    ) -> list[StoredRecord]: ...
+
+
+class MemoryChannel:
+    """One stream of an engine. With a ``stage``, its faults meet what is published and delivered here."""
+
+    def __init__(
+        self,
+        engine: StreamEngine,
+        name: str,
+        *,
+        clock: Clock,
+        checkpoints: Checkpoints | None = None,
+        stage: Stage | None = None,
+        scope: Scope = DEFAULT_SCOPE,
+    ) -> None:
+        self.name = name
+        self._engine = engine
+        self._scope = scope
+        self._clock = clock
+        self._stage = stage
+        self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
+        self._faults = FaultPoint(stage, clock, name, Kind.MEMORY)
+        self._faulted = FaultedReads(self._faults, self._records)
+        if stage:
+            stage.saw(name, Kind.MEMORY)
+
+    def publish(self, data: bytes, key: str) -> Receipt:
+        outcome = self.publish_many([(data, key)])[0]
+        if isinstance(outcome, Receipt):
+            return outcome
+        raise outcome
+
+    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        return self._faults.publish(entries, self._put)
+
+    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+        deadline = self._clock.elapsed() + wait
+        while not (found := self._reader.read(limit)):
+            left = deadline - self._clock.elapsed()
+            if left <= 0:
+                break
+            self._clock.wait(min(POLL_SECONDS, left))
+        return found
+
+    def commit(self, delivery: Delivery) -> None:
+        self._reader.commit(delivery)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def shards(self) -> list[ShardListing]:
+        """The stream's shards, for the reader."""
+        response = self._ask("ListShards", {"StreamName": self.name})
+        return [listed(shard) for shard in response["Shards"]]
+
+    def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
+        """Records of a shard as the faults let them through, for the reader."""
+        return self._faulted.take(shard, after, limit)
+
+    def _records(self, shard: str, after: str | None, limit: int) -> Fetched:
+        try:
+            records = self._engine.read(self.name, shard, after, limit, self._scope)
+        except KinesisError as error:
+            raise ChannelUnavailable(f"{self.name}/{shard}: {error}") from error
+        deliveries = [
+            Delivery(record.data, record.partition_key or "", shard, record.sequence_number, record.arrived)
+            for record in records
+        ]
+        return Fetched(deliveries, drained=not records and self._closed(shard))
+
+    def _closed(self, shard: str) -> bool:
+        return any(
+            listing["ShardId"] == shard and "EndingSequenceNumber" in listing["SequenceNumberRange"]
+            for listing in self._ask("ListShards", {"StreamName": self.name})["Shards"]
+        )
+
+    def _ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self._engine.call(operation, request, self._scope)
+        except KinesisError as error:
+            raise ChannelUnavailable(f"{self.name}: {error}") from error
+
+    def _put(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for start in range(0, len(entries), _LARGEST_BATCH):
+            outcomes += self._put_batch(entries[start : start + _LARGEST_BATCH])
+        return outcomes
+
+    def _put_batch(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        records = [{"Data": data, "PartitionKey": key} for data, key in entries]
+        try:
+            response = self._engine.call(
+                "PutRecords", {"StreamName": self.name, "Records": records}, self._scope
+            )
+        except KinesisError as error:
+            failure = _failure(error)
+            return [failure] * len(entries)
+        return [entry_outcome(entry) for entry in response["Records"]]
+
+
+def _failure(error: KinesisError) -> PublishRefused | PublishUnknown:
+    answer = PublishUnknown if error.status >= 500 else PublishRefused
+    return answer(error.code, error.message)

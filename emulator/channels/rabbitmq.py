@@ -1,0 +1,213 @@
+"""A channel over a RabbitMQ queue, through pika: publisher confirms, acknowledgements."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from emulator.channels.channel import (
+    ChannelUnavailable,
+    Delivery,
+    Outcome,
+    PublishRefused,
+    PublishUnknown,
+    Receipt,
+)
+from emulator.channels.injection import FaultedReads, FaultPoint
+from emulator.channels.shards import Fetched
+from emulator.clock import Clock, stopwatch
+from emulator.faults.fault import Kind
+from emulator.faults.stage import Stage
+from emulator.rng import new_uuid
+
+if TYPE_CHECKING:
+    from pika import BlockingConnection
+    from pika.adapters.blocking_connection import BlockingChannel
+
+PREFETCH: Final = 1000
+"""How many unacknowledged messages the broker hands out ahead."""
+_KEY_HEADER: Final = "partition-key"
+_PERSISTENT: Final = 2
+
+
+class RabbitMQChannel:
+    """One durable queue of a broker, made when it is not there.
+
+    The queue is the one shard. AMQP has no sequence numbers: the publisher
+    gives each message one as its ``message_id`` property, so that a redelivery
+    is known by it; a message of another publisher without one has its delivery
+    tag. A lost connection is made anew by the next call, and what was not
+    acknowledged comes again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        *,
+        clock: Clock,
+        stage: Stage | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        self.name = name
+        self._url = url
+        self._clock = clock
+        self._stage = stage
+        self._timeout = timeout
+        self._connection: BlockingConnection | None = None
+        self._amqp: BlockingChannel | None = None
+        self._consuming = False
+        self._arrived: deque[Delivery] = deque()
+        self._tags: dict[str, int] = {}
+        self._publisher = new_uuid()
+        self._published = 0
+        self._faults = FaultPoint(stage, clock, name, Kind.RABBITMQ, self._drop)
+        self._faulted = FaultedReads(self._faults, self._fetch)
+        if stage:
+            stage.saw(name, Kind.RABBITMQ)
+
+    def publish(self, data: bytes, key: str) -> Receipt:
+        outcome = self.publish_many([(data, key)])[0]
+        if isinstance(outcome, Receipt):
+            return outcome
+        raise outcome
+
+    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        return self._faults.publish(entries, self._put)
+
+    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+        """As the seam says; a broker's message takes real time to come, so ``wait`` is in real seconds."""
+        deadline = stopwatch() + wait
+        while not (found := self._faulted.take(self.name, None, limit).deliveries):
+            left = deadline - stopwatch()
+            if left <= 0:
+                break
+            self._listen(min(left, 0.1))
+        return found
+
+    def commit(self, delivery: Delivery) -> None:
+        """Acknowledge ``delivery`` and what came before it.
+
+        A delivery of a connection that was lost is not the channel's to acknowledge: it comes again.
+        """
+        tag = self._tags.get(delivery.sequence_number)
+        if tag is None or self._amqp is None:
+            return
+        try:
+            self._amqp.basic_ack(tag, multiple=True)
+        except _amqp_errors():
+            self._drop()
+            return
+        self._tags = {number: later for number, later in self._tags.items() if later > tag}
+
+    def close(self) -> None:
+        self._drop()
+
+    def _put(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        return [self._put_one(data, key) for data, key in entries]
+
+    def _put_one(self, data: bytes, key: str) -> Outcome:
+        import pika  # noqa: PLC0415 -- only RabbitMQ needs it
+        from pika import exceptions  # noqa: PLC0415 -- as above
+
+        try:
+            amqp = self._open()
+        except ChannelUnavailable as error:
+            return PublishRefused("ConnectionRefused", str(error))
+        number = self._next_number()
+        properties = pika.BasicProperties(
+            delivery_mode=_PERSISTENT,
+            message_id=number,
+            timestamp=int(self._clock.time()),
+            headers={_KEY_HEADER: key},
+        )
+        try:
+            amqp.basic_publish("", self.name, data, properties, mandatory=True)
+        except exceptions.NackError as error:
+            return PublishRefused("Nack", f"the broker did not take the message: {error!r}")
+        except exceptions.UnroutableError:
+            self._drop()
+            return PublishRefused("Unroutable", f"no queue {self.name} is there to take the message")
+        except _amqp_errors() as error:
+            self._drop()
+            return PublishUnknown(type(error).__name__, "the connection was lost before the broker answered")
+        return Receipt(self.name, number)
+
+    def _next_number(self) -> str:
+        self._published += 1
+        return f"{self._publisher}-{self._published:09d}"
+
+    def _fetch(self, _shard: str, _after: str | None, limit: int) -> Fetched:
+        if not self._arrived:
+            self._listen(0.0)
+        arrived = [self._arrived.popleft() for _ in range(min(limit, len(self._arrived)))]
+        return Fetched(arrived, drained=False)
+
+    def _listen(self, seconds: float) -> None:
+        try:
+            amqp = self._open()
+            if not self._consuming:
+                amqp.basic_qos(prefetch_count=PREFETCH)
+                amqp.basic_consume(self.name, self._receive)
+                self._consuming = True
+            amqp.connection.process_data_events(time_limit=seconds)
+        except _amqp_errors() as error:
+            self._drop()
+            raise ChannelUnavailable(f"{self.name}: connection to the broker lost: {error!r}") from error
+
+    def _receive(self, _amqp: Any, method: Any, properties: Any, body: bytes) -> None:
+        number = properties.message_id or f"tag-{method.delivery_tag}"
+        self._tags[number] = method.delivery_tag
+        key = (properties.headers or {}).get(_KEY_HEADER, "")
+        arrived = float(properties.timestamp or self._clock.time())
+        self._arrived.append(
+            Delivery(body, str(key), self.name, number, arrived, redelivered=bool(method.redelivered))
+        )
+
+    def _open(self) -> BlockingChannel:
+        import pika  # noqa: PLC0415 -- only RabbitMQ needs it
+
+        if self._amqp is not None and self._amqp.is_open:
+            return self._amqp
+        self._drop()
+        parameters = pika.URLParameters(self._url)
+        # A synchronous client that is busy elsewhere cannot send heartbeats, and would be cut off for it.
+        parameters.heartbeat = 0
+        parameters.socket_timeout = self._timeout
+        parameters.blocked_connection_timeout = self._timeout
+        try:
+            self._connection = pika.BlockingConnection(parameters)
+            amqp = self._connection.channel()
+            amqp.confirm_delivery()
+            amqp.queue_declare(self.name, durable=True)
+        except _amqp_errors() as error:
+            self._drop()
+            raise ChannelUnavailable(
+                f"{self.name}: no broker answers at {_shown(self._url)}: {error!r}"
+            ) from error
+        self._amqp = amqp
+        return amqp
+
+    def _drop(self) -> None:
+        connection, self._connection, self._amqp = self._connection, None, None
+        self._consuming = False
+        self._arrived.clear()
+        self._tags.clear()
+        self._faulted.clear()
+        if connection is not None and connection.is_open:
+            with contextlib.suppress(*_amqp_errors()):
+                connection.close()
+
+
+def _amqp_errors() -> tuple[type[Exception], ...]:
+    from pika.exceptions import AMQPError  # noqa: PLC0415 -- only RabbitMQ needs it
+
+    return (AMQPError, OSError)
+
+
+def _shown(url: str) -> str:
+    """The URL without its password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"

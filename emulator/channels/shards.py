@@ -1,0 +1,120 @@
+"""Reading a sharded stream whole: every shard, children only after all their parents are drained.
+
+Which shard may be read, how far each is and what is committed is the same for
+every stream; how records are fetched is the ``ShardSource``'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emulator.channels.channel import Delivery
+from emulator.channels.checkpoints import SHARD_END, Checkpoints
+
+
+@dataclass(frozen=True, slots=True)
+class ShardListing:
+    """A shard and the shards it came from: none, the one that was split, or the two that were merged."""
+
+    id: str
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Records of one shard in order. ``drained``: it is closed and nothing comes after these."""
+
+    deliveries: list[Delivery]
+    drained: bool
+
+
+class ShardSource(Protocol):
+    """Where a stream's shards are listed and their records fetched."""
+
+    def shards(self) -> list[ShardListing]: ...
+
+    def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
+        """Up to ``limit`` records behind the sequence number ``after`` (None: from the oldest)."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far one shard was read in this session, and how far it is committed."""
+
+    parents: tuple[str, ...]
+    after: str | None
+    committed: str | None
+    last: str | None = None
+    drained: bool = False
+
+
+@dataclass(slots=True)
+class ShardReader:
+    """One session of reading: begins behind what the checkpoints hold."""
+
+    source: ShardSource
+    checkpoints: Checkpoints
+    _shards: dict[str, _Progress] = field(default_factory=dict)
+    _turn: int = 0
+
+    def read(self, limit: int) -> list[Delivery]:
+        """Up to ``limit`` records, the shards taking turns; empty when none has any."""
+        if not self._shards:
+            self.discover()
+        found: list[Delivery] = []
+        readable = self._readable()
+        self._turn += 1
+        for offset in range(len(readable)):
+            if len(found) >= limit:
+                break
+            found += self._fetch(readable[(self._turn + offset) % len(readable)], limit - len(found))
+        return found
+
+    def commit(self, delivery: Delivery) -> None:
+        """Keep the position of ``delivery``; a commit behind an earlier one changes nothing."""
+        shard = self._shards[delivery.shard]
+        if shard.committed is None or int(delivery.sequence_number) > int(shard.committed):
+            shard.committed = delivery.sequence_number
+            self._keep(delivery.shard, shard)
+
+    def discover(self) -> None:
+        """Look which shards there are now."""
+        for listing in self.source.shards():
+            if listing.id not in self._shards:
+                self._shards[listing.id] = self._begin(listing)
+
+    def _begin(self, listing: ShardListing) -> _Progress:
+        position = self.checkpoints.get(listing.id)
+        if position == SHARD_END:
+            return _Progress(listing.parents, after=None, committed=None, drained=True)
+        return _Progress(listing.parents, after=position, committed=position, last=position)
+
+    def _readable(self) -> list[str]:
+        return [
+            name
+            for name, shard in self._shards.items()
+            if not shard.drained and all(self._drained(parent) for parent in shard.parents)
+        ]
+
+    def _drained(self, name: str) -> bool:
+        """A parent that is no longer listed has outlived its retention: nothing of it is left to read."""
+        shard = self._shards.get(name)
+        return shard is None or shard.drained
+
+    def _fetch(self, name: str, limit: int) -> list[Delivery]:
+        shard = self._shards[name]
+        fetched = self.source.fetch(name, shard.after, limit)
+        if fetched.deliveries:
+            shard.after = shard.last = max((each.sequence_number for each in fetched.deliveries), key=int)
+        if fetched.drained:
+            shard.drained = True
+            self._keep(name, shard)
+            self.discover()
+        return fetched.deliveries
+
+    def _keep(self, name: str, shard: _Progress) -> None:
+        if shard.drained and shard.committed == shard.last:
+            self.checkpoints.put(name, SHARD_END)
+        elif shard.committed is not None:
+            self.checkpoints.put(name, shard.committed)

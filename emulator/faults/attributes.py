@@ -1,0 +1,85 @@
+"""A fault's attributes as they come in a request, made into what its type declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.faults.durations import seconds
+from emulator.faults.fault import Attribute, FaultRefused, FaultType
+
+
+def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Every attribute of the type, defaults filled in. FaultRefused names the one that cannot be."""
+    declared = {attribute.name: attribute for attribute in type_.attributes}
+    for name in written:
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise FaultRefused(f"{type_.name} has no attribute {name!r}; it has {known}")
+    return {
+        name: _settled(type_.name, attribute, written[name]) if name in written else attribute.default
+        for name, attribute in declared.items()
+    }
+
+
+def _settled(type_name: str, attribute: Attribute, value: Any) -> Any:
+    try:
+        return _READERS[attribute.type](attribute, value)
+    except (TypeError, ValueError) as error:
+        raise FaultRefused(f"{type_name}: attribute {attribute.name} is {value!r}: {error}") from error
+
+
+def _number(attribute: Attribute, value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError("give a number")
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError("give a number") from error
+    return _at_least(attribute, number)
+
+
+def _integer(attribute: Attribute, value: Any) -> int:
+    number = _number(attribute, value)
+    if not number.is_integer():
+        raise ValueError("give a whole number")
+    return int(number)
+
+
+def _duration(attribute: Attribute, value: Any) -> float:
+    return _at_least(attribute, seconds(value))
+
+
+def _at_least(attribute: Attribute, number: float) -> float:
+    if not attribute.least <= number < float("inf"):
+        raise ValueError(f"give a number from {attribute.least:g}")
+    return number
+
+
+def _flag(_attribute: Attribute, value: Any) -> bool:
+    word = str(value).lower()
+    if word not in {"true", "false"}:
+        raise ValueError("give true or false")
+    return word == "true"
+
+
+def _choice(attribute: Attribute, value: Any) -> str:
+    if value not in attribute.choices:
+        raise ValueError(f"give one of {', '.join(attribute.choices)}")
+    return str(value)
+
+
+def _text(_attribute: Attribute, value: Any) -> str:
+    if isinstance(value, (dict, list)) or value is None:
+        raise TypeError("give a text")
+    return str(value)
+
+
+_READERS = {
+    "number": _number,
+    "integer": _integer,
+    "duration": _duration,
+    "flag": _flag,
+    "choice": _choice,
+    "text": _text,
+}

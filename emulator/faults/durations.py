@@ -1,0 +1,23 @@
+"""Lengths of time as people write them."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_WRITTEN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\Z")
+
+
+def seconds(written: object) -> float:
+    """Seconds in a number of them, or in a text such as ``200ms``, ``5s``, ``6m``, ``24h``, ``7d``.
+
+    ValueError when it is neither, or negative.
+    """
+    if isinstance(written, (int, float)) and not isinstance(written, bool) and written >= 0:
+        return float(written)
+    found = _WRITTEN.match(written.strip()) if isinstance(written, str) else None
+    if not found:
+        raise ValueError(
+            f"{written!r} is no length of time: give seconds, or a text such as 200ms, 5s, 6m or 24h"
+        )
+    return float(found[1]) * _UNITS[found[2] or "s"]

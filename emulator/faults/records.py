@@ -1,0 +1,60 @@
+"""Whether a fault can be in force, and where it may strike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from emulator.faults.active import ActiveFault
+from emulator.faults.fault import Direction, FaultRefused, FaultType, Kind
+from emulator.resources import Fault
+
+
+def check_record(fault: Fault, type_: FaultType, channels: Mapping[str, Kind]) -> None:
+    """FaultRefused for what cannot be; ``channels`` are those known, with their kinds."""
+    directions = ", ".join(type_.directions)
+    if fault.direction not in type_.directions:
+        raise FaultRefused(f"{type_.name} has no direction {fault.direction!r}; it has {directions}")
+    if not 0 <= fault.toxicity <= 1:
+        raise FaultRefused(f"toxicity is {fault.toxicity}: give a probability from 0 to 1")
+    if fault.limit is not None and fault.limit < 0:
+        raise FaultRefused(f"limit is {fault.limit}: give how often the fault may strike, from 0")
+    _check_kind(fault, type_, channels)
+
+
+def concerning(
+    faults: Iterable[ActiveFault], direction: Direction, channel: str | None, kind: Kind
+) -> tuple[ActiveFault, ...]:
+    """The faults that may strike in ``direction`` there, in the order in which they do."""
+    found = [
+        fault
+        for fault in faults
+        if kind in fault.type.kinds
+        and _strikes_in(fault, direction)
+        and (channel is None or matches_channel(fault.channel, channel, kind))
+    ]
+    return tuple(sorted(found, key=lambda fault: (fault.type.phase, fault.name)))
+
+
+def matches_channel(wanted: str, name: str, kind: Kind) -> bool:
+    """Whether the glob ``wanted``, of the name or of ``kind:name``, is for this channel."""
+    return fnmatchcase(name, wanted) or fnmatchcase(f"{kind}:{name}", wanted)
+
+
+def _strikes_in(fault: ActiveFault, direction: Direction) -> bool:
+    """What is published sets off the faults that act on the channel, unless only the clock does."""
+    if fault.direction is Direction.CONTROL:
+        return direction is Direction.PUBLISH and not fault.timed
+    return fault.direction is direction
+
+
+def _check_kind(fault: Fault, type_: FaultType, channels: Mapping[str, Kind]) -> None:
+    named, colon, _ = fault.channel.partition(":")
+    kinds = {kind for name, kind in channels.items() if matches_channel(fault.channel, name, kind)}
+    if colon and named in tuple(Kind):
+        kinds = {Kind(named)}
+    if kinds and not kinds & set(type_.kinds):
+        raise FaultRefused(
+            f"{type_.name} means nothing on {fault.channel!r}, which is {' and '.join(sorted(kinds))}: "
+            f"it is for {', '.join(type_.kinds)}"
+        )

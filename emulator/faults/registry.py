@@ -1,0 +1,52 @@
+"""Every type of fault, registered once: read by the API, the command's help, the TUI and docs/faults.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.faults.fault import FaultRefused, FaultType
+from emulator.faults.types import (
+    corrupt,
+    disconnect,
+    duplicate,
+    error,
+    expire_iterator,
+    kill,
+    latency,
+    mutate,
+    oversize,
+    partial_failure,
+    pause,
+    reorder,
+    reshard,
+    stale_read,
+    throttle,
+)
+
+TYPES: Final[dict[str, FaultType]] = {
+    module.TYPE.name: module.TYPE
+    for module in (
+        reshard,
+        duplicate,
+        latency,
+        oversize,
+        reorder,
+        throttle,
+        partial_failure,
+        error,
+        expire_iterator,
+        disconnect,
+        corrupt,
+        mutate,
+        stale_read,
+        pause,
+        kill,
+    )
+}
+
+
+def known_type(name: str) -> FaultType:
+    """The type of that name. FaultRefused lists those there are."""
+    if name not in TYPES:
+        raise FaultRefused(f"no fault type {name!r}; there are {', '.join(TYPES)}")
+    return TYPES[name]

@@ -1,0 +1,254 @@
+"""The fault stage: what happens to a message, decided from the seed, the fault and the message alone.
+
+It knows no transport. A channel, an interceptor or a relay shows it each call
+and does what the ``Call`` then says.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.active import ActiveFault
+from emulator.faults.fault import (
+    Call,
+    Control,
+    Direction,
+    FaultRefused,
+    FaultType,
+    Hit,
+    Item,
+    Kind,
+    Phase,
+    World,
+)
+from emulator.faults.message import Message
+from emulator.faults.records import check_record, concerning
+from emulator.faults.registry import TYPES, known_type
+from emulator.faults.strike import Injection, injection_of, strike
+from emulator.faults.targets import Target, find_target
+from emulator.faults.timers import Timers
+from emulator.kinesis.errors import KinesisError
+from emulator.resources import Fault, FaultChange, NewFault
+from emulator.rng import Chance
+
+
+class UnknownFault(LookupError):  # noqa: N818 -- named as the answer it is
+    """No fault of that name is in force."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no fault is named {name!r}; GET /faults lists those in force")
+
+
+class Stage:
+    """The faults in force. Safe to use from several threads.
+
+    ``control`` does Kinesis operations for the faults that act on a stream;
+    ``targets`` are the processes that ``pause`` and ``kill`` can name.
+    """
+
+    def __init__(self, chance: Chance, clock: Clock, events: Events) -> None:
+        self.control: Control | None = None
+        self.targets: dict[str, Target] = {}
+        self._chance = chance
+        self._clock = clock
+        self._events = events
+        self._lock = threading.RLock()
+        self._faults: dict[str, ActiveFault] = {}
+        self._channels: dict[str, Kind] = {}
+        self._concerned: dict[tuple[Direction, str | None, Kind], tuple[ActiveFault, ...]] = {}
+        self._timers = Timers(clock)
+
+    def add(self, wanted: NewFault) -> Fault:
+        """Put a fault in force. FaultRefused when it cannot be, or means nothing where it would strike."""
+        type_ = known_type(wanted.type)
+        with self._lock:
+            name = wanted.name or self._free_name(type_.name)
+            if name in self._faults:
+                raise FaultRefused(f"a fault named {name!r} is in force already; PATCH changes it")
+            record = Fault(
+                name,
+                type_.name,
+                channel=wanted.channel or "*",
+                direction=wanted.direction or type_.directions[0].value,
+                toxicity=1.0 if wanted.toxicity is None else wanted.toxicity,
+                attributes=wanted.attributes,
+                when=wanted.when,
+                limit=wanted.limit,
+                enabled=wanted.enabled,
+            )
+            fault = self._activate(record)
+        self._events.emit("fault.added", fault=name, type=type_.name, channel=record.channel)
+        self._schedule(fault)
+        return fault.record
+
+    def change(self, name: str, wanted: FaultChange) -> Fault:
+        """Change a fault; what it counted is kept. UnknownFault, or FaultRefused as ``add``."""
+        with self._lock:
+            before = self._active(name)
+            given = {
+                field: value
+                for field in wanted.__struct_fields__
+                if (value := getattr(wanted, field)) is not None
+            }
+            if "attributes" in given:
+                given["attributes"] = {**before.attributes, **given["attributes"]}
+            fault = self._activate(msgspec.structs.replace(before.record, **given), before)
+        self._events.emit("fault.changed", fault=name, **given)
+        self._schedule(fault)
+        return fault.record
+
+    def remove(self, name: str) -> Fault:
+        """End a fault; what it was. UnknownFault."""
+        with self._lock:
+            gone = self._active(name)
+            del self._faults[name]
+            self._concerned.clear()
+        self._events.emit("fault.removed", fault=name, injected=gone.injected)
+        return gone.record
+
+    def clear(self) -> None:
+        """End every fault."""
+        for fault in self.list():
+            self.remove(fault.name)
+
+    def get(self, name: str) -> Fault:
+        """A fault in force and how often it struck. UnknownFault."""
+        with self._lock:
+            return self._active(name).record
+
+    def list(self) -> tuple[Fault, ...]:
+        """The faults in force, in the order they were added."""
+        with self._lock:
+            return tuple(fault.record for fault in self._faults.values())
+
+    def types(self) -> tuple[FaultType, ...]:
+        """Every type of fault there is."""
+        return tuple(TYPES.values())
+
+    def close(self) -> None:
+        """Forget what was to happen later."""
+        self._timers.close()
+
+    def saw(self, channel: str, kind: str) -> None:
+        """Know that there is such a channel, so that a fault that means nothing there is refused."""
+        self._channels[channel] = Kind(kind)
+
+    def wants(self, direction: str, channel: str | None, kind: str) -> bool:
+        """Whether any fault may strike there; a channel of None asks for any channel."""
+        return bool(self._faults and self._concerning(Direction(direction), channel, Kind(kind)))
+
+    def publishing(
+        self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False
+    ) -> Call:
+        """What becomes of messages put in one call. ``single``: a call that can only fail as a whole."""
+        return self._meet(Direction.PUBLISH, channel, kind, messages, single=single)
+
+    def delivering(self, channel: str, kind: str, messages: Iterable[Message]) -> Call:
+        """What becomes of messages that one read of one shard found."""
+        return self._meet(Direction.DELIVER, channel, kind, messages, single=False)
+
+    def act(self, call: Call) -> None:
+        """Do what was to be done to the channel once the call took effect."""
+        for action in call.actions:
+            action()
+
+    def _meet(
+        self, direction: Direction, channel: str, kind: str, messages: Iterable[Message], *, single: bool
+    ) -> Call:
+        items = [Item(message, message.data) for message in messages]
+        call = Call(channel, Kind(kind), direction, items, single)
+        with self._lock:
+            faults = self._concerning(direction, channel, call.kind)
+            injections = strike(faults, call, self._clock.time(), self._world(), self._perform)
+        for injection in injections:
+            self._tell(injection)
+        return call
+
+    def _concerning(self, direction: Direction, channel: str | None, kind: Kind) -> tuple[ActiveFault, ...]:
+        asked = (direction, channel, kind)
+        with self._lock:
+            if asked not in self._concerned:
+                if len(self._concerned) > _REMEMBERED_QUESTIONS:
+                    self._concerned.clear()
+                self._concerned[asked] = concerning(self._faults.values(), direction, channel, kind)
+            return self._concerned[asked]
+
+    def _activate(self, record: Fault, before: ActiveFault | None = None) -> ActiveFault:
+        type_ = known_type(record.type)
+        check_record(record, type_, self._channels)
+        since = before.added_at if before else self._clock.time()
+        fault = ActiveFault(record, type_, self._chance, since, before)
+        if "target" in fault.attributes:
+            find_target(fault.attributes["target"], self.targets)
+        self._faults[record.name] = fault
+        self._concerned.clear()
+        return fault
+
+    def _schedule(self, fault: ActiveFault) -> None:
+        if fault.type.phase is Phase.CONTROL and fault.timed:
+            due = fault.added_at + fault.when.at - self._clock.time()
+            self._timers.later(max(due, 0.0), lambda: self._strike_on_time(fault))
+
+    def _strike_on_time(self, fault: ActiveFault) -> None:
+        with self._lock:
+            in_force = self._faults.get(fault.name) is fault
+            chosen = fault.chosen_on_time(self._clock.time()) if in_force else None
+        if chosen is None:
+            return
+        for channel in self._channels_of(fault):
+            fault.injected += 1
+            nobody = Item(Message(b""), b"")
+            call = Call(channel, Kind.KINESIS, Direction.CONTROL, [nobody])
+            hit = Hit(fault.attributes, chosen.draws, call, nobody, self._clock.time(), self._world())
+            self._perform(fault, hit)
+
+    def _channels_of(self, fault: ActiveFault) -> Sequence[str]:
+        wanted = fault.channel.rpartition(":")[2]
+        if "target" in fault.attributes or self.control is None or not any(mark in wanted for mark in "*?["):
+            return [wanted]
+        names: Sequence[str] = self.control("ListStreams", {})["StreamNames"]
+        return [name for name in names if fnmatchcase(name, wanted)]
+
+    def _perform(self, fault: ActiveFault, hit: Hit) -> None:
+        try:
+            done = fault.type.inject(hit)
+        except (KinesisError, OSError, FaultRefused) as error:
+            self._events.emit(
+                "fault.failed",
+                fault=fault.name,
+                type=fault.type.name,
+                channel=hit.call.channel,
+                why=str(error),
+            )
+            done = None
+        if done is not None:
+            self._tell(injection_of(fault, hit, done))
+            return
+        with self._lock:
+            fault.injected -= 1
+
+    def _tell(self, injection: Injection) -> None:
+        self._events.emit("fault.injected", **injection._asdict())
+
+    def _world(self) -> World:
+        return World(self.control, self.targets, self._timers.at_the_latest, self._clock.wait)
+
+    def _active(self, name: str) -> ActiveFault:
+        if name not in self._faults:
+            raise UnknownFault(name)
+        return self._faults[name]
+
+    def _free_name(self, type_name: str) -> str:
+        if type_name not in self._faults:
+            return type_name
+        return next(name for n in itertools.count(2) if (name := f"{type_name}-{n}") not in self._faults)
+
+
+_REMEMBERED_QUESTIONS = 1000

@@ -1,0 +1,74 @@
+"""Things that a fault does later, on the clock."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from emulator.clock import Clock
+
+_LONG: Final = 86_400.0
+
+
+class _Due(NamedTuple):
+    elapsed: float
+    order: int
+    call: Callable[[], None]
+    at_close: bool
+
+
+class Timers:
+    """Calls at their times, on one thread that is started with the first of them."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._due: list[_Due] = []
+        self._order = itertools.count()
+        self._changed = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call ``call`` after ``seconds`` of the clock, unless closed before."""
+        self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, at_close=False))
+
+    def at_the_latest(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call ``call`` after ``seconds`` of the clock, or when closed before."""
+        self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, at_close=True))
+
+    def close(self) -> None:
+        """End the thread; of what is not due yet, do what must not be left undone."""
+        with self._lock:
+            self._closed = True
+            thread = self._thread
+        self._clock.nudge()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=5)
+        for due in self._due:
+            if due.at_close:
+                due.call()
+
+    def _add(self, due: _Due) -> None:
+        with self._lock:
+            heapq.heappush(self._due, due)
+            self._changed = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="fault timers", daemon=True)
+                self._thread.start()
+        self._clock.nudge()
+
+    def _run(self) -> None:
+        while not self._closed:
+            with self._lock:
+                self._changed = False
+                now = self._clock.elapsed()
+                call = heapq.heappop(self._due).call if self._due and self._due[0].elapsed <= now else None
+                pause = self._due[0].elapsed - now if self._due else _LONG
+            if call is not None:
+                call()
+            else:
+                self._clock.wait(pause, lambda: self._changed or self._closed)

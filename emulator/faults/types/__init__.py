@@ -1,0 +1,1 @@
+"""One file a fault. How to add one: docs/faults.md."""

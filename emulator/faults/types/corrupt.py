@@ -1,0 +1,34 @@
+"""Bytes that are damaged on the way."""
+
+from __future__ import annotations
+
+from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+
+
+def inject(hit: Hit) -> Done | None:
+    data = hit.item.data
+    if not data:
+        return None
+    if hit.attributes["how"] == "truncate":
+        kept = hit.draws.randrange(len(data))
+        hit.item.data = data[:kept]
+        return Done(f"cut off after {kept} of {len(data)} bytes", {"kept": kept})
+    places = sorted(hit.draws.sample(range(len(data)), min(hit.attributes["bytes"], len(data))))
+    damaged = bytearray(data)
+    for place in places:
+        damaged[place] ^= 1 << hit.draws.randrange(8)
+    hit.item.data = bytes(damaged)
+    return Done(f"flipped a bit in {len(places)} bytes", {"places": places[:100]})
+
+
+TYPE = FaultType(
+    "corrupt",
+    "A message's bytes are damaged: bits flipped, or the end cut off.",
+    Phase.CHANGE,
+    (Direction.PUBLISH, Direction.DELIVER),
+    inject,
+    (
+        Attribute("how", "choice", "flip", "the damage", choices=("flip", "truncate")),
+        Attribute("bytes", "integer", 1, "in how many bytes a bit is flipped", "bytes", least=1),
+    ),
+)

@@ -1,0 +1,43 @@
+"""A call that fails with an error of the caller's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.faults.fault import Attribute, Direction, Done, Failure, FaultRefused, FaultType, Hit, Phase
+
+
+def inject(hit: Hit) -> Done:
+    code, status = hit.attributes["code"], hit.attributes["status"]
+    written = hit.attributes["written"] and hit.call.direction is Direction.PUBLISH
+    message = hit.attributes["message"] or "Injected by the fault stage."
+    hit.call.failure = Failure(code, message, status, written=written)
+    suffix = ", after it took effect" if written else ""
+    return Done(
+        f"the call failed with {status} {code}{suffix}", {"code": code, "status": status, "written": written}
+    )
+
+
+def check(attributes: Mapping[str, Any], _direction: Direction) -> None:
+    if not 400 <= attributes["status"] <= 599:
+        raise FaultRefused(
+            f"error: attribute status is {attributes['status']}: an error's is from 400 to 599"
+        )
+
+
+TYPE = FaultType(
+    "error",
+    "A call fails with a code and a status. With written, what was put is in the channel all the same: the "
+    "producer cannot know. RabbitMQ has no such codes: from 500 the outcome is unknown, below it a refusal.",
+    Phase.CALL,
+    (Direction.PUBLISH, Direction.DELIVER),
+    inject,
+    (
+        Attribute("code", "text", "InternalFailure", "the error's code"),
+        Attribute("status", "integer", 500, "the HTTP status"),
+        Attribute("message", "text", "", "what the error says"),
+        Attribute("written", "flag", False, "on publish: fail after the message was taken"),
+    ),
+    check=check,
+)

@@ -1,0 +1,22 @@
+"""A process or container that is gone at once."""
+
+from __future__ import annotations
+
+from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+from emulator.faults.targets import find_target
+
+
+def inject(hit: Hit) -> Done:
+    target = find_target(hit.attributes["target"], hit.world.targets)
+    target.kill()
+    return Done(f"killed {target.name}", {"target": target.name})
+
+
+TYPE = FaultType(
+    "kill",
+    "A process or container is ended at once, without a chance to tidy up.",
+    Phase.CONTROL,
+    (Direction.CONTROL,),
+    inject,
+    (Attribute("target", "text", "", "a process id, or a name known to this sandbox"),),
+)

@@ -1,0 +1,75 @@
+"""Time that passes before an answer, or before a message can be seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emulator.faults.fault import Attribute, Direction, Done, FaultRefused, FaultType, Hit, Phase
+from emulator.rng import Draws
+
+
+def inject(hit: Hit) -> Done:
+    seconds = round(draw_seconds(hit.attributes, hit.draws), 6)
+    if hit.attributes["on"] == "record":
+        arrived = hit.item.message.arrived
+        hit.item.visible_at = max(hit.item.visible_at, (hit.now if arrived is None else arrived) + seconds)
+        return Done(f"hidden for {seconds:.3f} s after it arrived", {"seconds": seconds})
+    hit.call.delay = max(hit.call.delay, seconds)
+    return Done(f"the call took {seconds:.3f} s longer", {"seconds": seconds})
+
+
+def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
+    """A delay of the wanted distribution, never negative and never above ``most``.
+
+    ``delay`` is the constant, the middle of uniform and normal, the median of
+    log-normal, the least of Pareto. ``jitter`` is the half width of uniform and
+    the standard deviation of normal; ``shape`` is sigma of log-normal and alpha
+    of Pareto.
+    """
+    delay, jitter, shape = attributes["delay"], attributes["jitter"], attributes["shape"]
+    draw: dict[str, Callable[[], float]] = {
+        "constant": lambda: delay,
+        "uniform": lambda: draws.uniform(delay - jitter, delay + jitter),
+        "normal": lambda: draws.gauss(delay, jitter),
+        "lognormal": lambda: delay * math.exp(draws.gauss(0.0, shape)),
+        "pareto": lambda: delay * draws.paretovariate(shape),
+    }
+    return float(min(max(draw[attributes["distribution"]](), 0.0), attributes["most"]))
+
+
+def check(attributes: Mapping[str, Any], direction: Direction) -> None:
+    if attributes["on"] == "record" and direction is not Direction.DELIVER:
+        raise FaultRefused(
+            "latency on a record is how long it stays hidden from readers: its direction is deliver"
+        )
+    if attributes["distribution"] in {"lognormal", "pareto"} and attributes["shape"] <= 0:
+        raise FaultRefused(f"latency: attribute shape is {attributes['shape']}: give a number above 0")
+
+
+TYPE = FaultType(
+    "latency",
+    "Time passes before a call is answered, or before a record can be seen by readers. "
+    "A call of many messages takes as long as its slowest.",
+    Phase.FLOW,
+    (Direction.PUBLISH, Direction.DELIVER),
+    inject,
+    (
+        Attribute("delay", "duration", 0.2, "how long", "s"),
+        Attribute("jitter", "duration", 0.0, "half the width of uniform, the deviation of normal", "s"),
+        Attribute(
+            "distribution",
+            "choice",
+            "constant",
+            "how delays are spread",
+            choices=("constant", "uniform", "normal", "lognormal", "pareto"),
+        ),
+        Attribute("shape", "number", 1.0, "sigma of lognormal, alpha of pareto"),
+        Attribute("most", "duration", 60.0, "no delay is longer", "s"),
+        Attribute(
+            "on", "choice", "call", "what is late: the answer, or the record", choices=("call", "record")
+        ),
+    ),
+    check=check,
+)

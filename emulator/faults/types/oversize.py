@@ -1,0 +1,76 @@
+"""A message grown past a size limit, and otherwise as valid as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+from schemas.envelope import MAX_MESSAGE_BYTES, serialise
+
+_SPREAD = 1000
+_PADDING = "x"
+
+
+def inject(hit: Hit) -> Done | None:
+    limit = hit.attributes["limit"]
+    size = limit + 1 + hit.draws.randrange(_SPREAD)
+    before = len(hit.item.data)
+    if before > limit:
+        return None
+    grown = grow(hit.item.data, size)
+    if grown is None:
+        return None
+    hit.item.data = grown
+    return Done(f"grown from {before} to {len(grown)} bytes", {"before": before, "size": len(grown)})
+
+
+def grow(data: bytes, size: int) -> bytes | None:
+    """The message with a text of its body filled up, so that it has ``size`` bytes.
+
+    None for a fragment of a sequence, whose body is a piece of somebody's JSON.
+    What is no RDSS message gets blanks at its end.
+    """
+    try:
+        message = msgspec.json.decode(data)
+        header, body = message["messageHeader"], message["messageBody"]
+    except (msgspec.DecodeError, KeyError, TypeError, RecursionError):
+        return data + b" " * (size - len(data))
+    if isinstance(body, str):
+        return None
+    holder, name = _text_of(body) or (header, "generator")
+    holder[name] = str(holder.get(name, ""))
+    missing = size - len(serialise(message))
+    holder[name] += _PADDING * missing
+    return serialise(message) if missing > 0 else None
+
+
+def _text_of(body: Any) -> tuple[dict[str, Any], str] | None:
+    """Where a text stands that may be of any length: a description, else a title."""
+    for wanted in ("descriptionValue", "packageDescription", "preservationEventDetail", "objectTitle"):
+        if found := _find(body, wanted):
+            return found, wanted
+    return None
+
+
+def _find(node: Any, name: str) -> dict[str, Any] | None:
+    if isinstance(node, dict):
+        if isinstance(node.get(name), str):
+            return node
+        children = list(node.values())
+    else:
+        children = node if isinstance(node, list) else []
+    return next((found for child in children if (found := _find(child, name))), None)
+
+
+TYPE = FaultType(
+    "oversize",
+    "A message grows past a size limit and stays valid otherwise: a description in its body is filled up. "
+    "Past the default it still fits a Kinesis record, so that it arrives and the receiver has to judge it; "
+    "past 1048576 Kinesis itself refuses it.",
+    Phase.CHANGE,
+    (Direction.PUBLISH, Direction.DELIVER),
+    inject,
+    (Attribute("limit", "integer", MAX_MESSAGE_BYTES, "the size to go past", "bytes", least=1),),
+)

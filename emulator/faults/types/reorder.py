@@ -1,0 +1,25 @@
+"""A message that others overtake."""
+
+from __future__ import annotations
+
+from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+
+
+def inject(hit: Hit) -> Done:
+    distance = hit.attributes["distance"]
+    hit.item.overtaken_by = distance
+    hit.item.patient_until = hit.now + hit.attributes["patience"]
+    return Done(f"let {distance} later messages of its shard go first", {"distance": distance})
+
+
+TYPE = FaultType(
+    "reorder",
+    "A message is delivered behind others of its shard that came after it.",
+    Phase.FLOW,
+    (Direction.DELIVER,),
+    inject,
+    (
+        Attribute("distance", "integer", 1, "how many go first", "records", least=1),
+        Attribute("patience", "duration", 1.0, "it waits no longer for them", "s"),
+    ),
+)

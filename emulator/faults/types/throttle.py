@@ -1,0 +1,26 @@
+"""A broker that has had enough for now."""
+
+from __future__ import annotations
+
+from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Phase
+
+_CODE = "ProvisionedThroughputExceededException"
+
+
+def inject(hit: Hit) -> Done:
+    failure = Failure(_CODE, f"Rate exceeded for stream {hit.call.channel}.")
+    if hit.call.direction is Direction.DELIVER:
+        hit.call.failure = failure
+        return Done("the read was throttled", {"code": _CODE})
+    hit.item.failure = failure
+    return Done("the message was throttled", {"code": _CODE})
+
+
+TYPE = FaultType(
+    "throttle",
+    "The broker refuses for lack of throughput: PutRecord fails, PutRecords fails for the entry, GetRecords "
+    "fails. RabbitMQ answers with a nack, as for a queue that is full, or delivers nothing for now.",
+    Phase.ENTRY,
+    (Direction.PUBLISH, Direction.DELIVER),
+    inject,
+)
