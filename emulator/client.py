@@ -91,10 +91,23 @@ class Client:
     def message(self, row_id: int) -> r.MessageDetail:
         return self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
 
+    def send(self, message: r.NewMessage) -> r.Sent:
+        """Put the message into its stream, faults included."""
+        return self._ask(r.Sent, "POST", "/messages", body=message)
+
+    def sequences(self, *, offset: int = 0, limit: int = 100, matching: str = "") -> r.SequencePage:
+        """Up to ``limit`` messages in several parts, from the ``offset``-th on, oldest first."""
+        query = {"offset": offset, "limit": limit, "filter": matching or None}
+        return self._ask(r.SequencePage, "GET", "/sequences", query=query)
+
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         """Up to ``limit`` events with an id above ``after``, oldest first."""
         page = self._ask(r.EventPage, "GET", "/events", query={"after": after, "limit": limit})
         return [event_of(fields) for fields in page.events]
+
+    def last_event(self) -> int:
+        """The newest event's id, 0 before there is one; ids count from 1 without gaps."""
+        return self._ask(r.EventPage, "GET", "/events", query={"limit": 0}).last
 
     def faults(self) -> tuple[r.Fault, ...]:
         return self._ask(r.FaultList, "GET", "/faults").faults
@@ -197,9 +210,19 @@ class AsyncClient:
     async def message(self, row_id: int) -> r.MessageDetail:
         return await self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
 
+    async def send(self, message: r.NewMessage) -> r.Sent:
+        return await self._ask(r.Sent, "POST", "/messages", body=message)
+
+    async def sequences(self, *, offset: int = 0, limit: int = 100, matching: str = "") -> r.SequencePage:
+        query = {"offset": offset, "limit": limit, "filter": matching or None}
+        return await self._ask(r.SequencePage, "GET", "/sequences", query=query)
+
     async def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         page = await self._ask(r.EventPage, "GET", "/events", query={"after": after, "limit": limit})
         return [event_of(fields) for fields in page.events]
+
+    async def last_event(self) -> int:
+        return (await self._ask(r.EventPage, "GET", "/events", query={"limit": 0})).last
 
     async def faults(self) -> tuple[r.Fault, ...]:
         return (await self._ask(r.FaultList, "GET", "/faults")).faults

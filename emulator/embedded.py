@@ -22,6 +22,8 @@ from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.guard import Guard
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
+from emulator.listeners.control.sending import SendResources
+from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
 from emulator.listeners.http import Server, serve
@@ -133,6 +135,8 @@ class Embedded:
             StateResources(self, VERSION, parts.clock, parts.events),
             StreamResources(parts.engine, parts.catalogue),
             MessageResources(parts.index, parts.events),
+            SendResources(self._put_record, parts.catalogue),
+            SequenceResources(parts.index),
             live,
             FaultResources(parts.stage),
             BucketResources(parts.buckets.client),
@@ -140,6 +144,9 @@ class Embedded:
         ]
         app = control_app(resources, VERSION, self._failed)
         return Guard(app, (settings.host, *settings.allowed_hosts), settings.token)
+
+    async def _put_record(self, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        return await EngineBackend(self.parts.engine).call("PutRecord", request, scope)
 
     def _notes(self) -> tuple[str, ...]:
         return ()

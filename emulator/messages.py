@@ -13,17 +13,17 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from emulator.clock import stopwatch
 from emulator.message_filter import MARKS, Condition, compile_filter
-from emulator.resources import MessagePage, MessageRow
+from emulator.resources import MessagePage, MessageRow, SequencePage, SequenceRow
 from schemas.envelope import oversize
 from schemas.peek import Peek, peek
 
@@ -48,6 +48,9 @@ CREATE INDEX message_by_sequence ON message (sequence) WHERE total > 1;
 """
 _COLUMNS = """id, time, stream, shard, sequence_number, partition_key, message_id, message_type,
   message_class, sequence, position, total, size, code, tenant, version, marks"""
+_SEQUENCE = """sequence, stream, min(message_type), max(total), group_concat(DISTINCT position), count(*),
+  sum(size), min(time), max(time)"""
+_POSITIONS_SHOWN = 10_000
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
 _MARKS_OF = tuple(
@@ -169,6 +172,22 @@ class MessageIndex:
             ids = self._matching(condition)
             start = bisect_right(ids, after) if after is not None else _from_end(offset or 0, len(ids))
             return MessagePage(self._rows(ids[start : start + limit]), len(ids), self.last)
+
+    def sequences(self, filter_text: str = "", *, offset: int = 0, limit: int = 100) -> SequencePage:
+        """Up to ``limit`` sequences of matching messages in each stream, in the order of their first parts.
+
+        FilterError when the filter cannot be read.
+        """
+        condition = compile_filter(filter_text)
+        where = (
+            f"WHERE total > 1 AND sequence IS NOT NULL AND ({condition.sql or '1'}) GROUP BY sequence, stream"
+        )
+        with self._lock:
+            counted = f"SELECT count(*) FROM (SELECT 1 {_FROM} {where})"  # noqa: S608 -- a compiled filter
+            (total,) = self._db.execute(counted, condition.parameters).fetchone()
+            page = f"SELECT {_SEQUENCE} {_FROM} {where} ORDER BY min(id) LIMIT ? OFFSET ?"
+            rows = self._db.execute(page, (*condition.parameters, limit, offset)).fetchall()
+        return SequencePage(tuple(_sequence(row) for row in rows), total)
 
     def row(self, row_id: int) -> MessageRow | None:
         with self._lock:
@@ -302,6 +321,13 @@ class MessageIndex:
         marks = ", ".join("?" * len(wanted))
         rows = self._db.execute(f"SELECT {_COLUMNS} {_FROM} WHERE id IN ({marks}) ORDER BY id", wanted)
         return tuple(MessageRow(*(*row[:-1], _MARKS_OF[row[-1]])) for row in rows)
+
+
+def _sequence(row: Sequence[Any]) -> SequenceRow:
+    sequence, stream, message_type, total, listed, parts, size, first, last = row
+    positions = sorted(int(position) for position in (listed or "").split(",") if position)
+    shown = tuple(positions[:_POSITIONS_SHOWN])
+    return SequenceRow(sequence, stream, message_type, total, shown, parts, size, first, last)
 
 
 def _storable(value: object) -> object:

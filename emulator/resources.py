@@ -165,6 +165,52 @@ class MessageDetail(MessageRow, frozen=True):
     events: tuple[dict[str, Any], ...] = ()
 
 
+class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message to send as it is; ``data`` in base64; ``key`` is the messageId when left out."""
+
+    stream: str
+    data: bytes
+    key: str | None = None
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """Where a message was put."""
+
+    stream: str
+    shard: str
+    sequence_number: str
+
+
+class SequenceRow(msgspec.Struct, frozen=True):
+    """A message in several parts, as far as they came in one stream.
+
+    ``positions`` are those that are there, at most the first 10,000; ``parts`` counts every message, repeated
+    ones too; ``first`` and ``last`` are when the earliest and the latest came, seconds since the epoch.
+    """
+
+    sequence: str
+    stream: str
+    message_type: str | None
+    total: int
+    positions: tuple[int, ...]
+    parts: int
+    size: int
+    first: float
+    last: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every position came."""
+        return len({position for position in self.positions if 0 < position <= self.total}) == self.total
+
+
+class SequencePage(msgspec.Struct, frozen=True):
+    """Some sequences; ``total`` is how many there are."""
+
+    sequences: tuple[SequenceRow, ...]
+    total: int
+
+
 class EventPage(msgspec.Struct, frozen=True):
     """Events, oldest first, each ``{"id", "time", "kind", ...}``; ``last`` is the newest id there is."""
 

@@ -22,7 +22,6 @@ Query = TypeVar("Query")
 Body = TypeVar("Body")
 
 JSON = "application/json"
-_MAX_BODY_BYTES = 1 << 20
 _encode = msgspec.json.Encoder().encode
 
 
@@ -67,6 +66,7 @@ class Route:
     query: type[msgspec.Struct] = Nothing
     body: Any = None
     status: HTTPStatus = HTTPStatus.OK
+    most_bytes: int = 1 << 20
 
     def endpoint(self, failed: Callable[[Exception], None]) -> StarletteRoute:
         """The route as Starlette's; ``failed`` is told of what nobody foresaw."""
@@ -101,9 +101,11 @@ class Route:
         async for piece in request.stream():
             pieces.append(piece)
             size += len(piece)
-            if size > _MAX_BODY_BYTES:
+            if size > self.most_bytes:
                 raise ApiError(
-                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "a body here is 1 MiB at most"
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                    "too_large",
+                    f"a body here is {self.most_bytes >> 20} MiB at most",
                 )
         return msgspec.json.decode(b"".join(pieces) or b"null", type=self.body)
 

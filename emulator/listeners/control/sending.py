@@ -1,0 +1,51 @@
+"""Sending a message through the control API: for redriving and importing without an AWS client."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+from emulator.catalogue import Catalogue
+from emulator.kinesis import Scope
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.resources import NewMessage, Sent
+from emulator.rng import new_uuid
+from schemas.peek import peek
+
+Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
+
+# The largest record a stream can be set to take, in base64, with room for the rest.
+_MOST_BYTES = 15 << 20
+
+
+class SendResources:
+    """``POST /messages``. ``put`` does a PutRecord as the AWS port does, faults included."""
+
+    def __init__(self, put: Put, catalogue: Catalogue) -> None:
+        self._put = put
+        self._catalogue = catalogue
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                "POST",
+                "/messages",
+                "Send a message to a stream",
+                self._send,
+                Sent,
+                body=NewMessage,
+                status=HTTPStatus.CREATED,
+                most_bytes=_MOST_BYTES,
+            )
+        ]
+
+    async def _send(self, asked: Asked[Nothing, NewMessage]) -> Sent:
+        wanted = asked.body
+        if self._catalogue.find(wanted.stream) is None:
+            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", f"no stream is named {wanted.stream!r}")
+        name, scope = self._catalogue.place(wanted.stream)
+        key = wanted.key or (peek(wanted.data).message_id or new_uuid())[:256]
+        request = {"StreamName": name, "Data": wanted.data, "PartitionKey": key}
+        answer = await self._put(request, scope)
+        return Sent(wanted.stream, answer["ShardId"], answer["SequenceNumber"])

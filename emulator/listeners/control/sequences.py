@@ -1,0 +1,37 @@
+"""Sequences: messages sent in several parts, as far as their parts have come."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from emulator.listeners.control.routing import Asked, Route
+from emulator.messages import MessageIndex
+from emulator.resources import SequencePage
+
+_CATCH_UP_SECONDS = 0.1
+
+
+class SequenceQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sequences of the messages that a filter lets through, from the ``offset``-th on."""
+
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
+    filter: str = ""
+
+
+class SequenceResources:
+    """``/sequences``."""
+
+    def __init__(self, index: MessageIndex) -> None:
+        self._index = index
+
+    def routes(self) -> list[Route]:
+        summary = "The messages in several parts, and which of them came"
+        return [Route("GET", "/sequences", summary, self._page, SequencePage, SequenceQuery)]
+
+    def _page(self, asked: Asked[SequenceQuery, None]) -> SequencePage:
+        self._index.catch_up(_CATCH_UP_SECONDS)
+        query = asked.query
+        return self._index.sequences(query.filter, offset=query.offset, limit=query.limit)
