@@ -1,0 +1,34 @@
+"""Stage: which rows were there before. Its state is a bounded window of the tables themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+KEY = ["stream", "identity"]
+
+
+def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
+    """``rows`` with ``duplicate``: true for all but the first arrival of an identity on its stream.
+
+    ``seen`` holds the ``KEY`` of earlier batches, as far back as duplicates are looked for. A good message
+    and a bad one with the same messageId are two identities: a damaged copy must not hide the whole one.
+    """
+    from pyspark.sql import Window  # noqa: PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - as above
+
+    # Sequence numbers are decimal texts of different lengths.
+    arrival = ("arrived", "shard", F.length("sequence_number"), "sequence_number")
+    place = F.row_number().over(Window.partitionBy(*KEY).orderBy(*arrival))
+    # The batch is small and the past is large: the batch's keys go to the past, not the past through a
+    # shuffle.
+    known = seen.join(F.broadcast(rows.select(*KEY).distinct()), KEY, "left_semi").distinct()
+    again = F.broadcast(known.withColumn("known", F.lit(True)))
+    return (
+        rows.withColumn("place", place)
+        .join(again, KEY, "left")
+        .withColumn("duplicate", (F.col("place") > 1) | F.col("known").isNotNull())
+        .drop("place", "known")
+    )

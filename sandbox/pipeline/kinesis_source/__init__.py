@@ -1,0 +1,21 @@
+"""A ``kinesis`` data source for PySpark 4.2+: streaming and batch, in Python, without a jar or a lease table.
+
+``spark.dataSource.register(KinesisSource)``, then ``spark.readStream.format("kinesis")`` or
+``spark.read.format("kinesis")``. The package imports nothing of the project that it came with; it needs
+pyspark, pyarrow, botocore, urllib3 and msgspec, on the driver and on every executor.
+
+An offset is a map ``{shard id: position}``. A position is a sequence number (read behind it),
+``TRIM_HORIZON``, ``AT_TIMESTAMP <seconds>`` or ``SHARD_END``. A shard enters the map when every parent of
+it has ended, so a child is never read in a batch before its parents are done; an ended parent leaves when
+all its children are in.
+
+Kinesis has no call for "where is the end now": the driver walks each shard to fix the end of a batch and
+decodes nothing but sequence numbers; executors then read exactly that range. A batch that is run again after
+a crash therefore holds the same records, with nothing kept beside Spark's own checkpoint.
+"""
+
+from .errors import DataLossError, KinesisSourceError, ServiceError
+from .options import OPTION_NAMES
+from .source import COLUMNS, KinesisSource
+
+__all__ = ["COLUMNS", "OPTION_NAMES", "DataLossError", "KinesisSource", "KinesisSourceError", "ServiceError"]

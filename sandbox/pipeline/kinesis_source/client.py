@@ -1,0 +1,197 @@
+"""ListShards, GetShardIterator and GetRecords: signed, pooled, tried again with back-off."""
+
+from __future__ import annotations
+
+import json
+import os
+from email.utils import parsedate_to_datetime
+from threading import Event
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import urllib3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.session import Session
+
+from .errors import KinesisSourceError, ServiceError
+from .options import Settings
+
+TRIM_HORIZON = "TRIM_HORIZON"
+AT_TIMESTAMP = "AT_TIMESTAMP "
+
+
+class Mark(msgspec.Struct, rename="pascal"):
+    """A record of which only the sequence number is decoded."""
+
+    sequence_number: str
+
+
+class Record(msgspec.Struct, rename="pascal"):
+    """A record with its data; arrival in seconds since the epoch."""
+
+    sequence_number: str
+    data: bytes
+    partition_key: str
+    approximate_arrival_timestamp: float
+
+
+class Page(msgspec.Struct, rename="pascal", kw_only=True):
+    """An answer to GetRecords; no next iterator when a closed shard has no more."""
+
+    millis_behind_latest: int = 0
+    next_shard_iterator: str | None = None
+
+
+class MarkPage(Page):
+    """A page that is only walked over."""
+
+    records: list[Mark] = []
+
+
+class RecordPage(Page):
+    """A page that is read."""
+
+    records: list[Record] = []
+
+
+class Shard(NamedTuple):
+    """A shard as ListShards tells it: ``parents`` are those still listed, ``open`` while it takes records."""
+
+    id: str
+    parents: tuple[str, ...]
+    open: bool
+
+
+class Client:
+    """The three calls that a reader needs, signed, over one connection pool, tried again with back-off."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._credentials = _credentials(settings)
+        self._http = urllib3.PoolManager(
+            maxsize=16, retries=False, timeout=urllib3.Timeout(connect=5, read=60)
+        )
+        self._idle = Event()
+        self.server_time = 0.0
+        """Seconds since the epoch on the service's clock, as its last answer dated itself."""
+
+    def list_shards(self) -> list[Shard]:
+        """Every shard that is listed, oldest first."""
+        request: dict[str, Any] = {"StreamName": self._settings.stream_name}
+        raw: list[dict[str, Any]] = []
+        while True:
+            answer = json.loads(self.call("ListShards", request))
+            raw += answer["Shards"]
+            if not (token := answer.get("NextToken")):
+                break
+            request = {"NextToken": token}
+        listed = {str(shard["ShardId"]) for shard in raw}
+        return [_shard(shard, listed) for shard in raw]
+
+    def iterator(self, shard: str, position: str) -> str:
+        """A shard iterator that starts behind ``position``."""
+        request: dict[str, Any] = {"StreamName": self._settings.stream_name, "ShardId": shard}
+        if position.startswith(AT_TIMESTAMP):
+            request |= {
+                "ShardIteratorType": "AT_TIMESTAMP",
+                "Timestamp": float(position[len(AT_TIMESTAMP) :]),
+            }
+        elif position == TRIM_HORIZON:
+            request |= {"ShardIteratorType": TRIM_HORIZON}
+        else:
+            request |= {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": position}
+        return str(json.loads(self.call("GetShardIterator", request))["ShardIterator"])
+
+    def holds(self, shard: str, sequence_number: str) -> bool:
+        """Whether the record of this sequence number can still be read."""
+        request = {
+            "StreamName": self._settings.stream_name, "ShardId": shard,
+            "ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": sequence_number,
+        }  # fmt: skip
+        try:
+            iterator = json.loads(self.call("GetShardIterator", request))["ShardIterator"]
+            page, _ = self.page(iterator, 1, MarkPage)
+        except ServiceError as refused:
+            if refused.code in {"InvalidArgumentException", "ResourceNotFoundException"}:
+                return False
+            raise
+        return bool(page.records) and page.records[0].sequence_number == sequence_number
+
+    def page(self, iterator: str, limit: int, kind: type[_P]) -> tuple[_P, int]:
+        """One GetRecords, decoded as ``kind``, and the size of the answer in bytes."""
+        body = self.call("GetRecords", {"ShardIterator": iterator, "Limit": min(limit, 10_000)})
+        return msgspec.json.decode(body, type=kind), len(body)
+
+    def call(self, operation: str, request: dict[str, Any]) -> bytes:
+        """The answer's body. Throttling, 5xx and broken connections are tried again, then ServiceError."""
+        for attempt in range(self._settings.max_retries + 1):
+            try:
+                return self._send(operation, request)
+            except ServiceError as refused:
+                if not refused.passing or attempt == self._settings.max_retries:
+                    raise
+                ceiling = min(self._settings.retry_interval_ms * 2**attempt, 10_000) / 1000
+                self._idle.wait(ceiling * (0.5 + os.urandom(1)[0] / 512))
+        raise AssertionError
+
+    def _send(self, operation: str, request: dict[str, Any]) -> bytes:
+        headers = {
+            "Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": f"Kinesis_20131202.{operation}",
+        }  # fmt: skip
+        url, body = self._settings.endpoint_url, json.dumps(request).encode()
+        signed = AWSRequest("POST", url, headers, body)
+        SigV4Auth(self._credentials, "kinesis", self._settings.region).add_auth(signed)
+        try:
+            answer = self._http.request("POST", url, body=body, headers=dict(signed.headers.items()))
+        except urllib3.exceptions.HTTPError as broken:
+            raise ServiceError("ConnectionError", f"{url}: {broken}", 0) from None
+        if date := answer.headers.get("Date"):
+            self.server_time = parsedate_to_datetime(date).timestamp()
+        if answer.status != 200:
+            raise _refusal(answer.status, answer.data)
+        return answer.data
+
+
+_P = TypeVar("_P", bound=Page)
+
+
+def _shard(raw: dict[str, Any], listed: set[str]) -> Shard:
+    parents = (raw.get("ParentShardId"), raw.get("AdjacentParentShardId"))
+    still_open = "EndingSequenceNumber" not in raw["SequenceNumberRange"]
+    return Shard(str(raw["ShardId"]), tuple(p for p in parents if p in listed), still_open)
+
+
+def _refusal(status: int, body: bytes) -> ServiceError:
+    try:
+        said = json.loads(body)
+        code, text = str(said.get("__type", "")), said.get("message") or said.get("Message") or ""
+    except (ValueError, AttributeError):
+        code, text = "", body[:200].decode(errors="replace")
+    return ServiceError(code.rpartition("#")[2] or f"HTTP {status}", str(text), status)
+
+
+def _credentials(settings: Settings) -> Credentials:
+
+    session = Session(profile=settings.profile)
+    if settings.access_key_id and settings.secret_key:
+        found: Credentials | None = Credentials(
+            settings.access_key_id, settings.secret_key, settings.session_token
+        )
+    else:
+        found = session.get_credentials()
+    if found is None:
+        raise KinesisSourceError(
+            "no AWS credentials: set awsAccessKeyId and awsSecretKey, or the environment's"
+        )
+    if not settings.role_arn:
+        return found
+    sts: Any = session.create_client(
+        "sts", region_name=settings.region, aws_access_key_id=found.access_key,
+        aws_secret_access_key=found.secret_key, aws_session_token=found.token,
+    )  # fmt: skip
+    role = sts.assume_role(RoleArn=settings.role_arn, RoleSessionName=settings.role_session_name)[
+        "Credentials"
+    ]
+    return Credentials(role["AccessKeyId"], role["SecretAccessKey"], role["SessionToken"])

@@ -1,0 +1,196 @@
+"""Which shards a batch reads and how far: offsets, admission, lineage, loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pyspark.sql.datasource import InputPartition
+
+from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, MarkPage, Shard
+from .errors import DataLossError, KinesisSourceError, ServiceError
+from .options import LATEST, Settings
+
+SHARD_END = "SHARD_END"
+Offset = dict[str, str]
+_BYTES_PER_PARTITION = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ShardRange(InputPartition):
+    """Records of ``shard`` behind ``after`` up to and including ``until``.
+
+    ``records`` is how many they are, None when nobody counted.
+    """
+
+    shard: str
+    after: str
+    until: str
+    records: int | None = None
+
+
+@dataclass
+class Walk:
+    """What a walk over a shard saw.
+
+    ``position`` is where it stopped, ``ended`` that the shard has no more, ``marks`` are the borders of
+    partitions on the way: a sequence number and the records since the border before.
+    """
+
+    start: str
+    position: str
+    ended: bool = False
+    marks: list[tuple[str, int]] = field(default_factory=list)
+
+    def ranges(self, shard: str) -> list[ShardRange]:
+        """The walked records as partitions, cut at the marks."""
+        starts = [self.start, *(mark for mark, _ in self.marks)]
+        return [
+            ShardRange(shard, after, until, n) for after, (until, n) in zip(starts, self.marks, strict=False)
+        ]
+
+
+class Planner:
+    """Decides what a batch reads: admits shards, walks them to fix the end, remembers who has caught up."""
+
+    def __init__(self, settings: Settings, client: Client) -> None:
+        self._settings, self._client = settings, client
+        self._confirmed: set[str] = set()
+        self._walks: dict[tuple[str, str, str], Walk] = {}
+        self._caught_up: set[str] = set()
+        self._listed = False
+        self.stop_when_caught_up = False
+
+    def first(self, position: str) -> Offset:
+        """The offset of a ``startingPosition``.
+
+        LATEST is the service's time of this moment, so idle shards wait.
+        """
+        if position.lstrip().startswith("{"):
+            return {str(k): str(v) for k, v in json.loads(position).items()}
+        shards = self._client.list_shards()
+        if position.upper() == LATEST:
+            now = f"{AT_TIMESTAMP}{self._client.server_time}"
+            return {shard.id: now for shard in shards if shard.open}
+        start = (
+            TRIM_HORIZON if position.upper() in {TRIM_HORIZON, "EARLIEST"} else _timestamp_position(position)
+        )
+        return {shard.id: start for shard in shards if not shard.parents}
+
+    def end(self, start: Offset, max_records: int | None, max_bytes: int | None) -> Offset:
+        """How far a batch that begins at ``start`` goes."""
+        offset = self._admit(start)
+        reading = [s for s, p in offset.items() if p != SHARD_END]
+        if self.stop_when_caught_up:
+            reading = [shard for shard in reading if shard not in self._caught_up]
+        if not reading:
+            return offset
+        share = -(-max_records // len(reading)) if max_records else None
+        limits = [n for n in (share, self._settings.max_records_per_shard) if n]
+        records, size = min(limits, default=None), max_bytes // len(reading) if max_bytes else None
+        self._walks.clear()
+        with ThreadPoolExecutor(min(8, len(reading))) as pool:
+            walks = pool.map(lambda shard: self._walk(shard, offset[shard], records, size), reading)
+            for shard, walk in zip(reading, walks, strict=True):
+                offset[shard] = SHARD_END if walk.ended else walk.position
+                self._walks[shard, walk.start, offset[shard]] = walk
+        return offset
+
+    def ranges(self, start: Offset, end: Offset) -> list[ShardRange]:
+        """Partitions that hold exactly the records between two offsets."""
+        found: list[ShardRange] = []
+        for shard, until in end.items():
+            after = start.get(shard, TRIM_HORIZON)
+            if after in {until, SHARD_END}:
+                continue
+            walk = self._walks.get((shard, after, until))
+            found += walk.ranges(shard) if walk else [ShardRange(shard, after, until)]
+        return found
+
+    def _admit(self, start: Offset) -> Offset:
+        """``start`` with children whose parents have ended, without parents whose children are all in."""
+        if SHARD_END not in start.values() and self._listed:
+            return dict(start)
+        shards = self._client.list_shards()
+        self._listed = True
+        self._check_listed(start, shards)
+        ended = {shard for shard, position in start.items() if position == SHARD_END}
+        offset = dict(start)
+        for shard in shards:
+            known = shard.id in offset or not ended.intersection(shard.parents)
+            if not known and all(offset.get(p, SHARD_END) == SHARD_END for p in shard.parents):
+                offset[shard.id] = TRIM_HORIZON
+        children = {p: [s.id for s in shards if p in s.parents] for p in ended}
+        for parent, born in children.items():
+            if born and all(child in offset for child in born):
+                del offset[parent]
+        return offset
+
+    def _check_listed(self, start: Offset, shards: Sequence[Shard]) -> None:
+        listed = {shard.id for shard in shards}
+        for shard, position in start.items():
+            if shard not in listed and position != SHARD_END:
+                self._lost(f"shard {shard} of {self._settings.stream_name} is gone, read up to {position}")
+
+    def _walk(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
+        self._confirm(shard, start)
+        walk, iterator = Walk(start, start), self._client.iterator(shard, start)
+        records = size = since = weight = 0
+        while (max_records is None or records < max_records) and (max_bytes is None or size < max_bytes):
+            limit = self._settings.records_per_request
+            limit = limit if max_records is None else min(limit, max_records - records)
+            try:
+                page, length = self._client.page(iterator, limit, MarkPage)
+            except ServiceError as refused:
+                if refused.code != "ExpiredIteratorException":
+                    raise
+                iterator = self._client.iterator(shard, walk.position)
+                continue
+            if count := len(page.records):
+                walk.position = page.records[-1].sequence_number
+                records, size, since, weight = records + count, size + length, since + count, weight + length
+            if since >= self._settings.records_per_partition or weight >= _BYTES_PER_PARTITION:
+                walk.marks.append((walk.position, since))
+                since = weight = 0
+            if page.next_shard_iterator is None:
+                walk.ended = True
+            if walk.ended or page.millis_behind_latest == 0:
+                self._caught_up.add(shard)
+                break
+            iterator = page.next_shard_iterator or ""
+        if since:
+            walk.marks.append((walk.position, since))
+        return walk
+
+    def _confirm(self, shard: str, position: str) -> None:
+        """Once in a process.
+
+        The record that an offset names must still be there, or others may be gone too.
+        """
+        if (
+            shard not in self._confirmed
+            and position[:1].isdigit()
+            and not self._client.holds(shard, position)
+        ):
+            self._lost(f"record {position} of shard {shard} has expired; records behind it may have too")
+        self._confirmed.add(shard)
+
+    def _lost(self, what: str) -> None:
+        if self._settings.fail_on_data_loss:
+            raise DataLossError(f"{what}. Set failOnDataLoss to false to go on with what is there.")
+
+
+def _timestamp_position(position: str) -> str:
+    text = position.strip()
+    if not text.upper().startswith(AT_TIMESTAMP):
+        raise KinesisSourceError(
+            f"startingPosition is {position!r}, but must be LATEST, TRIM_HORIZON, EARLIEST, "
+            "AT_TIMESTAMP <RFC 3339> or an offset as JSON"
+        )
+    try:
+        return f"{AT_TIMESTAMP}{datetime.fromisoformat(text[len(AT_TIMESTAMP) :].strip()).timestamp()}"
+    except ValueError:
+        raise KinesisSourceError(f"startingPosition has no RFC 3339 time: {position!r}") from None

@@ -1,0 +1,173 @@
+"""The data source that Spark calls: a batch reader and a streaming reader over the same ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from .client import TRIM_HORIZON, Client, Record, RecordPage
+from .errors import DataLossError, ServiceError
+from .options import Settings
+from .planner import SHARD_END, Offset, Planner, ShardRange
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+COLUMNS = (
+    "data BINARY, partitionKey STRING, streamName STRING, shardId STRING, sequenceNumber STRING, "
+    "approximateArrivalTimestamp TIMESTAMP"
+)
+
+
+def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator[pa.RecordBatch]:
+    """The records of one partition as Arrow batches in the order of the shard.
+
+    DataLossError when fewer are there than the walk counted (unless failOnDataLoss is false).
+    """
+    bound = None if part.until == SHARD_END else int(part.until)
+    position, seen = part.after, 0
+    iterator: str | None = client.iterator(part.shard, position)
+    while iterator and (bound is None or not (position[:1].isdigit() and int(position) >= bound)):
+        try:
+            page, _ = client.page(iterator, settings.records_per_request, RecordPage)
+        except ServiceError as refused:
+            if refused.code != "ExpiredIteratorException":
+                raise
+            iterator = client.iterator(part.shard, position)
+            continue
+        records = page.records
+        if bound is not None and records and int(records[-1].sequence_number) > bound:
+            records = [record for record in records if int(record.sequence_number) <= bound]
+        if records:
+            yield _arrow(settings.stream_name, part.shard, records)
+            seen, position = seen + len(records), records[-1].sequence_number
+        if page.millis_behind_latest == 0 or len(records) < len(page.records):
+            break
+        iterator = page.next_shard_iterator
+    short = part.records is not None and seen != part.records
+    unreached = bound is not None and not (position[:1].isdigit() and int(position) >= bound)
+    if (short or unreached) and settings.fail_on_data_loss:
+        raise DataLossError(
+            f"shard {part.shard} gave {seen} of {part.records or 'the'} records "
+            f"behind {part.after} up to {part.until}. "
+            "Set failOnDataLoss to false to go on with what is there."
+        )
+
+
+def _arrow(stream: str, shard: str, records: Sequence[Record]) -> pa.RecordBatch:
+    count = len(records)
+    arrived = [round(record.approximate_arrival_timestamp * 1_000_000) for record in records]
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([record.data for record in records], pa.binary()),
+            pa.array([record.partition_key for record in records], pa.string()),
+            pa.array([stream] * count, pa.string()),
+            pa.array([shard] * count, pa.string()),
+            pa.array([record.sequence_number for record in records], pa.string()),
+            pa.array(arrived, pa.timestamp("us", "UTC")),
+        ],
+        names=[column.split()[0] for column in COLUMNS.split(", ")],
+    )
+
+
+class _Reading:
+    """What the batch and the streaming reader share: settings that travel, a client made where it is used."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._planner: Planner | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_settings": self._settings, "_planner": None}
+
+    @property
+    def planner(self) -> Planner:
+        """The planner of this process."""
+        if self._planner is None:
+            self._planner = Planner(self._settings, Client(self._settings))
+        return self._planner
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Called on an executor for each partition."""
+        assert isinstance(partition, ShardRange)
+        return read_range(self._settings, Client(self._settings), partition)
+
+
+class KinesisBatchReader(_Reading, DataSourceReader):
+    """Everything between two positions, read once."""
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """All generations of shards, from ``startingPosition`` (default TRIM_HORIZON) to where they end now.
+
+        Ll generations of shards, from ``startingPosition`` (default TRIM_HORIZON) to where they end now.
+        """
+        planner = self.planner
+        planner.stop_when_caught_up = True
+        start, found = planner.first(self._settings.starting_position), []
+        if self._settings.ending_position.lstrip().startswith("{"):
+            return planner.ranges(start, planner.first(self._settings.ending_position))
+        while True:
+            end = planner.end(start, None, None)
+            found += planner.ranges(start, end)
+            if end == start:
+                return found
+            start = end
+
+
+class KinesisStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Micro-batches with admission control.
+
+    ``availableNow`` ends when all shards were caught up with once.
+    """
+
+    def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
+        return self.planner.first(self._settings.starting_position)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self.planner.stop_when_caught_up = True
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        if self._settings.max_records_per_trigger:
+            return ReadMaxRows(self._settings.max_records_per_trigger)
+        if self._settings.max_bytes_per_trigger:
+            return ReadMaxBytes(self._settings.max_bytes_per_trigger)
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802 - Spark's name
+        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        size = None if isinstance(limit, ReadAllAvailable) else self._settings.max_bytes_per_trigger
+        return self.planner.end(start, rows, size)
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        return self.planner.ranges(start, end)
+
+
+class KinesisSource(DataSource):
+    """``format("kinesis")``; its options are ``OPTION_NAMES``, its columns ``COLUMNS``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kinesis"
+
+    def schema(self) -> str:
+        return COLUMNS
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - Spark passes it by name
+        given = {key.lower().removeprefix("kinesis.") for key in self.options}
+        options = dict(self.options)
+        if not given & {"startingposition", "initialposition"}:
+            options["startingPosition"] = TRIM_HORIZON
+        return KinesisBatchReader(Settings.of(options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
+        return KinesisStreamReader(Settings.of(self.options))

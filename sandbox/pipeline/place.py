@@ -1,0 +1,107 @@
+"""Where tables lie: a folder, or a prefix of an S3 bucket at any endpoint."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+
+@dataclass(frozen=True)
+class Place:
+    """``uri`` is an absolute path or ``s3://bucket/prefix``.
+
+    ``endpoint_url`` is S3's when it is not AWS's own.
+
+    It travels to executors; what it opens stays in the process.
+    """
+
+    uri: str
+    endpoint_url: str | None = None
+    region: str = "us-east-1"
+
+    @classmethod
+    def at(cls, to: Path | str, endpoint_url: str | None = None, region: str = "us-east-1") -> Place:
+        """The place a person named."""
+        text = str(to)
+        return cls(
+            text.rstrip("/") if text.startswith("s3://") else str(Path(text).absolute()), endpoint_url, region
+        )
+
+    @property
+    def remote(self) -> bool:
+        """Whether this is S3."""
+        return self.uri.startswith("s3://")
+
+    @property
+    def root(self) -> str:
+        """The path of the place within ``filesystem``."""
+        return self.uri.removeprefix("s3://")
+
+    @property
+    def filesystem(self) -> FileSystem:
+        """Pyarrow's view of it."""
+        return _s3(replace(self, uri="")) if self.remote else _local()
+
+    def path(self, *parts: str) -> str:
+        """The path of something in here, for ``filesystem``."""
+        return "/".join((self.root, *parts))
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of one small file; None when it is not there."""
+        try:
+            with self.filesystem.open_input_stream(self.path(name)) as file:
+                return bytes(file.read())
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put one small file there, whole or not at all."""
+        filesystem, path = self.filesystem, self.path(name)
+        target = path if self.remote else f"{path}.{os.getpid()}.new"
+        filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+        with filesystem.open_output_stream(target) as file:
+            file.write(content)
+        if target != path:
+            filesystem.move(target, path)
+
+    def names(self, folder: str, *, recursive: bool = False) -> list[str]:
+        """Paths of the files in a folder, relative to the place, in order; none when there is no folder."""
+        from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - heavy
+
+        selector = FileSelector(self.path(folder), allow_not_found=True, recursive=recursive)
+        found = self.filesystem.get_file_info(selector)
+        return sorted(info.path[len(self.root) + 1 :] for info in found if info.type == FileType.File)
+
+    def remove(self, name: str) -> None:
+        """Remove one file."""
+        self.filesystem.delete_file(self.path(name))
+
+
+@lru_cache(maxsize=1)
+def _local() -> FileSystem:
+    from pyarrow.fs import LocalFileSystem  # noqa: PLC0415 - heavy
+
+    return LocalFileSystem()
+
+
+@lru_cache(maxsize=8)
+def _s3(place: Place) -> FileSystem:
+    from pyarrow.fs import S3FileSystem  # noqa: PLC0415 - heavy
+
+    if not place.endpoint_url:
+        return S3FileSystem(region=place.region)
+    endpoint = urlsplit(place.endpoint_url)
+    return S3FileSystem(
+        region=place.region,
+        scheme=endpoint.scheme,
+        endpoint_override=endpoint.netloc,
+        access_key=os.environ.get("AWS_ACCESS_KEY_ID", "sandbox"),
+        secret_key=os.environ.get("AWS_SECRET_ACCESS_KEY", "sandbox"),
+    )

@@ -1,0 +1,27 @@
+"""Stage: which tables a row goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
+    """``marked`` with ``tables``: the names of a row's tables, joined by ``+``.
+
+    What lies on the error and invalid ``queues`` was set aside by a receiver and is ``queued``; a code
+    makes a row a reject; a part of a sequence is a message as well.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    tables = (
+        F.when(F.col("duplicate"), "duplicates")
+        .when(F.col("stream").isin(*queues), "queued")
+        .when(F.col("code").isNotNull(), "rejects")
+        .when(F.col("total") > 1, "messages+parts")
+        .otherwise("messages")
+    )
+    return marked.withColumn("tables", tables)

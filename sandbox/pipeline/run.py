@@ -1,0 +1,184 @@
+"""A run: from the streams or the audit bucket to tables, once or for as long as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from emulator.rng import new_uuid
+from sandbox.pipeline.batch import Rules, process
+from sandbox.pipeline.files import Attempt
+from sandbox.pipeline.place import Place
+from sandbox.pipeline.publication import publish
+from sandbox.pipeline.session import open_session
+from sandbox.pipeline.tables import Commit, Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Progress = Callable[[str, float], None]
+Source = Literal["streams", "audit"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a run reads, where it writes and by which rules.
+
+    ``checkpoint`` is where Spark keeps the offsets: by default in the place itself, which must then be a
+    folder.
+    """
+
+    place: Place
+    endpoint_url: str | None = None
+    source: Source = "streams"
+    streams: tuple[str, ...] = ("input", "output", "error", "invalid")
+    bucket: str = "rdss-audit"
+    region: str = "us-east-1"
+    starting_position: str = "TRIM_HORIZON"
+    records_per_trigger: int = 100_000
+    checkpoint: str | None = None
+    rules: Rules = field(default_factory=Rules)
+
+    @property
+    def checkpoint_folder(self) -> str:
+        """Where offsets are kept. CheckpointMissingError for S3 without one."""
+        if self.checkpoint:
+            return self.checkpoint
+        if self.place.remote:
+            raise CheckpointMissingError(
+                f"{self.place.uri} cannot hold the offsets as well: name a folder for them with --checkpoint"
+            )
+        return self.place.path("_checkpoint")
+
+
+class CheckpointMissingError(RuntimeError):
+    """A run that writes to S3 was given no folder for its offsets."""
+
+
+def run_once(
+    *,
+    endpoint_url: str,
+    source: Source,
+    to: Path | str,
+    master: str = "local[*]",
+    streams: tuple[str, ...] = ("input", "output", "error", "invalid"),
+    rules: Rules | None = None,
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Read what is there now, write the tables, and give the rows of each.
+
+    ``progress`` is called with what is being done and the share that is done, 0 to 1.
+    """
+    tell = progress or (lambda _what, _share: None)
+    tell("starting Spark", 0.0)
+    job = Job(Place.at(to, endpoint_url), endpoint_url, source, streams, rules=rules or Rules())
+    spark = open_session(master)
+    return once(spark, job, progress=tell).rows()
+
+
+def once(spark: SparkSession, job: Job, *, progress: Progress | None = None) -> Tables:
+    """Take in everything that is there now, publish, and end."""
+    tell = progress or (lambda _what, _share: None)
+    with _query(spark, job, {"availableNow": True}, tell) as (query, tables):
+        query.awaitTermination()
+    tell("publishing objects and figures", 0.9)
+    publish(spark, tables, new_uuid())
+    tell("tables are written", 1.0)
+    return tables
+
+
+def follow(
+    spark: SparkSession,
+    job: Job,
+    *,
+    every: str = "2 seconds",
+    publish_every: float = 60.0,
+    stopped: Callable[[], bool],
+    progress: Progress | None = None,
+) -> Tables:
+    """Take in what comes, a batch at a time, until ``stopped``.
+
+    Publish every ``publish_every`` seconds of arrival.
+    """
+    tell = progress or (lambda _what, _share: None)
+    published = 0.0
+    with _query(spark, job, {"processingTime": every}, tell) as (query, tables):
+        while not query.awaitTermination(1) and not stopped():
+            latest = tables.commits[-1].last if tables.commits else None
+            if latest is not None and latest - published >= publish_every:
+                publish(spark, tables, new_uuid())
+                published = latest
+        query.stop()
+    publish(spark, tables, new_uuid())
+    return tables
+
+
+@contextmanager
+def _query(
+    spark: SparkSession, job: Job, trigger: dict[str, bool | str], tell: Progress
+) -> Iterator[tuple[StreamingQuery, Tables]]:
+    tables, token = Tables(job.place), new_uuid()
+    tables.sweep()
+
+    def take(records: DataFrame, batch: int) -> None:
+        run = records.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""
+        if not tables.holds(batch, run):
+            tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
+            _say(tell, process(records, tables, job.rules, Attempt(job.place, batch, token), run))
+
+    writer = (
+        arrivals(spark, job)
+        .writeStream.foreachBatch(take)
+        .option("checkpointLocation", job.checkpoint_folder)
+        .trigger(**trigger)  # type: ignore[arg-type]
+    )
+    query = writer.start()
+    try:
+        yield query, tables
+    finally:
+        query.stop()
+
+
+def _say(tell: Progress, commit: Commit) -> None:
+    rows = sum(file.rows for file in commit.files if file.table == "arrivals")
+    tell(f"batch {commit.batch}: {rows} records", 0.1 + 0.8 * (commit.batch + 1) / (commit.batch + 4))
+
+
+def arrivals(spark: SparkSession, job: Job) -> DataFrame:
+    """The records that a job reads, as a stream."""
+    frames = (
+        [_stream(spark, job, name) for name in job.streams]
+        if job.source == "streams"
+        else [_bucket(spark, job)]
+    )
+    first, *others = frames
+    for other in others:
+        first = first.unionByName(other)
+    return first
+
+
+def _stream(spark: SparkSession, job: Job, name: str) -> DataFrame:
+    options = {
+        "streamName": name,
+        "region": job.region,
+        "startingPosition": job.starting_position,
+        "maxRecordsPerTrigger": str(job.records_per_trigger),
+    }
+    if job.endpoint_url:
+        options["endpointUrl"] = job.endpoint_url
+    return spark.readStream.format("kinesis").options(**options).load()
+
+
+def _bucket(spark: SparkSession, job: Job) -> DataFrame:
+    options = {
+        "bucket": job.bucket,
+        "region": job.region,
+        "maxRecordsPerTrigger": str(job.records_per_trigger),
+    }
+    if job.endpoint_url:
+        options["endpointUrl"] = job.endpoint_url
+    return spark.readStream.format("bucket").options(**options).load()

@@ -1,0 +1,124 @@
+"""Stage: parts of sequences put together, in whatever order and however often they came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from sandbox.pipeline.parsing import Subject, arrow_schema, moment, subject, verdict
+from sandbox.pipeline.tables import COLUMNS
+from schemas.envelope import peek
+from schemas.error_codes import ErrorCode
+from schemas.sequence import SequenceError, body_of, join
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+KEY = ["stream", "sequence"]
+_SEQUENCES = COLUMNS["sequences"].split(", ")
+_REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
+OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "tables STRING"])
+"""Columns of ``assembled``: those of ``sequences`` and of ``rejects``, and which of the two a row is for."""
+
+
+def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
+    """One row a sequence that is not ``finished``.
+
+    Positions ``present`` of ``total``, first and last arrival.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    return (
+        parts.join(finished.select(*KEY).distinct(), KEY, "left_anti")
+        .groupBy(*KEY)
+        .agg(
+            F.countDistinct("position").alias("present"),
+            F.max("total").alias("of"),
+            F.min("arrived").alias("first_arrived"),
+            F.max("arrived").alias("last_arrived"),
+        )
+    )
+
+
+def due(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
+    """``standing`` rows to act on, with ``status``.
+
+    ``joined`` when complete, ``overdue`` after ``limit`` seconds.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    late = F.col("first_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
+    status = F.when(F.col("present") >= F.col("of"), "joined").when(late, "overdue")
+    return open_sequences.withColumn("status", status).filter(F.col("status").isNotNull())
+
+
+def assembled(parts: DataFrame) -> DataFrame:
+    """Parts with their data and ``status`` to ``OUTCOME``.
+
+    Every sequence gives a row for ``sequences``. A joined message that is not valid gives one reject with its
+    bytes; parts that came too late or do not belong together are rejects each, with theirs.
+    """
+    return parts.groupBy(*KEY).applyInArrow(_assemble, OUTCOME)
+
+
+def _assemble(table: pa.Table) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415 - on executors
+
+    fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
+    names = [column.split()[0] for column in OUTCOME.split(", ")]
+    schema = pa.schema([fields.get(name) or pa.field(name, pa.string()) for name in names])
+    rows = outcome(table.to_pylist())
+    return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=schema)
+
+
+def outcome(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What becomes of one sequence: a row for ``sequences``, and rejects where there are any."""
+    parts = _one_of_each(parts)
+    first, last = min(p["arrived"] for p in parts), max(p["arrived"] for p in parts)
+    head = {
+        "stream": parts[0]["stream"], "sequence": parts[0]["sequence"], "status": parts[0]["status"],
+        "parts": len(parts), "total": max(p["total"] for p in parts), "first_arrived": first,
+        "last_arrived": last, "arrived": last, "tables": "sequences", "tenant": parts[0]["tenant"],
+    }  # fmt: skip
+    if head["status"] == "overdue":
+        said = f"{head['parts']} of {head['total']} parts came within the time limit"
+        return _refused(head, parts, ErrorCode.GENERR003, said)
+    try:
+        raw = join(part["data"] for part in parts)
+    except SequenceError as mismatch:
+        return _refused(head | {"status": "refused"}, parts, ErrorCode.GENERR004, str(mismatch))
+    code, description = verdict(raw, last.timestamp(), joined=True)
+    seen, about = peek(raw), Subject() if code else subject(raw)
+    head |= {
+        "size": len(raw), "body_sha256": sha256(body_of(raw)).hexdigest(), "message_id": seen.message_id,
+        "message_class": seen.message_class, "message_type": seen.message_type, "tenant": seen.tenant,
+        "version": seen.version, "published": moment(seen.published), "object_uuid": about.object_uuid,
+        "resource_type": about.resource_type, "title": about.title, "replaces": about.replaces,
+    }  # fmt: skip
+    if code is None:
+        return [head]
+    head |= {"status": "refused", "code": code, "description": description}
+    return [
+        head,
+        parts[0] | head | {"tables": "rejects", "data": raw, "identity": f"reject {seen.message_id}"},
+    ]
+
+
+def _one_of_each(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    by_position: dict[int, dict[str, Any]] = {}
+    for part in sorted(parts, key=lambda p: (p["arrived"], p["shard"], int(p["sequence_number"]))):
+        by_position.setdefault(part["position"], part)
+    return [by_position[position] for position in sorted(by_position)]
+
+
+def _refused(
+    head: dict[str, Any], parts: list[dict[str, Any]], code: ErrorCode, why: str
+) -> list[dict[str, Any]]:
+    reason = {"code": str(code), "description": why}
+    rejects = [
+        part | reason | {"tables": "rejects", "identity": f"reject {part['message_id']}"} for part in parts
+    ]
+    return [head | reason, *rejects]

@@ -1,0 +1,72 @@
+"""A Spark session for the pipeline: quiet, lean, on loopback where everything is local."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox import java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+
+class PysparkMissingError(RuntimeError):
+    """The extra ``pipeline`` is not installed."""
+
+
+def open_session(
+    master: str = "local[*]", *, memory: str = "1g", settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session with the ``kinesis`` and ``bucket`` sources registered.
+
+    The one that runs already, if one does.
+
+    ``memory`` is the driver's heap, ``settings`` are further Spark settings. JavaMissingError without a
+    Java 17+, PysparkMissingError without pyspark.
+    """
+    if find_spec("pyspark") is None:
+        raise PysparkMissingError("the pipeline needs PySpark: pip install 'rdss-sandbox[pipeline]'")
+    os.environ["JAVA_HOME"] = str(java.require().home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - heavy
+
+    from sandbox.pipeline.bucket_source import BucketSource  # noqa: PLC0415 - imports pyspark
+    from sandbox.pipeline.kinesis_source import KinesisSource  # noqa: PLC0415 - imports pyspark
+
+    builder = SparkSession.builder.master(master).appName("rdss-pipeline")
+    for key, value in (_settings(master, memory) | dict(settings or {})).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.dataSource.register(KinesisSource)
+    spark.dataSource.register(BucketSource)
+    return spark
+
+
+def _settings(master: str, memory: str) -> dict[str, str]:
+    quiet = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+    chosen = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": memory,
+        "spark.driver.extraJavaOptions": quiet,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        # A message may be a megabyte: what goes to Python at once is bounded by bytes, not by rows alone.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 1024 * 1024),
+        "spark.sql.parquet.compression.codec": "zstd",
+    }
+    if master.startswith("local") or "//127.0.0.1" in master or "//localhost" in master:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        chosen |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    return chosen

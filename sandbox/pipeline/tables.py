@@ -1,0 +1,188 @@
+"""The tables and their commits: what is listed in a commit is in the tables, nothing else is.
+
+A batch writes Parquet files ``<table>/date=<arrival>/batch=<n>/part-*.parquet`` and then one commit
+``_commits/<n>.json`` that names them. A run that dies leaves files without a commit; the next run removes
+them and does the batch again. That makes every table exactly once, on a disk and on S3 alike, without a
+jar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sandbox.pipeline.place import Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_HEAD = (
+    "stream STRING, shard STRING, sequence_number STRING, partition_key STRING, arrived TIMESTAMP, size INT, "
+    "identity STRING, message_id STRING, correlation_id STRING, message_class STRING, message_type STRING, "
+    "sequence STRING, position INT, total INT, tenant BIGINT, version STRING, published TIMESTAMP"
+)
+_OBJECT = "object_uuid STRING, resource_type STRING, title STRING, replaces STRING"
+_VERDICT = "code STRING, description STRING"
+
+COLUMNS: dict[str, str] = {
+    "arrivals": f"{_HEAD}, {_OBJECT}, {_VERDICT}, data BINARY",
+    "messages": f"{_HEAD}, {_OBJECT}, file STRING",
+    "parts": f"{_HEAD}, file STRING",
+    "duplicates": f"{_HEAD}, file STRING",
+    "rejects": f"{_HEAD}, {_VERDICT}, data BINARY, file STRING",
+    "queued": f"{_HEAD}, {_VERDICT}, data BINARY, file STRING",
+    "sequences": (
+        "stream STRING, sequence STRING, status STRING, parts INT, total INT, first_arrived TIMESTAMP, "
+        "last_arrived TIMESTAMP, size INT, body_sha256 STRING, message_id STRING, message_class STRING, "
+        f"message_type STRING, tenant BIGINT, version STRING, published TIMESTAMP, {_OBJECT}, {_VERDICT}"
+    ),
+    "objects": (
+        "object_uuid STRING, tenant BIGINT, resource_type STRING, title STRING, message_type STRING, "
+        "message_id STRING, created TIMESTAMP, updated TIMESTAMP, deleted BOOLEAN, deleted_at TIMESTAMP, "
+        "replaces STRING, replaced_by STRING, first_version STRING, version BIGINT, preserved TIMESTAMP"
+    ),
+    "figures": (
+        "minute TIMESTAMP, stream STRING, tenant BIGINT, outcome STRING, code STRING, messages BIGINT, "
+        "bytes BIGINT, latency_ms_max BIGINT, latency_ms_sum BIGINT, latency BINARY"
+    ),
+}
+"""Every table: its name and its columns as Spark writes types. Times are UTC; sizes are bytes."""
+
+LOGS = ("arrivals", "messages", "parts", "duplicates", "rejects", "queued", "sequences")
+"""Tables that batches append to; the others are published whole from them."""
+
+
+class File(msgspec.Struct, frozen=True):
+    """A Parquet file of a table; ``path`` is relative to the place."""
+
+    table: str
+    path: str
+    rows: int
+    bytes: int
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """What one batch added. ``run`` is the id of the query that owns the batch numbers.
+
+    ``first`` and ``last`` are its arrivals in seconds since the epoch, None in a batch without rows.
+    ``oldest_open`` is the first arrival of the oldest sequence still open after it.
+    """
+
+    batch: int
+    run: str
+    first: float | None
+    last: float | None
+    oldest_open: float | None
+    files: tuple[File, ...]
+
+
+class Publication(msgspec.Struct, frozen=True):
+    """Tables published whole, up to and including a batch."""
+
+    batch: int
+    files: tuple[File, ...]
+
+
+class AnotherRunError(RuntimeError):
+    """The tables belong to a run with another checkpoint."""
+
+
+@dataclass
+class Tables:
+    """The tables of one place. Loads the commits once; then only this object adds any."""
+
+    place: Place
+
+    def __post_init__(self) -> None:
+        names = [name for name in self.place.names("_commits") if name.endswith(".json")]
+        read = (self.place.read(name) for name in names)
+        self.commits = [msgspec.json.decode(raw, type=Commit) for raw in read if raw is not None]
+        published = self.place.read("_published.json")
+        self.published = (
+            msgspec.json.decode(published, type=Publication) if published else Publication(-1, ())
+        )
+
+    def holds(self, batch: int, run: str) -> bool:
+        """Whether this batch is committed already.
+
+        AnotherRunError when a different run's batches are here.
+        """
+        other = next((commit.run for commit in self.commits if commit.run != run), None)
+        if other is not None:
+            raise AnotherRunError(
+                f"the tables in {self.place.uri} were written with another checkpoint (run {other}); "
+                "name that checkpoint with --checkpoint, or another place with --to"
+            )
+        return any(commit.batch == batch for commit in self.commits)
+
+    def commit(self, commit: Commit) -> None:
+        """Add a batch's files to the tables, all at once."""
+        self.place.write(f"_commits/{commit.batch:08d}.json", msgspec.json.encode(commit))
+        self.commits.append(commit)
+
+    def publish(self, publication: Publication) -> None:
+        """Replace the published tables, all at once, and remove the files of those before."""
+        before = {file.path for file in self.published.files}
+        self.place.write("_published.json", msgspec.json.encode(publication))
+        self.published = publication
+        for path in before - {file.path for file in publication.files}:
+            self.place.remove(path)
+
+    def sweep(self) -> int:
+        """Remove what a run that died left behind; how many files that were."""
+        known = {file.path for commit in self.commits for file in commit.files}
+        known |= {file.path for file in self.published.files}
+        left = [p for table in COLUMNS for p in self.place.names(table, recursive=True) if p not in known]
+        for path in left:
+            self.place.remove(path)
+        return len(left)
+
+    def files(self, table: str, *, since: float | None = None, after: int = -1) -> list[File]:
+        """A table's files: of batches ``after`` a number, that have arrivals ``since`` a time in seconds."""
+        if table not in LOGS:
+            return [file for file in self.published.files if file.table == table]
+        return [
+            file
+            for commit in self.commits
+            if commit.batch > after and (since is None or (commit.last or 0.0) >= since)
+            for file in commit.files
+            if file.table == table
+        ]
+
+    def rows(self) -> dict[str, int]:
+        """Rows of every table."""
+        return {table: sum(file.rows for file in self.files(table)) for table in COLUMNS}
+
+    def read(
+        self, spark: SparkSession, table: str, *, since: float | None = None, after: int = -1
+    ) -> DataFrame:
+        """A table, or the part of it that ``files`` selects."""
+        chosen = self.files(table, since=since, after=after)
+        return read_files(spark, self.place, table, [file.path for file in chosen])
+
+
+def read_files(spark: SparkSession, place: Place, table: str, paths: Sequence[str]) -> DataFrame:
+    """Rows of some files of a table: by Spark's own reader on a disk, by pyarrow on the executors from S3."""
+    columns = COLUMNS[table]
+    if not paths:
+        return spark.createDataFrame([], columns)
+    if not place.remote:
+        return spark.read.schema(columns).parquet(*(place.path(path) for path in paths))
+    listed = spark.createDataFrame([(path,) for path in paths], "path STRING")
+    spread = listed.repartition(min(len(paths), spark.sparkContext.defaultParallelism * 2))
+    return spread.mapInArrow(_opened(place), columns)
+
+
+def _opened(place: Place):  # type: ignore[no-untyped-def]  # noqa: ANN202 - pyarrow has no types to name
+    def opened(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as above
+        from pyarrow import parquet  # noqa: PLC0415 - on executors
+
+        for batch in batches:
+            for path in batch.column(0).to_pylist():
+                with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as file:
+                    yield from file.iter_batches(batch_size=1000)
+
+    return opened
