@@ -6,13 +6,13 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import version
 from typing import Any, Self
 
 from emulator.clock import Clock, stopwatch
-from emulator.kinesis import Engine, Scope
+from emulator.kinesis import Scope
 from emulator.listeners.asgi import App
 from emulator.listeners.aws import AwsApp
 from emulator.listeners.control import Resources, control_app
@@ -26,6 +26,7 @@ from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
+from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.http import Server, serve
 from emulator.parts import Parts, assembled
 from emulator.resources import Populated, Status, Topology
@@ -34,21 +35,6 @@ from emulator.settings import Settings
 VERSION = version("rdss-sandbox")
 
 _COUNTING_SECONDS = 0.05
-
-
-class EngineBackend:
-    """The engine as what answers the AWS port."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {
-            "PutRecords": engine.put_records_json,
-            "PutRecord": engine.put_record_json,
-            "GetRecords": engine.get_records_json,
-        }
-
-    async def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        return self._engine.call(operation, request, scope)
 
 
 class Embedded:
@@ -117,7 +103,7 @@ class Embedded:
     def _aws_app(self) -> AwsApp:
         parts = self.parts
         app = AwsApp(
-            EngineBackend(parts.engine),
+            EngineBackend(parts.engine, parts.clock),
             parts.events,
             [],
             version=VERSION,
