@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``sandbox`` with these arguments (without any, the process's own); the exit code. Raises nothing."""
+    """Run ``sandbox`` with these arguments (None: the process's own); the exit code. Raises nothing."""
     try:
         result = sandbox.main(arguments, prog_name="sandbox", standalone_mode=False)
         sys.stdout.flush()

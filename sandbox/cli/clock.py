@@ -1,0 +1,103 @@
+"""``sandbox clock``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json
+from sandbox.cli.status import describe_clock
+
+if TYPE_CHECKING:
+    from emulator.resources import ClockChange
+
+
+class Duration(click.ParamType):
+    """Seconds, written ``90``, ``1.5s``, ``6m``, ``2h`` or ``1d``."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from emulator.faults.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+
+        try:
+            return seconds(float(value) if _plain(value) else value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _plain(value: object) -> bool:
+    try:
+        return math.isfinite(float(str(value)))
+    except ValueError:
+        return False
+
+
+@click.group()
+def clock() -> None:
+    """Show, freeze, advance or speed up the sandbox's clock.
+
+    Everything that waits (retention, iterators, back-off, delays) waits on it.
+    """
+
+
+@clock.command()
+@control_option
+@json_option
+def show(control: str | None, as_json: bool) -> None:
+    """Show what the clock says."""
+    _say(control, None, as_json)
+
+
+@clock.command()
+@control_option
+@json_option
+def freeze(control: str | None, as_json: bool) -> None:
+    """Stop time where it is."""
+    from emulator.resources import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _say(control, ClockChange("freeze"), as_json)
+
+
+@clock.command()
+@click.argument("duration", type=Duration())
+@control_option
+@json_option
+def advance(duration: float, control: str | None, as_json: bool) -> None:
+    """Let DURATION pass at once: 90, 30s, 6m, 24h, 7d."""
+    from emulator.resources import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _say(control, ClockChange("advance", seconds=duration), as_json)
+
+
+@clock.command()
+@click.argument("factor", type=click.FloatRange(min=0))
+@control_option
+@json_option
+def speed(factor: float, control: str | None, as_json: bool) -> None:
+    """Let time run FACTOR times as fast from now on."""
+    from emulator.resources import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _say(control, ClockChange("speed", speed=factor), as_json)
+
+
+@clock.command()
+@control_option
+@json_option
+def real(control: str | None, as_json: bool) -> None:
+    """Go back to the machine's own time."""
+    from emulator.resources import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _say(control, ClockChange("real"), as_json)
+
+
+def _say(control: str | None, change: ClockChange | None, as_json: bool) -> None:
+    with connect(control) as client:
+        found = client.clock() if change is None else client.change_clock(change)
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(describe_clock(found))

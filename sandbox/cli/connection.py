@@ -1,0 +1,55 @@
+"""How a command reaches the running sandbox: the one started here, or the one that ``--control`` names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sandbox.cli.failures import CommandFailed, Exit
+
+if TYPE_CHECKING:
+    from emulator.client import Client
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def control_option(command: F) -> F:
+    """The option ``--control``, for every command that needs a running sandbox."""
+    return click.option(
+        "--control",
+        metavar="URL",
+        envvar="SANDBOX_CONTROL",
+        help="The sandbox to ask; by default the one started here.",
+    )(command)
+
+
+def reach(control: str | None) -> tuple[str, str | None]:
+    """The control API's URL and token. CommandFailed when nothing was started here."""
+    from sandbox.profiles import running  # noqa: PLC0415 -- kept out of sandbox --help
+
+    token = os.environ.get("SANDBOX_TOKEN")
+    written = running.read()
+    if control is not None:
+        known = written is not None and written.control == control.rstrip("/")
+        return control, token or (written.token if known and written else None)
+    if written is None:
+        raise CommandFailed(
+            "no sandbox was started here; start one with: sandbox up --detach", Exit.ENVIRONMENT
+        )
+    if not written.alive:
+        message = (
+            f"the sandbox started here (process {written.pid}) is gone; start one with: sandbox up --detach"
+        )
+        raise CommandFailed(message, Exit.ENVIRONMENT)
+    return written.control, token or written.token
+
+
+def connect(control: str | None) -> Client:
+    """A client of the running sandbox. CommandFailed when nothing was started here."""
+    from emulator.client import Client  # noqa: PLC0415 -- httpx is slow to import
+
+    url, token = reach(control)
+    return Client(url, token=token)

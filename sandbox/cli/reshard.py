@@ -1,0 +1,73 @@
+"""``sandbox reshard``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from emulator.resources import Reshard, StreamDetail
+
+
+@click.group()
+def reshard() -> None:
+    """Split, merge or scale a stream's shards, while messages pass."""
+
+
+@reshard.command()
+@click.argument("stream")
+@click.argument("shard", required=False)
+@click.option("--at", "hash_key", metavar="HASHKEY", help="Where to split.  [default: the middle]")
+@control_option
+@json_option
+def split(stream: str, shard: str | None, hash_key: str | None, control: str | None, as_json: bool) -> None:
+    """Split SHARD of STREAM (its id or number), or the widest."""
+    from emulator.resources import Reshard  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _do(control, stream, Reshard("split", shard=shard, hash_key=hash_key), as_json)
+
+
+@reshard.command()
+@click.argument("stream")
+@click.argument("shard", required=False)
+@click.argument("adjacent", required=False)
+@control_option
+@json_option
+def merge(stream: str, shard: str | None, adjacent: str | None, control: str | None, as_json: bool) -> None:
+    """Merge SHARD of STREAM with ADJACENT, with its narrower neighbour, or the two narrowest."""
+    from emulator.resources import Reshard  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _do(control, stream, Reshard("merge", shard=shard, adjacent=adjacent), as_json)
+
+
+@reshard.command()
+@click.argument("stream")
+@click.argument("count", type=click.IntRange(min=1))
+@control_option
+@json_option
+def scale(stream: str, count: int, control: str | None, as_json: bool) -> None:
+    """Scale STREAM to COUNT shards of the same width."""
+    from emulator.resources import Reshard  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _do(control, stream, Reshard("scale", count=count), as_json)
+
+
+def _do(control: str | None, stream: str, change: Reshard, as_json: bool) -> None:
+    with connect(control) as client:
+        found = client.reshard(stream, change)
+    if as_json:
+        print_json(found)
+    else:
+        _print_shards(found)
+
+
+def _print_shards(found: StreamDetail) -> None:
+    rows = (
+        (s.id, "open" if s.open else "closed", " ".join(s.parents) or None, s.records, s.starting_hash_key)
+        for s in found.shards
+    )
+    print_table(("shard", "state", "parents", "records", "from hash key"), rows)

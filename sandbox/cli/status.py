@@ -1,0 +1,67 @@
+"""``sandbox status``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table, size
+
+if TYPE_CHECKING:
+    from emulator.resources import ClockReading, Status
+
+
+@click.command()
+@control_option
+@json_option
+def status(control: str | None, as_json: bool) -> None:
+    """Show where the sandbox answers and what it holds."""
+    with connect(control) as client:
+        found = client.status()
+        faults = client.faults()
+    if as_json:
+        print_json(found)
+        return
+    for name, value in _facts(found):
+        click.echo(f"{name:<9}{value}")
+    for note in found.notes:
+        click.echo(f"{'note':<9}{note}")
+    for fault in faults:
+        click.echo(f"{'fault':<9}{fault.name}: {fault.type} on {fault.channel}, {fault.injected} injected")
+    click.echo()
+    titles = ("stream", "status", "open", "closed", "records", "size")
+    rows = (
+        (s.name, s.status, s.open_shards, s.closed_shards, s.records, size(s.bytes)) for s in found.streams
+    )
+    print_table(titles, rows)
+
+
+def _facts(found: Status) -> list[tuple[str, str]]:
+    return [
+        (
+            "sandbox",
+            f"{found.version}, profile {found.profile}, process {found.pid}, up {found.uptime:.0f} s",
+        ),
+        ("aws", found.aws),
+        ("control", found.control),
+        ("amqp", found.amqp or "-"),
+        ("data", found.data_dir),
+        ("seed", str(found.seed)),
+        ("clock", describe_clock(found.clock)),
+        ("messages", str(found.messages)),
+    ]
+
+
+def describe_clock(clock: ClockReading) -> str:
+    """The clock in words."""
+    from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if clock.real:
+        how = "real time"
+    elif clock.speed == 0:
+        how = "frozen"
+    else:
+        how = f"set by hand, {clock.speed:g} seconds a second"
+    return f"{timestamp(clock.time)} ({how})"

@@ -1,0 +1,107 @@
+"""``sandbox up``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sandbox.cli.failures import CommandFailed, Exit
+
+if TYPE_CHECKING:
+    from sandbox.profiles.running import Running
+
+
+@click.command()
+@click.option("--profile", type=click.Choice(["embedded"]), help="How to stand it up.  [default: embedded]")
+@click.option(
+    "--aws-port", type=int, metavar="N", help="Kinesis, S3 and the rest.  [default: 4566; 0: any free]"
+)
+@click.option("--control-port", type=int, metavar="N", help="The control API.  [default: 4570; 0: any free]")
+@click.option("--amqp-port", type=int, metavar="N", help="RabbitMQ, where it is installed.  [default: 5672]")
+@click.option(
+    "--amqp", type=click.Choice(["auto", "off"]), help="Whether to start RabbitMQ.  [default: auto]"
+)
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option(
+    "--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="Another name to be called by."
+)
+@click.option("--region", metavar="NAME", help="The AWS region.  [default: AWS_REGION, or us-east-1]")
+@click.option(
+    "--data-dir",
+    metavar="DIR",
+    help="Where everything is kept; :memory: for nowhere.  [default: .sandbox/data]",
+)
+@click.option("--seed", type=int, metavar="N", help="The seed of all chance.  [default: drawn]")
+@click.option("--fsync", is_flag=True, default=None, help="Acknowledge what survives loss of power, too.")
+@click.option(
+    "--limits", type=click.Choice(["relaxed", "strict"]), help="AWS's throughput limits.  [default: relaxed]"
+)
+@click.option(
+    "--topology", metavar="FILE|default|none", help="The streams and buckets to make.  [default: default]"
+)
+@click.option("--detach", is_flag=True, help="Return once it is ready, and leave it running.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object when ready.")
+def up(detach: bool, as_json: bool, **options: Any) -> None:
+    """Start a sandbox: streams, buckets, faults and the control API.
+
+    It runs until Ctrl-C, or with --detach until sandbox down. Every option can also be given as SANDBOX_<NAME> in
+    the environment, or under [sandbox] in sandbox.toml.
+    """
+    from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import embedded  # noqa: PLC0415 -- as above
+
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    settings = read_settings(given, os.environ)
+    try:
+        if detach:
+            _show(embedded.start_detached(_arguments(given)), as_json)
+        else:
+            embedded.refuse_second()
+            embedded.serve(settings, lambda running: _show(running, as_json))
+    except embedded.CannotStart as error:
+        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+
+
+def _arguments(given: dict[str, Any]) -> list[str]:
+    """The options as another process is given them."""
+    arguments: list[str] = []
+    for name, value in given.items():
+        option = "--allow-host" if name == "allowed_hosts" else "--" + name.replace("_", "-")
+        for each in value if isinstance(value, tuple) else (value,):
+            arguments += [option] if each is True else [option, str(each)]
+    return arguments
+
+
+def _show(running: Running, as_json: bool) -> None:
+    if as_json:
+        import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+
+        click.echo(msgspec.json.encode(running))
+        return
+    from rich.console import Console  # noqa: PLC0415 -- as above
+    from rich.panel import Panel  # noqa: PLC0415 -- as above
+
+    Console(stderr=True).print(Panel(_summary(running), title="RDSS sandbox", expand=False))
+
+
+def _summary(running: Running) -> str:
+    lines = [
+        f"AWS      {running.aws}   (Kinesis, S3, DynamoDB, SQS, SNS, ...)",
+        f"control  {running.control}   (GET /openapi.json)",
+        f"data     {running.data_dir}",
+        f"seed     {running.seed}",
+        "",
+        f"export AWS_ENDPOINT_URL={running.aws} AWS_REGION={running.region}",
+        "export AWS_ACCESS_KEY_ID=sandbox AWS_SECRET_ACCESS_KEY=sandbox",
+        "",
+        "next:  sandbox message sample | sandbox send -",
+        "       sandbox fault add duplicate --toxicity 0.5",
+        "       sandbox status      sandbox tui      sandbox down",
+    ]
+    if running.amqp:
+        lines.insert(1, f"AMQP     {running.amqp}")
+    if running.token:
+        lines.insert(2, f"token    {running.token}   (export SANDBOX_TOKEN=... elsewhere)")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""The ways to stand a sandbox up, and to find the one that stands."""

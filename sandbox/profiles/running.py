@@ -1,0 +1,95 @@
+"""The sandbox started in a directory: written down when it is ready, found by every later command."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from emulator.settings import STATE_DIRECTORY
+
+
+class Running(msgspec.Struct, frozen=True):
+    """Where a sandbox answers and which process it is; this is what ``sandbox up --json`` prints.
+
+    ``born`` is the process's start as the machine counts it, which tells it from a later one of the same pid.
+    """
+
+    aws: str
+    control: str
+    amqp: str | None
+    pid: int
+    profile: str
+    seed: int
+    region: str
+    data_dir: str
+    token: str | None = None
+    born: str | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether that process still runs."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return _state(self.pid) != "Z" and born(self.pid) == self.born
+
+
+def place(directory: Path | None = None) -> Path:
+    """The file in which a directory's sandbox is written down."""
+    return (directory or Path()) / STATE_DIRECTORY / "running.json"
+
+
+def read(directory: Path | None = None) -> Running | None:
+    """What is written down, whether it runs or not; None when there is nothing that can be read."""
+    try:
+        return msgspec.json.decode(place(directory).read_bytes(), type=Running)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def find(directory: Path | None = None) -> Running | None:
+    """The sandbox that runs; None when there is none, or only what one left behind that died."""
+    written = read(directory)
+    return written if written is not None and written.alive else None
+
+
+def write(running: Running, directory: Path | None = None) -> None:
+    """Write it down for others to find, readable only by this user since the token is in it."""
+    path = place(directory)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{running.pid}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(running) + b"\n")
+    draft.replace(path)
+
+
+def remove(pid: int, directory: Path | None = None) -> None:
+    """Forget the sandbox of this process; another's is left alone."""
+    written = read(directory)
+    if written is not None and written.pid == pid:
+        place(directory).unlink(missing_ok=True)
+
+
+def born(pid: int) -> str | None:
+    """When the process was started, in clock ticks since the machine's start; None where that is not known."""
+    fields = _stat(pid)
+    return fields[19] if fields else None
+
+
+def _state(pid: int) -> str | None:
+    fields = _stat(pid)
+    return fields[0] if fields else None
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of proc_pid_stat(5) from the third on; none on machines that have no /proc."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
