@@ -1,0 +1,78 @@
+"""What the contract says must become of each message of a workload, given what the faults did to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from sandbox.demo.workload import Item, body_digest
+from schemas.error_codes import ErrorCode
+from schemas.peek import Peek, peek
+from schemas.sequence import SequenceError, join
+from schemas.validation import judge
+
+
+@dataclass(slots=True)
+class Expectation:
+    """``processed``: for each messageId the digest of the body; ``joined``: those of them that come in parts.
+
+    ``waiting`` are parts of sequences of which other parts are not in the workload.
+    """
+
+    processed: dict[str, str] = field(default_factory=dict)
+    joined: set[str] = field(default_factory=set)
+    rejects: Counter[ErrorCode] = field(default_factory=Counter)
+    waiting: int = 0
+
+
+def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expectation:
+    """What must become of ``items``, of which those with the messageIds ``grown`` became oversize on the way.
+
+    A messageId or bytes that were there before are a duplicate, as for any receiver.
+    """
+    found = Expectation()
+    known: set[str] = set()
+    files_in_parts: dict[str, dict[int, Item]] = {}
+    for item in items:
+        seen = peek(item.data)
+        digest = sha256(item.data).hexdigest()
+        message_id = None if seen.damaged else seen.message_id
+        if digest in known or message_id in known:
+            continue
+        code = ErrorCode.GENERR006 if message_id in grown else item.code
+        known.add(message_id if code is None and message_id else digest)
+        if code is not None:
+            found.rejects[code] += 1
+        elif seen.total is not None and seen.total > 1:
+            files_in_parts.setdefault(f"{seen.sequence} {seen.total}", {})[seen.position or 0] = item
+        else:
+            _process(found, item.data, seen, in_parts=len(item.parts) > 1)
+    for parts in files_in_parts.values():
+        _join(found, list(parts.values()), now)
+    return found
+
+
+def _process(found: Expectation, data: bytes, seen: Peek, *, in_parts: bool) -> None:
+    assert seen.message_id is not None
+    found.processed[seen.message_id] = body_digest(data)
+    if in_parts:
+        found.joined.add(seen.message_id)
+
+
+def _join(found: Expectation, parts: list[Item], now: float) -> None:
+    """Files that are parts of one sequence themselves."""
+    if len(parts) < (peek(parts[0].data).total or 0):
+        found.waiting += len(parts)
+        return
+    try:
+        whole = join(part.data for part in parts)
+    except SequenceError:
+        found.rejects[ErrorCode.GENERR001] += len(parts)
+        return
+    code = judge(whole, now=now, joined=True).code
+    if code is None:
+        _process(found, whole, peek(whole), in_parts=True)
+    else:
+        found.rejects[code] += 1

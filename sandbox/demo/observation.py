@@ -1,0 +1,171 @@
+"""What really happened, read back from streams, buckets, repositories and the faults' events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.client import Client
+from emulator.clock import Clock
+from sandbox.demo.plan import CHANNEL
+from sandbox.demo.workload import Item
+from sandbox.repository import Repository
+from schemas.error_codes import Queue
+from schemas.peek import peek
+
+QUIET_SECONDS = 0.3
+"""A stream is read to its end when nothing comes for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injections:
+    """What the faults did: copies put, copies delivered, answers delayed, ids of grown messages, reshards."""
+
+    retries: int
+    redeliveries: int
+    delays: int
+    grown: frozenset[str]
+    reshards: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A message as the application was given it: the body's digest, of how many parts, and how often."""
+
+    body: str
+    parts: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Counts are of serialised messages, the parts of a sequence one by one.
+
+    ``stored`` are the stream's records, copies too. ``arrivals`` are whole messages by messageId. ``lost``
+    were sent, and then neither processed nor rejected, and do not wait for other parts either. ``rejects``
+    and ``kept`` are what is in the error and invalid queues and in their buckets, by code.
+    """
+
+    sent: int
+    acknowledged: int
+    delivered: int
+    stored: int
+    duplicates_dropped: int
+    waiting: int
+    lost: int
+    arrivals: dict[str, Arrival]
+    rejects: Counter[str]
+    kept: Counter[str]
+    audit_missing: int
+    injections: Injections
+
+
+def observe(
+    endpoint: str,
+    control: Client,
+    clock: Clock,
+    sender: Repository,
+    receiver: Repository,
+    items: Sequence[Item],
+) -> Observation:
+    """Read everything back; the faults must be gone and the queues at rest."""
+    statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
+    arrivals = _arrivals(receiver)
+    fates = _Fates(receiver)
+    parts = [fates.of(part) for item in items for part in item.parts]
+    streams = {name: list(records(endpoint, clock, name)) for name in (CHANNEL, *Queue)}
+    return Observation(
+        sent=statuses.total(),
+        acknowledged=statuses["SENT"],
+        delivered=sum(fate is not None for fate in parts),
+        stored=len(streams[CHANNEL]),
+        duplicates_dropped=receiver.counted("duplicate"),
+        waiting=parts.count("waiting"),
+        lost=parts.count(None) + sum(fates.vanished(item, arrivals) for item in items),
+        arrivals=arrivals,
+        rejects=_codes(data for queue in Queue for data in streams[queue]),
+        kept=Counter(),
+        audit_missing=0,
+        injections=injections(control),
+    )
+
+
+def records(endpoint: str, clock: Clock, stream: str) -> Iterator[bytes]:
+    """Every record of a stream, all shards from their beginning."""
+    channel = KinesisChannel(connect(endpoint), stream, clock=clock)
+    try:
+        while found := channel.read(limit=10_000, wait=QUIET_SECONDS):
+            yield from (delivery.data for delivery in found)
+    finally:
+        channel.close()
+
+
+def injections(control: Client) -> Injections:
+    """What the events of the faults add up to."""
+    found = [event.fields for event in events(control) if event.kind == "fault.injected"]
+    by_fault: dict[str, list[dict[str, Any]]] = {}
+    for fields in found:
+        by_fault.setdefault(f"{fields['type']} {fields['direction']}", []).append(fields)
+    copies = {fault: sum(f["data"]["copies"] for f in by_fault.get(fault, ())) for fault in _DUPLICATES}
+    return Injections(
+        retries=copies[_DUPLICATES[0]],
+        redeliveries=copies[_DUPLICATES[1]],
+        delays=len(by_fault.get("latency publish", ())),
+        grown=frozenset(f["message_id"] for f in by_fault.get("oversize publish", ())),
+        reshards=Counter(f["data"]["action"] for f in by_fault.get("reshard control", ())),
+    )
+
+
+def events(control: Client) -> Iterator[Any]:
+    """Every event from the first on."""
+    last = 0
+    while page := control.events(after=last):
+        yield from page
+        last = page[-1].id
+
+
+class _Fates:
+    """What the receiver's repository says became of a message, found by its bytes or else by its messageId."""
+
+    def __init__(self, receiver: Repository) -> None:
+        rows = _rows(
+            receiver,
+            "SELECT digest, messageId, outcome FROM messages WHERE status = 'RECEIVED' AND channel = ?",
+            CHANNEL,
+        )
+        self._by_digest = {digest: outcome for digest, _, outcome in rows}
+        self._by_id = {message_id: outcome for _, message_id, outcome in rows if message_id}
+
+    def of(self, data: bytes) -> str | None:
+        seen = peek(data)
+        by_id = None if seen.damaged else self._by_id.get(seen.message_id)
+        return self._by_digest.get(sha256(data).digest(), by_id)
+
+    def vanished(self, item: Item, arrivals: dict[str, Arrival]) -> bool:
+        """Whether the repository says processed and the application has not got it."""
+        seen = peek(item.data)
+        processed = all(self.of(part) == "processed" for part in item.parts)
+        return processed and seen.total == 1 and seen.message_id not in arrivals
+
+
+def _arrivals(receiver: Repository) -> dict[str, Arrival]:
+    query = "SELECT messageId, min(body), min(parts), count(*) FROM arrivals GROUP BY messageId"
+    return {
+        message_id: Arrival(body, parts, times) for message_id, body, parts, times in _rows(receiver, query)
+    }
+
+
+def _rows(repository: Repository, query: str, *values: str) -> list[Any]:
+    with repository.transaction() as store:
+        return store.execute(query, values).fetchall()
+
+
+def _codes(messages: Iterable[bytes]) -> Counter[str]:
+    return Counter(str(peek(data).error_code) for data in messages)
+
+
+_DUPLICATES = ("duplicate publish", "duplicate deliver")

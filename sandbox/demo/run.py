@@ -1,0 +1,102 @@
+"""A demonstration from its first message to its verdict, against an emulator that is running."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.client import Client
+from emulator.clock import Clock
+from sandbox.demo.expectation import expect
+from sandbox.demo.observation import observe
+from sandbox.demo.plan import CHANNEL, Plan
+from sandbox.demo.traffic import receiving, send
+from sandbox.demo.verdict import Result, judge
+from sandbox.demo.workload import Item, workload
+from sandbox.repository import Repository, Standing, Status
+
+PATIENCE_SECONDS = 20.0
+"""How long after the last message was sent everything has to be through."""
+_POLL_SECONDS = 0.1
+
+Progress = Callable[[str, float], None]
+"""Told what is being done and the share of it that is done, 0 to 1."""
+Pipeline = Callable[[str, Path, Progress], Mapping[str, int]]
+"""Given an AWS endpoint and a folder for the tables: the rows of each table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The emulator's AWS endpoint and control API, and a folder for what the demonstration leaves."""
+
+    aws: str
+    control: str
+    folder: Path
+
+
+def demonstrate(
+    plan: Plan, place: Place, clock: Clock, progress: Progress, pipeline: Pipeline | None = None
+) -> Result:
+    """Send, break, receive, read back, judge.
+
+    Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailable`` or
+    ``UnreachableError`` when the emulator is gone.
+    """
+    now = clock.time()
+    items = workload(plan, now)
+    with (
+        Client(place.control) as control,
+        closing(Repository(place.folder / "sender.sqlite3", clock)) as sender,
+        closing(Repository(place.folder / "receiver.sqlite3", clock)) as receiver,
+    ):
+        for fault in plan.faults(sum(len(item.parts) for item in items)):
+            control.add_fault(fault)
+        _Traffic(place, clock, control, sender, receiver).run(items, progress)
+        for added in control.faults():
+            control.remove_fault(added.name)
+        progress("reading everything back", 0.0)
+        seen = observe(place.aws, control, clock, sender, receiver, items)
+        tables = pipeline(place.aws, place.folder / "tables", progress) if pipeline else None
+    return judge(plan, seen, expect(items, seen.injections.grown, now), tables)
+
+
+class _Traffic:
+    """A sender in this thread and a receiver in another, until everything is through or the patience is over."""
+
+    def __init__(
+        self, place: Place, clock: Clock, control: Client, sender: Repository, receiver: Repository
+    ) -> None:
+        self._place = place
+        self._clock = clock
+        self._control = control
+        self._sender = sender
+        self._receiver = receiver
+        self._sending_ended = threading.Event()
+        self._deadline = 0.0
+
+    def run(self, items: list[Item], progress: Progress) -> None:
+        with receiving(self._place.aws, self._receiver, self._clock, self._through):
+            try:
+                for gone in send(self._place.aws, self._sender, self._clock, items):
+                    progress("sending, receiving and breaking things", gone / len(items))
+            finally:
+                self._deadline = self._clock.elapsed() + PATIENCE_SECONDS
+                self._sending_ended.set()
+        progress("waiting for the audit log", 0.0)
+        while self._control.audit_status().pending and self._clock.elapsed() < self._deadline:
+            self._clock.wait(_POLL_SECONDS)
+
+    def _through(self) -> bool:
+        """Whether the receiver has had everything that was sent and every copy that the faults made."""
+        if not self._sending_ended.is_set():
+            return False
+        if self._clock.elapsed() >= self._deadline:
+            return True
+        sent = self._sender.tally(CHANNEL).get((Status.SENT, None, None), 0)
+        copies = sum(fault.injected for fault in self._control.faults() if fault.type == "duplicate")
+        received = self._receiver.tally(CHANNEL)
+        had = sum(count for (status, _, _), count in received.items() if status is Status.RECEIVED)
+        return had + self._receiver.counted(Standing.DUPLICATE) >= sent + copies

@@ -1,0 +1,86 @@
+"""The two applications of a demonstration: one sends everything, the other receives it meanwhile."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+
+from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.clock import Clock
+from sandbox.demo.plan import CHANNEL
+from sandbox.demo.workload import Item
+from sandbox.gateway import Gateway, Machine
+from sandbox.receiver import Arrival, Receiver, Rejects, S3Originals
+from sandbox.receiver.originals import connect_s3
+from sandbox.repository import Repository
+from schemas.error_codes import Queue
+from schemas.sequence import body_of
+
+BUCKETS = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
+_AT_ONCE = 20
+_RECEIVER = Machine("rdss-sandbox-demo-receiver", "localhost")
+_ARRIVALS = """
+CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, messageType TEXT, parts INTEGER, body TEXT)
+"""
+
+
+def send(endpoint: str, repository: Repository, clock: Clock, items: list[Item]) -> Iterator[int]:
+    """Send every item in order; yields how many have gone after each batch. Raises ``SendFailedError``."""
+    channel = KinesisChannel(connect(endpoint), CHANNEL, clock=clock)
+    gateway = Gateway(channel, repository, clock)
+    for start in range(0, len(items), _AT_ONCE):
+        batch = items[start : start + _AT_ONCE]
+        gateway.send_serialised(*(part for item in batch for part in item.parts))
+        yield start + len(batch)
+    channel.close()
+
+
+@contextmanager
+def receiving(
+    endpoint: str, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
+) -> Iterator[None]:
+    """A receiver in a thread of its own, until ``everything_came``; what stops it early is raised at the end."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            receive(endpoint, repository, clock, everything_came)
+        except Exception as error:  # noqa: BLE001 -- handed to the thread that waits for this one
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="receiver", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def receive(endpoint: str, repository: Repository, clock: Clock, everything_came: Callable[[], bool]) -> None:
+    """Receive in this thread, writing down what arrives, until ``everything_came``."""
+    with repository.transaction() as store:
+        store.execute(_ARRIVALS)
+    with ExitStack() as open_channels:
+
+        def channel(name: str) -> KinesisChannel:
+            opened = KinesisChannel(
+                connect(endpoint), name, clock=clock, checkpoints=repository.checkpoints(name)
+            )
+            open_channels.callback(opened.close)
+            return opened
+
+        gateways = {queue: Gateway(channel(queue.value), repository, clock) for queue in Queue}
+        rejects = Rejects(gateways, BUCKETS, S3Originals(connect_s3(endpoint)), clock, _RECEIVER)
+        Receiver(channel(CHANNEL), repository, _write_down, rejects, clock).run(everything_came)
+
+
+def _write_down(arrival: Arrival, store: sqlite3.Connection) -> None:
+    """What the application does with a message: the table has no key, so that twice would be seen."""
+    body = sha256(body_of(arrival.data)).hexdigest()
+    row = (arrival.header.message_id, arrival.header.message_type, arrival.parts, body)
+    store.execute("INSERT INTO arrivals VALUES (?, ?, ?, ?)", row)

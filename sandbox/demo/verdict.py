@@ -1,0 +1,181 @@
+"""The verdict: one line for each claim, what was observed beside what it must be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sandbox.demo.expectation import Expectation
+from sandbox.demo.observation import Observation
+from sandbox.demo.plan import Plan
+
+
+class Verdict(StrEnum):
+    """``inconclusive``: nothing was wrong, but something that should be shown did not happen."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A claim: ``holds`` is None when it could not be put to the test."""
+
+    claim: str
+    observed: str
+    expected: str
+    holds: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Everything that ``summary.json`` and the table say."""
+
+    seed: int
+    lines: tuple[Line, ...]
+    summary: dict[str, Any]
+
+    @property
+    def verdict(self) -> Verdict:
+        answers = {line.holds for line in self.lines}
+        if False in answers:
+            return Verdict.FAIL
+        return Verdict.INCONCLUSIVE if None in answers else Verdict.PASS
+
+
+def judge(plan: Plan, seen: Observation, wanted: Expectation, tables: Mapping[str, int] | None) -> Result:
+    """Compare what was seen with what must be; ``tables`` are the pipeline's, None when it was left out."""
+    lines = [*_ways(seen), *_outcomes(seen, wanted), *_faults(plan, seen), *_archives(seen)]
+    if tables is not None:
+        lines.append(_pipeline(seen, wanted, tables))
+    once = sum(arrival.times == 1 for arrival in seen.arrivals.values())
+    summary = {
+        "seed": plan.seed,
+        "sent": seen.sent,
+        "acknowledged": seen.acknowledged,
+        "delivered": seen.delivered,
+        "processed_once": once,
+        "processed_twice": len(seen.arrivals) - once,
+        "lost": seen.lost,
+        "duplicates_dropped": seen.duplicates_dropped,
+        "sequences_joined": len(_joined(seen, wanted)),
+        "sequences_expected": len(wanted.joined),
+        "rejects": _by_code(seen.rejects),
+        "rejects_expected": _by_code(wanted.rejects),
+        "audit_missing": seen.audit_missing,
+        "pipeline": dict(tables or {}),
+    }
+    return Result(plan.seed, tuple(lines), summary)
+
+
+def _equal(claim: str, observed: int, expected: int) -> Line:
+    return Line(claim, f"{observed:,}", f"{expected:,}", observed == expected)
+
+
+def _ways(seen: Observation) -> list[Line]:
+    return [
+        Line("sent", f"{seen.sent:,}", "some", seen.sent > 0 or None),
+        _equal("acknowledged by the broker", seen.acknowledged, seen.sent),
+        _equal("delivered to the receiver", seen.delivered, seen.acknowledged),
+        _equal("lost", seen.lost, 0),
+    ]
+
+
+def _outcomes(seen: Observation, wanted: Expectation) -> list[Line]:
+    wanted_rejects = Counter({str(code): count for code, count in wanted.rejects.items()})
+    once = {message_id for message_id, arrival in seen.arrivals.items() if arrival.times == 1}
+    twice = len(seen.arrivals) - len(once)
+    same = sum(
+        seen.arrivals[message_id].body == body
+        for message_id, body in wanted.processed.items()
+        if message_id in once
+    )
+    return [
+        Line(
+            "processed exactly once",
+            f"{len(once):,}",
+            f"{len(wanted.processed):,}",
+            once == wanted.processed.keys(),
+        ),
+        _equal("processed more than once", twice, 0),
+        _equal("bodies as they were sent, byte for byte", same, len(wanted.processed)),
+        _equal("sequences joined byte for byte", len(_joined(seen, wanted)), len(wanted.joined)),
+        _equal("parts that wait for others", seen.waiting, wanted.waiting),
+        *(
+            _equal(f"rejected as {code}", seen.rejects[code], wanted_rejects[code])
+            for code in sorted(seen.rejects.keys() | wanted_rejects.keys())
+        ),
+    ]
+
+
+def _joined(seen: Observation, wanted: Expectation) -> set[str]:
+    """The sequences that the application got whole, in more than one part, with the body that was sent."""
+    return {
+        message_id
+        for message_id in wanted.joined
+        if (arrival := seen.arrivals.get(message_id)) and arrival.parts > 1
+        if arrival.body == wanted.processed[message_id]
+    }
+
+
+def _faults(plan: Plan, seen: Observation) -> list[Line]:
+    did = seen.injections
+    copies = did.retries + did.redeliveries
+    planned = Counter(plan.reshards)
+    return [
+        _equal("duplicates in the stream", seen.stored - seen.delivered, did.retries),
+        Line(
+            "duplicates dropped",
+            f"{seen.duplicates_dropped:,} ({did.retries:,} retries, {did.redeliveries:,} redeliveries)",
+            f"{copies:,}",
+            seen.duplicates_dropped == copies,
+        ),
+        Line("answers delayed", f"{did.delays:,}", "some", did.delays > 0 or None),
+        Line(
+            "reshards under load", _counted(did.reshards), _counted(planned), did.reshards == planned or None
+        ),
+        Line(
+            "messages grown oversize",
+            f"{len(did.grown):,}",
+            f"{plan.oversize:,}",
+            len(did.grown) == plan.oversize or None,
+        ),
+    ]
+
+
+def _archives(seen: Observation) -> list[Line]:
+    return [
+        Line(
+            "rejects in their buckets",
+            f"{seen.kept.total():,}",
+            f"{seen.rejects.total():,}",
+            seen.kept == seen.rejects,
+        ),
+        Line(
+            "audit log",
+            "complete" if not seen.audit_missing else f"{seen.audit_missing:,} missing",
+            "complete",
+            not seen.audit_missing,
+        ),
+    ]
+
+
+def _pipeline(seen: Observation, wanted: Expectation, tables: Mapping[str, int]) -> Line:
+    observed = {name: tables.get(name, 0) for name in ("messages", "sequences", "rejects")}
+    singles = len(wanted.processed) - len(wanted.joined)
+    expected = {"messages": singles, "sequences": len(wanted.joined), "rejects": seen.rejects.total()}
+    return Line(
+        "tables written by the pipeline", _counted(observed), _counted(expected), observed == expected
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none"
+
+
+def _by_code(counts: Counter[Any]) -> dict[str, int]:
+    return {str(code): counts[code] for code in sorted(counts)}

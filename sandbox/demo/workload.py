@@ -1,0 +1,94 @@
+"""The messages of a demonstration, generated or from files, each with what the contract says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from emulator.rng import Chance
+from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+from schemas.sequence import SequenceError, body_of, split_raw
+from schemas.validation import judge
+
+_FEWEST_PARTS, _MOST_PARTS = 2, 5
+
+
+class UnusableFileError(ValueError):
+    """A file that cannot be read, or whose message is too large and cannot be split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A message as its sender has it: whole, the parts it goes out in, and the code it deserves."""
+
+    data: bytes
+    parts: tuple[bytes, ...]
+    code: ErrorCode | None
+
+
+def body_digest(data: bytes) -> str:
+    """SHA-256 of the body's text as it was written. Raises ``SequenceError`` where the bytes have no body."""
+    return sha256(body_of(data)).hexdigest()
+
+
+def workload(plan: Plan, now: float) -> list[Item]:
+    """All messages of the plan in the order in which they are sent; ``now`` in seconds since the epoch.
+
+    Raises ``UnusableFileError``.
+    """
+    chance = Chance(plan.seed)
+    messages = list(_of_files(plan.source) if plan.source else _generated(plan, now))
+    ids = chance.draws("demo", "part ids")
+    items = [_item(name, data, now, ids.uuid4) for name, data in messages]
+    if plan.source is None:
+        chance.draws("demo", "order").shuffle(items)
+    return items
+
+
+def _generated(plan: Plan, now: float) -> Iterator[tuple[str, bytes]]:
+    samples = Samples(plan.seed, now=now)
+    for message in samples.stream(plan.messages):
+        yield "a generated message", serialise(message)
+    for number in range(plan.sequences):
+        parts = _FEWEST_PARTS + number % (_MOST_PARTS - _FEWEST_PARTS + 1)
+        yield "a generated sequence", serialise(samples.big_message(parts))
+    for code in BAD:
+        for _ in range(plan.bad):
+            yield f"a bad message for {code}", samples.bad(code)
+    for _ in range(plan.oversize):
+        message = samples.message("MetadataCreate")
+        message["messageHeader"]["tenantJiscID"] = OVERSIZE_TENANT
+        yield "a message to grow", serialise(message)
+
+
+def _of_files(directory: Path) -> Iterator[tuple[str, bytes]]:
+    """Every ``.json`` file as one message, exactly as it is, and every line of an NDJSON file."""
+    if not directory.is_dir():
+        raise UnusableFileError(f"{directory} is not a directory; give one that holds .json or .ndjson files")
+    files = [path for path in sorted(directory.rglob("*")) if path.suffix in {".json", ".ndjson", ".jsonl"}]
+    if not files:
+        raise UnusableFileError(f"{directory} holds no .json, .ndjson or .jsonl file")
+    for path in files:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UnusableFileError(f"{path} cannot be read: {error.strerror}") from error
+        if path.suffix == ".json":
+            yield str(path), data
+        else:
+            yield from (
+                (f"{path}:{at}", line) for at, line in enumerate(data.splitlines(), 1) if line.strip()
+            )
+
+
+def _item(name: str, data: bytes, now: float, new_id: Callable[[], str]) -> Item:
+    try:
+        parts = split_raw(data, new_id=new_id)
+    except SequenceError as error:
+        raise UnusableFileError(f"{name} has {len(data):,} bytes and cannot be split: {error}") from error
+    return Item(data, tuple(parts), judge(data, now=now).code)
