@@ -91,6 +91,11 @@ class Client:
     def message(self, row_id: int) -> r.MessageDetail:
         return self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
 
+    def counts(self, by: str, *, matching: str = "") -> tuple[r.Count, ...]:
+        """How many messages have each value of the field ``by`` (type, class, code, stream or version)."""
+        query = {"by": by, "filter": matching or None}
+        return self._ask(r.Counts, "GET", "/messages/counts", query=query).counts
+
     def send(self, message: r.NewMessage) -> r.Sent:
         """Put the message into its stream, faults included."""
         return self._ask(r.Sent, "POST", "/messages", body=message)
@@ -209,6 +214,10 @@ class AsyncClient:
 
     async def message(self, row_id: int) -> r.MessageDetail:
         return await self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
+
+    async def counts(self, by: str, *, matching: str = "") -> tuple[r.Count, ...]:
+        query = {"by": by, "filter": matching or None}
+        return (await self._ask(r.Counts, "GET", "/messages/counts", query=query)).counts
 
     async def send(self, message: r.NewMessage) -> r.Sent:
         return await self._ask(r.Sent, "POST", "/messages", body=message)

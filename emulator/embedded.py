@@ -132,7 +132,7 @@ class Embedded:
         return Guard(app, (settings.host, *settings.allowed_hosts), settings.token)
 
     async def _put_record(self, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        return await EngineBackend(self.parts.engine).call("PutRecord", request, scope)
+        return await EngineBackend(self.parts.engine, self.parts.clock).call("PutRecord", request, scope)
 
     def _notes(self) -> tuple[str, ...]:
         return ()

@@ -19,15 +19,17 @@ from datetime import datetime
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from emulator.clock import stopwatch
-from emulator.message_filter import MARKS, Condition, compile_filter
-from emulator.resources import MessagePage, MessageRow, SequencePage, SequenceRow
+from emulator.message_filter import FIELDS, MARKS, Condition, compile_filter
+from emulator.resources import Count, MessagePage, MessageRow, SequencePage, SequenceRow
 from schemas.envelope import oversize
 from schemas.peek import Peek, peek
 
 LATE_SECONDS = 60.0
+
+CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
 _FORMAT = 1
 _SLICE_RECORDS = 500
@@ -172,6 +174,18 @@ class MessageIndex:
             ids = self._matching(condition)
             start = bisect_right(ids, after) if after is not None else _from_end(offset or 0, len(ids))
             return MessagePage(self._rows(ids[start : start + limit]), len(ids), self.last)
+
+    def counts(self, field: CountedField, filter_text: str = "") -> tuple[Count, ...]:
+        """How many matching messages have each value of ``field``. FilterError for a bad filter."""
+        condition = compile_filter(filter_text)
+        column, _ = FIELDS[field]
+        query = (
+            f"SELECT {column}, count(*) {_FROM} WHERE {condition.sql or '1'} "
+            f"GROUP BY {column} ORDER BY count(*) DESC, {column}"
+        )
+        with self._lock:
+            rows = self._db.execute(query, condition.parameters).fetchall()
+        return tuple(Count(*row) for row in rows)
 
     def sequences(self, filter_text: str = "", *, offset: int = 0, limit: int = 100) -> SequencePage:
         """Up to ``limit`` sequences of matching messages in each stream, in the order of their first parts.

@@ -165,6 +165,19 @@ class MessageDetail(MessageRow, frozen=True):
     events: tuple[dict[str, Any], ...] = ()
 
 
+class Count(msgspec.Struct, frozen=True):
+    """How many messages have this ``value``; None is for those without one."""
+
+    value: str | None
+    count: int
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Counts of messages by one of their fields, the most frequent first."""
+
+    counts: tuple[Count, ...]
+
+
 class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A message to send as it is; ``data`` in base64; ``key`` is the messageId when left out."""
 

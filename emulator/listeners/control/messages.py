@@ -11,8 +11,8 @@ import msgspec
 from emulator.events import Event, Events
 from emulator.listeners.control.events import flat
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.messages import MessageIndex
-from emulator.resources import MessageDetail, MessagePage, MessageRow
+from emulator.messages import CountedField, MessageIndex
+from emulator.resources import Counts, MessageDetail, MessagePage, MessageRow
 
 _CATCH_UP_SECONDS = 0.1
 _EVENTS_SEARCHED = 10_000
@@ -24,6 +24,13 @@ class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offset: int | None = None
     after: Annotated[int, msgspec.Meta(ge=0)] | None = None
     limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
+    filter: str = ""
+
+
+class CountQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By which field, of the messages that a filter lets through."""
+
+    by: CountedField = "code"
     filter: str = ""
 
 
@@ -39,6 +46,14 @@ class MessageResources:
             Route(
                 "GET", "/messages", "The messages that match a filter", self._page, MessagePage, MessageQuery
             ),
+            Route(
+                "GET",
+                "/messages/counts",
+                "How many messages have which value",
+                self._counts,
+                Counts,
+                CountQuery,
+            ),
             Route("GET", "/messages/{id}", "A message whole", self._detail, MessageDetail),
         ]
 
@@ -46,6 +61,10 @@ class MessageResources:
         self._index.catch_up(_CATCH_UP_SECONDS)
         query = asked.query
         return self._index.page(query.filter, offset=query.offset, after=query.after, limit=query.limit)
+
+    def _counts(self, asked: Asked[CountQuery, None]) -> Counts:
+        self._index.catch_up(_CATCH_UP_SECONDS)
+        return Counts(self._index.counts(asked.query.by, asked.query.filter))
 
     def _detail(self, asked: Asked[Nothing, None]) -> MessageDetail:
         given = asked.path["id"]

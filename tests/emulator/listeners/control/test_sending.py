@@ -83,6 +83,20 @@ def test_sequences_tell_what_came_and_what_is_missing(client: Client) -> None:
     assert [row.sequence for row in client.sequences(matching="sequence:b").sequences] == ["b"]
 
 
+def test_messages_are_counted_by_a_field(client: Client) -> None:
+    """Each value with how many messages have it, those without one under none, the most frequent first."""
+    for stream in ("input", "output", "output"):
+        client.send(NewMessage(stream, part("s", 1, 1)))
+    client.send(NewMessage("output", b"no message"))
+
+    by_type = {each.value: each.count for each in client.counts("type")}
+    assert by_type == {"MetadataCreate": 3, None: 1}
+    assert [(each.value, each.count) for each in client.counts("stream")] == [("output", 3), ("input", 1)]
+    assert client.counts("code", matching="stream:input")[0].count == 1
+    with pytest.raises(RefusedError, match="colour"):
+        client.counts("colour")
+
+
 def test_the_last_event_is_known_without_reading_them_all(client: Client) -> None:
     """The newest event's id is the number of events there are."""
     assert client.last_event() == client.events(limit=10_000)[-1].id
