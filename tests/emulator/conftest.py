@@ -1,0 +1,170 @@
+"""Brokers of every kind, behind the channel seam, with the fault stage in front of each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.channels import Channel, Checkpoints
+from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.clock import Clock
+from emulator.listeners.engine_backend import EngineBackend
+from emulator.events import Event, Events
+from emulator.faults.interceptor import KinesisFaults
+from emulator.faults.stage import Stage
+from emulator.kinesis import Engine
+from emulator.listeners.aws import AwsApp
+from emulator.listeners.http import serve
+from emulator.rabbitmq import find_server, start_broker
+from emulator.resources import NewFault
+from emulator.rng import Chance, new_uuid
+
+NOON = 1_790_000_000.0
+KINDS = ("memory", "kinesis", "rabbitmq")
+STREAMS = ("memory", "kinesis")
+
+
+@dataclass
+class Bench:
+    """One kind of broker and the stage in front of it, on a clock on which every wait is over at once."""
+
+    kind: str
+    clock: Clock
+    events: Events
+    stage: Stage
+    engine: Engine
+    connect: Callable[..., Channel]
+    name: str = field(default_factory=lambda: f"input-{new_uuid()[:8]}")
+
+    def create(self, shards: int = 1) -> None:
+        """Make the channel that ``open`` opens."""
+        if self.kind != "rabbitmq":
+            self.call("CreateStream", ShardCount=shards)
+
+    def open(self, checkpoints: Checkpoints | None = None, **options: Any) -> Channel:
+        return self.connect(self.name, checkpoints, **options)
+
+    def call(self, operation: str, **request: Any) -> dict[str, Any]:
+        return self.engine.call(operation, {"StreamName": self.name, **request}, DEFAULT_SCOPE)
+
+    def split(self, shard: str, at: int) -> None:
+        self.call("SplitShard", ShardToSplit=shard, NewStartingHashKey=str(at))
+
+    def shards(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.call("ListShards")["Shards"]
+        return found
+
+    def fault(self, type_: str, **fields: Any) -> str:
+        return self.stage.add(NewFault(type_, **fields)).name
+
+    def injections(self) -> list[Event]:
+        return [event for event in self.events.since(limit=100_000) if event.kind == "fault.injected"]
+
+
+@pytest.fixture(scope="session")
+def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real RabbitMQ of this test process."""
+    server = find_server(os.environ)
+    if server is None:
+        pytest.skip("NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested against it")
+    broker = start_broker(server, Path(tmp_path_factory.mktemp("rabbitmq")), os.environ)
+    yield broker.url
+    broker.stop()
+
+
+@pytest.fixture(params=KINDS)
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Each kind of broker in turn."""
+    with opened_bench(request.param, request) as found:
+        yield found
+
+
+@pytest.fixture(params=STREAMS)
+def stream_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Each kind that has shards, in turn."""
+    with opened_bench(request.param, request) as found:
+        yield found
+
+
+@pytest.fixture
+def benches(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Bench]]:
+    """Benches of a kind, as many as a test wants."""
+    opened = []
+
+    def another(kind: str) -> Bench:
+        context = opened_bench(kind, request)
+        opened.append(context)
+        return context.__enter__()
+
+    yield another
+    for context in opened:
+        context.__exit__(None, None, None)
+
+
+@contextmanager
+def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    clock = Clock(frozen_at=NOON, autojump=True)
+    events = Events(clock, keep=100_000)
+    engine = Engine(None, clock, events)
+    stage = Stage(Chance(7), clock, events)
+    stage.control = lambda operation, asked: engine.call(operation, asked, DEFAULT_SCOPE)
+    open_channels: list[Channel] = []
+
+    def remembered(channel: Channel) -> Channel:
+        open_channels.append(channel)
+        return channel
+
+    with listening(kind, engine, clock, events, stage) as endpoint:
+        url = request.getfixturevalue("broker_url") if kind == "rabbitmq" else ""
+
+        def connected(name: str, checkpoints: Checkpoints | None, **options: Any) -> Channel:
+            if kind == "memory":
+                options.pop("attempts", None)
+                return remembered(
+                    MemoryChannel(engine, name, clock=clock, checkpoints=checkpoints, stage=stage, **options)
+                )
+            if kind == "kinesis":
+                client = connect(endpoint)
+                return remembered(KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, **options))
+            options.pop("attempts", None)
+            return remembered(RabbitMQChannel(url, name, clock=clock, stage=stage, **options))
+
+        yield Bench(kind, clock, events, stage, engine, connected)
+        for channel in open_channels:
+            channel.close()
+    stage.close()
+    engine.close()
+
+
+@contextmanager
+def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: Stage) -> Iterator[str]:
+    """The AWS port with the faults in front, for the kind that needs it."""
+    if kind != "kinesis":
+        yield ""
+        return
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def run(work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    faults = KinesisFaults(stage, clock, engine.stream_of_iterator)
+    app = AwsApp(EngineBackend(engine, clock), events, [faults])
+    server = run(serve(app, "127.0.0.1", 0))
+    yield server.url
+    run(server.close())
+    app.close()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
