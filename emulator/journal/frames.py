@@ -21,7 +21,7 @@ _CHECK = struct.Struct("<I")
 HEADER_BYTES = _FIELDS.size + _CHECK.size
 
 
-class DamagedLog(Exception):
+class DamagedLog(Exception):  # noqa: N818 - it says what was found
     """A journal file holds something that was never written: names the file, the byte and what is wrong."""
 
     def __init__(self, path: Path, position: int, reason: str) -> None:

@@ -4,5 +4,15 @@ from emulator.kinesis.engine import Engine, ShardView, StreamView
 from emulator.kinesis.errors import KinesisError, NotFast
 from emulator.kinesis.records import StoredRecord
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.subscriptions import Subscription
 
-__all__ = ["Engine", "KinesisError", "NotFast", "Scope", "ShardView", "StoredRecord", "StreamView"]
+__all__ = [
+    "Engine",
+    "KinesisError",
+    "NotFast",
+    "Scope",
+    "ShardView",
+    "StoredRecord",
+    "StreamView",
+    "Subscription",
+]

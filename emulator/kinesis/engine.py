@@ -11,11 +11,13 @@ from emulator.events import Events
 from emulator.journal import DamagedLog
 from emulator.kinesis import fast, iterators, sequence_numbers
 from emulator.kinesis.errors import KinesisError, internal_failure, not_found
-from emulator.kinesis.operations import OPERATIONS
+from emulator.kinesis.limits import Relaxed, Strict
+from emulator.kinesis.operations import OPERATIONS, Operation
 from emulator.kinesis.records import DATA_BYTES_IN_ANSWER, StoredRecord, read_lines
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.subscriptions import Subscription
 
 Limits = Literal["relaxed", "strict"]
 OnRecords = Callable[[str, str], None]
@@ -68,8 +70,10 @@ class Engine:
         limits: Limits = "relaxed",
         transition_seconds: float = 0.0,
     ) -> None:
-        self._registry = Registry(directory, clock, events, fsync=fsync, transition=transition_seconds)
-        self._strict = limits == "strict"
+        enforced = Strict(clock) if limits == "strict" else Relaxed()
+        self._registry = Registry(
+            directory, clock, events, enforced, fsync=fsync, transition=transition_seconds
+        )
         self._on_records: list[OnRecords] = []
 
     def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -80,7 +84,19 @@ class Engine:
         function = OPERATIONS.get(operation)
         if function is None:
             raise KinesisError("UnknownOperationException", f"Operation {operation} is not known.")
-        return self._run(lambda: function(self._registry, request, scope))
+        return self._run(lambda: self._operate(operation, function, request, scope))
+
+    def subscribe(
+        self, consumer_arn: str, shard_id: str, starting_position: dict[str, Any], scope: Scope
+    ) -> Subscription:
+        """SubscribeToShard: batches are pulled from what is returned. Raises ``KinesisError``."""
+        request = {
+            "ConsumerARN": consumer_arn,
+            "ShardId": shard_id,
+            "StartingPosition": starting_position,
+        }
+        subscription: Subscription = self.call("SubscribeToShard", request, scope)["EventStream"]
+        return subscription
 
     def put_records_json(self, body: bytes, scope: Scope) -> bytes:
         """PutRecords from JSON to JSON. Raises ``NotFast`` when ``call`` has to give the verdict."""
@@ -153,6 +169,12 @@ class Engine:
         """Give the files back; the engine cannot be used afterwards."""
         with self._registry.lock:
             self._registry.close()
+
+    def _operate(
+        self, name: str, function: Operation, request: dict[str, Any], scope: Scope
+    ) -> dict[str, Any]:
+        self._registry.limits.operation(name, scope)
+        return function(self._registry, request, scope)
 
     def _run(self, operation: Callable[[], _Answer]) -> _Answer:
         registry = self._registry

@@ -12,8 +12,16 @@ import msgspec
 from pybase64 import b64decode
 
 from emulator.kinesis import hash_keys
-from emulator.kinesis.errors import KinesisError, NotFast, internal_failure
-from emulator.kinesis.operations.records import DEFAULT_LIMIT, encryption, iterator, place, writable
+from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.operations.records import (
+    DEFAULT_LIMIT,
+    encryption,
+    iterator,
+    place,
+    raise_first,
+    raise_when_none_is_stored,
+    ready,
+)
 from emulator.kinesis.reads import Fetched, child_shards, fetch
 from emulator.kinesis.records import array
 from emulator.kinesis.registry import Registry
@@ -68,8 +76,7 @@ def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
     except msgspec.DecodeError as error:
         raise NotFast from error
     written, stream = _write(registry, request, list(request.Records), scope)
-    if written.failed == len(written.answers):
-        raise internal_failure(written.reason)
+    raise_when_none_is_stored(written)
     answers = ",".join(written.answers)
     return f'{{"FailedRecordCount":{written.failed},"Records":[{answers}]{_encryption(stream)}}}'.encode()
 
@@ -84,21 +91,26 @@ def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
         raise NotFast from error
     entry = Entry(request.Data, request.PartitionKey, request.ExplicitHashKey)
     written, stream = _write(registry, request, [entry], scope)
-    if written.failed:
-        raise internal_failure(written.reason)
+    raise_first(written)
     return f"{written.answers[0][:-1]}{_encryption(stream)}}}".encode()
 
 
 def get_records(registry: Registry, body: bytes, scope: Scope) -> tuple[Stream, Shard, Fetched, int]:
-    """GetRecords as far as it needs the lock: what to ``render``, and the time in ms. Raises ``NotFast``."""
+    """GetRecords as far as it needs the lock: what to ``render``, and the time in ms. Raises ``NotFast``.
+
+    Raises ProvisionedThroughputExceededException too.
+    """
     try:
         request = _decode_get_records(body)
         found = {"ShardIterator": request.ShardIterator, "StreamARN": request.StreamARN}
         stream, shard, ordinal = place(registry, found, scope)
     except (msgspec.DecodeError, KinesisError) as error:
         raise NotFast from error
+    registry.limits.read(stream, shard)
     now = registry.now_ms()
-    return stream, shard, fetch(stream, shard, ordinal, request.Limit or DEFAULT_LIMIT, now), now
+    fetched = fetch(stream, shard, ordinal, now, limit=request.Limit or DEFAULT_LIMIT)
+    registry.limits.delivered(shard, sum(map(len, fetched.parts)))
+    return stream, shard, fetched, now
 
 
 def render(stream: Stream, shard: Shard, fetched: Fetched, now: int) -> bytes:
@@ -116,7 +128,7 @@ def _write(
 ) -> tuple[Written, Stream]:
     named: dict[str, Any] = {"StreamName": request.StreamName, "StreamARN": request.StreamARN}
     try:
-        stream = writable(registry, named, scope)
+        stream = ready(registry, named, scope)
     except KinesisError as error:
         raise NotFast from error
     sizes = _sizes(entries, stream.state.max_record_kib * 1024 - _MAX_KEY_BYTES)

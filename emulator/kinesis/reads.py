@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 from emulator.kinesis.records import DATA_BYTES_IN_ANSWER
 from emulator.kinesis.stream import Shard, Stream
 
-_ROUNDING_BYTES = 20
-
 
 class Fetched(NamedTuple):
     """``parts`` are kept lines; ``next`` is the ordinal after them, None when the shard has ended there."""
@@ -19,11 +17,19 @@ class Fetched(NamedTuple):
     millis_behind: int
 
 
-def fetch(stream: Stream, shard: Shard, ordinal: int, limit: int, now: int) -> Fetched:
-    """Up to ``limit`` records from ``ordinal`` on, at most 10 MiB of data, at ``now`` ms. Raises ``DamagedLog``."""
+def fetch(
+    stream: Stream,
+    shard: Shard,
+    ordinal: int,
+    now: int,
+    *,
+    limit: int,
+    max_bytes: int = DATA_BYTES_IN_ANSWER,
+) -> Fetched:
+    """Up to ``limit`` records from ``ordinal`` on, at most ``max_bytes`` of data, at ``now`` ms. Raises ``DamagedLog``."""
     records = shard.records
     records.trim(stream.horizon(now))
-    parts, _, reached = records.read(ordinal, limit, DATA_BYTES_IN_ANSWER + _ROUNDING_BYTES)
+    parts, _, reached = records.read(ordinal, limit, max_bytes)
     if reached >= records.next:
         return Fetched(parts, reached, reached if shard.is_open else None, 0)
     arrival = records.arrival_of(reached - 1) or records.arrival_of(reached) or now

@@ -14,9 +14,11 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import Log
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
+from emulator.kinesis.limits import Limits
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 from emulator.kinesis.state import AccountState, Change, StreamGone, StreamState, decode, encode
 from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.subscriptions import Subscriptions
 from emulator.kinesis.writes import Entry, Written, write
 
 _COMPACT_ABOVE_ENTRIES = 1000
@@ -30,11 +32,20 @@ class Registry:
     """
 
     def __init__(
-        self, directory: Path | None, clock: Clock, events: Events, *, fsync: bool, transition: float
+        self,
+        directory: Path | None,
+        clock: Clock,
+        events: Events,
+        limits: Limits,
+        *,
+        fsync: bool,
+        transition: float,
     ) -> None:
         self.lock = threading.RLock()
         self.clock = clock
         self.events = events
+        self.limits = limits
+        self.subscriptions = Subscriptions(self.lock, clock)
         self.fsync = fsync
         self.transition = transition
         self.accounts: dict[Scope, AccountState] = {}
@@ -131,7 +142,9 @@ class Registry:
 
     def write(self, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
         """Append records now; what was written is in ``take_touched`` until somebody makes it known."""
-        written = write(stream, entries, sizes, self.now_ms())
+        written = Written([""] * len(entries))
+        routed = self.limits.admit(stream, stream.route(entries), sizes, written)
+        write(stream, routed, entries, sizes, written, now=self.now_ms())
         self._touched.extend((stream, shard) for shard in written.shards)
         return written
 
@@ -143,6 +156,10 @@ class Registry:
         """The shards written or closed since the last call."""
         touched, self._touched = self._touched, []
         return touched
+
+    def check_shard_quota(self, scope: Scope, more: int) -> None:
+        """Raise LimitExceededException when ``more`` open shards are too many for the account."""
+        self.limits.new_shards(scope, sum(len(stream.open_shards) for stream in self.streams(scope)), more)
 
     def expire_shards(self, stream: Stream) -> None:
         """Forget the shards that were closed before the trim horizon: nothing in them can be read any more."""

@@ -60,7 +60,7 @@ class Resharding:
         return sorted(still_open, key=lambda shard: int(shard.starting_hash_key))
 
     def _open(
-        self, start: int, end: int, epoch: int, began: int, parent: str, adjacent_parent: str | None = None
+        self, start: int, end: int, epoch: int, began: int, *, parent: str, adjacent_parent: str | None = None
     ) -> ShardState:
         shard = ShardState(
             self._next,

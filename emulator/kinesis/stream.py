@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from emulator.journal import Segments
 from emulator.kinesis import sequence_numbers
-from emulator.kinesis.errors import shard_not_found
+from emulator.kinesis.errors import shard_not_found, stream_not_found
 from emulator.kinesis.state import ShardState, StreamState
 
 try:
@@ -67,6 +67,9 @@ class Keyed(Protocol):
     ExplicitHashKey: str | None
 
 
+Routed = dict[Shard, range | list[int]]
+
+
 class Stream:
     """A stream with its shards in the order of their indexes."""
 
@@ -118,7 +121,12 @@ class Stream:
             raise shard_not_found(shard_id, self.name, self.account)
         return found
 
-    def route(self, entries: Sequence[Keyed]) -> dict[Shard, range | list[int]]:
+    def require_created(self, created: float | None) -> None:
+        """Raise ResourceNotFoundException when this is not the stream created at that second."""
+        if created is not None and int(created) != int(self.state.created):
+            raise stream_not_found(self.name, self.account)
+
+    def route(self, entries: Sequence[Keyed]) -> Routed:
         """Which entries (by index) go to which open shard: where the hash of the key is, or the hash given.
 
         Without a key, or where the stream distributes records by itself, they go to the shards in turn.
@@ -131,7 +139,7 @@ class Stream:
             if entry.ExplicitHashKey is not None and not in_turn:
                 at = bisect_right(self._starts, _hash_bytes(entry.ExplicitHashKey)) - 1
             elif entry.PartitionKey is not None and not in_turn:
-                at = bisect_right(self._starts, md5(entry.PartitionKey.encode()).digest()) - 1
+                at = bisect_right(self._starts, md5(entry.PartitionKey.encode()).digest()  # noqa: S324 - Kinesis hashes with MD5) - 1
             else:
                 self._turn = at = (self._turn + 1) % len(columns)
             columns[at].append(i)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.stream import Routed, Shard, Stream
 
 _LOW = tuple(f"{i:04d}" for i in range(10_000))
 
@@ -21,12 +21,27 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Written(msgspec.Struct):
-    """What came of a call: an answer (JSON) for each entry in order, where records went, and the failures."""
+    """What came of a call: an answer (JSON) for each entry in order, where records went, and the last error."""
 
     answers: list[str]
     shards: list[Shard] = []
     failed: int = 0
-    reason: str = ""
+    error: tuple[str, str] | None = None
+
+    def fail(self, indexes: range | list[int], code: str, message: str) -> None:
+        """Answer the entries at ``indexes`` with this error."""
+        self.error = (code, message)
+        self.failed += len(indexes)
+        answer = msgspec.json.encode({"ErrorCode": code, "ErrorMessage": message}).decode()
+        for i in indexes:
+            self.answers[i] = answer
+
+
+class _Stamp(NamedTuple):
+    """What every line of a block has in common: when it arrived (ms) and how the stream is encrypted."""
+
+    arrival: int
+    encryption: str
 
 
 class _Block(NamedTuple):
@@ -34,46 +49,39 @@ class _Block(NamedTuple):
 
     payload: bytes
     size: int
-    arrival: int
     answers: list[str]
 
 
-def write(stream: Stream, entries: list[Entry], sizes: list[int], now: int) -> Written:
-    """Append ``entries`` with ``sizes`` bytes of data at ``now`` ms, in one block for each shard.
+def write(
+    stream: Stream, routed: Routed, entries: list[Entry], sizes: list[int], written: Written, *, now: int
+) -> None:
+    """Append ``entries`` with ``sizes`` bytes of data at ``now`` ms, in one block for each shard, as ``routed``.
 
     A block that cannot be written fails its own entries and no others.
     """
-    written = Written([""] * len(entries))
     horizon = stream.horizon(now)
-    for shard, indexes in stream.route(entries).items():
-        block = _render(shard, entries, sizes, indexes, shard.arrival(now), stream.state.encryption)
+    for shard, indexes in routed.items():
+        stamp = _Stamp(shard.arrival(now), stream.state.encryption)
+        block = _render(shard, entries, sizes, indexes, stamp)
         shard.records.trim(horizon)
-        answers = block.answers
         try:
-            shard.records.append(block.payload, len(indexes), block.size, block.arrival)
-            written.shards.append(shard)
+            shard.records.append(block.payload, len(indexes), block.size, stamp.arrival)
         except OSError as error:
-            written.failed += len(indexes)
-            written.reason = f"the records could not be stored: {error}"
-            failure = msgspec.json.encode({"ErrorCode": "InternalFailure", "ErrorMessage": written.reason})
-            answers = [failure.decode()] * len(indexes)
+            written.fail(indexes, "InternalFailure", f"the records could not be stored: {error}")
+            continue
+        written.shards.append(shard)
         if len(indexes) == len(entries):
-            written.answers = answers
+            written.answers = block.answers
         else:
-            for i, answer in zip(indexes, answers, strict=True):
+            for i, answer in zip(indexes, block.answers, strict=True):
                 written.answers[i] = answer
-    return written
 
 
 def _render(
-    shard: Shard,
-    entries: list[Entry],
-    sizes: list[int],
-    indexes: range | list[int],
-    arrival: int,
-    encryption: str,
+    shard: Shard, entries: list[Entry], sizes: list[int], indexes: range | list[int], stamp: _Stamp
 ) -> _Block:
     """The lines and the answers of a shard's entries, laid out column by column: no work in Python per byte."""
+    arrival, encryption = stamp
     chosen = entries if len(indexes) == len(entries) else [entries[i] for i in indexes]
     numbers = _ordinals(shard.records.next, len(chosen))
     seconds, millis = divmod(arrival, 1000)
@@ -90,7 +98,7 @@ def _render(
     tail = f'{arrival:013d}","ShardId":"{shard.id}"}}'
     answers = [f"{start}{number}{tail}" for number in numbers]
     size = sum(sizes) if len(chosen) == len(entries) else sum([sizes[i] for i in indexes])
-    return _Block("".join(lines).encode(), size, arrival, answers)
+    return _Block("".join(lines).encode(), size, answers)
 
 
 def _ordinals(first: int, count: int) -> list[str]:

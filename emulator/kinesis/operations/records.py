@@ -10,13 +10,13 @@ from pybase64 import b64encode_as_string
 from emulator.kinesis import hash_keys, iterators, sequence_numbers
 from emulator.kinesis.errors import (
     KinesisError,
-    internal_failure,
     invalid_argument,
     not_found,
     shard_not_found,
     validation,
 )
 from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.positions import starting_ordinal
 from emulator.kinesis.reads import child_shards, fetch
 from emulator.kinesis.records import read_lines, shape
 from emulator.kinesis.registry import Registry
@@ -30,7 +30,7 @@ _KIB = 1024
 
 
 def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = writable(registry, request, scope)
+    stream = ready(registry, request, scope)
     _require_fit(stream, request, "data")
     _require_hash_key(request)
     ordering = request.get("SequenceNumberForOrdering")
@@ -41,14 +41,13 @@ def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dic
         )
     _dry_run(request)
     written = registry.write(stream, [_entry(request)], [len(request["Data"])])
-    if written.failed:
-        raise internal_failure(written.reason)
+    raise_first(written)
     answer: dict[str, Any] = msgspec.json.decode(written.answers[0])
     return answer | encryption(stream)
 
 
 def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = writable(registry, request, scope)
+    stream = ready(registry, request, scope)
     total = 0
     for i, record in enumerate(request["Records"], 1):
         total += _require_fit(stream, record, f"records.{i}.member.data")
@@ -58,20 +57,20 @@ def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     _dry_run(request)
     sizes = [len(record["Data"]) for record in request["Records"]]
     written = registry.write(stream, [_entry(record) for record in request["Records"]], sizes)
-    if written.failed == len(written.answers):
-        raise internal_failure(written.reason)
+    raise_when_none_is_stored(written)
     return {"FailedRecordCount": written.failed, "Records": _decoded(written)} | encryption(stream)
 
 
 def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = readable(registry, request, scope)
+    stream = ready(registry, request, scope)
     shard = find_shard(registry, stream, request["ShardId"])
     position = {"Type": request["ShardIteratorType"]}
     if "StartingSequenceNumber" in request:
         position["SequenceNumber"] = request["StartingSequenceNumber"]
     if "Timestamp" in request:
         position["Timestamp"] = request["Timestamp"]
-    ordinal = starting_ordinal(registry, stream, shard, position, "GetShardIterator")
+    ordinal = starting_ordinal(stream, shard, position, registry.now_ms())
+    registry.limits.iterator(stream, shard)
     _dry_run(request)
     return {"ShardIterator": iterator(stream, shard, ordinal, registry.now_ms())}
 
@@ -79,8 +78,10 @@ def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope
 def get_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream, shard, ordinal = place(registry, request, scope)
     _dry_run(request)
+    registry.limits.read(stream, shard)
     now = registry.now_ms()
-    fetched = fetch(stream, shard, ordinal, request.get("Limit", DEFAULT_LIMIT), now)
+    fetched = fetch(stream, shard, ordinal, now, limit=request.get("Limit", DEFAULT_LIMIT))
+    registry.limits.delivered(shard, sum(map(len, fetched.parts)))
     answer: dict[str, Any] = {
         "Records": [shape(line) for line in read_lines(fetched.parts)],
         "MillisBehindLatest": fetched.millis_behind,
@@ -90,12 +91,7 @@ def get_records(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     return answer | {"NextShardIterator": iterator(stream, shard, fetched.next, now)}
 
 
-def writable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
-    """The stream to put into; one that is being created or deleted is not there. Raises ResourceNotFoundException."""
-    return readable(registry, request, scope)
-
-
-def readable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
+def ready(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
     """The stream to read or write. Raises ResourceNotFoundException while it is created or deleted."""
     stream = registry.find(request, scope)
     status = stream.status(registry.clock.time())
@@ -133,25 +129,21 @@ def iterator(stream: Stream, shard: Shard, ordinal: int, now: int) -> str:
     return ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, now)).token()
 
 
-def starting_ordinal(
-    registry: Registry, stream: Stream, shard: Shard, position: dict[str, Any], operation: str
-) -> int:
-    """The number of the first record to read for a position {Type, SequenceNumber, Timestamp}."""
-    kind = position["Type"]
-    now = registry.now_ms()
-    shard.records.trim(stream.horizon(now))
-    if kind == "TRIM_HORIZON":
-        return shard.records.first
-    if kind == "LATEST":
-        return shard.records.next
-    if kind == "AT_TIMESTAMP":
-        return _at_timestamp(shard, position, now)
-    if "SequenceNumber" not in position:
-        raise invalid_argument(
-            f"Must specify StartingSequenceNumber when the ShardIteratorType is {kind} in {operation} on shard "
-            f"{shard.id} in stream {stream.name} under account {stream.account}."
-        )
-    return _at_sequence_number(stream, shard, position["SequenceNumber"], kind, operation)
+def raise_first(written: Written) -> None:
+    """Raise the error of a write of one record, if there was one."""
+    if written.error is not None:
+        code, message = written.error
+        raise KinesisError(code, message, 500 if code == "InternalFailure" else 400)
+
+
+def raise_when_none_is_stored(written: Written) -> None:
+    """Raise InternalFailure when every record of a write failed with it."""
+    if (
+        written.failed == len(written.answers)
+        and written.error is not None
+        and "Internal" in written.error[0]
+    ):
+        raise_first(written)
 
 
 def encryption(stream: Stream) -> dict[str, Any]:
@@ -159,29 +151,14 @@ def encryption(stream: Stream) -> dict[str, Any]:
     return {} if stream.state.encryption == "NONE" else {"EncryptionType": stream.state.encryption}
 
 
-def _at_timestamp(shard: Shard, position: dict[str, Any], now: int) -> int:
-    if "Timestamp" not in position:
-        raise invalid_argument("Must specify Timestamp when the ShardIteratorType is AT_TIMESTAMP.")
-    at = round(position["Timestamp"] * 1000)
-    if at > now:
-        raise invalid_argument(f"The timestamp {position['Timestamp']} must not be in the future.")
-    return shard.records.first_at_or_after(at)
-
-
-def _at_sequence_number(stream: Stream, shard: Shard, text: str, kind: str, operation: str) -> int:
-    found = sequence_numbers.position(text)
-    where = f"StartingSequenceNumber {text} used in {operation} on shard {shard.id} in stream {stream.name}"
-    if found is None:
-        raise invalid_argument(f"{where} under account {stream.account} is invalid.")
-    if found.prefix != shard.prefix or found.ordinal > shard.records.next:
-        raise invalid_argument(
-            f"{where} under account {stream.account} is invalid because it did not come from this stream."
-        )
-    return found.ordinal + (kind == "AFTER_SEQUENCE_NUMBER")
-
-
 def _require_fit(stream: Stream, record: dict[str, Any], where: str) -> int:
-    size = len(record["Data"]) + len(record["PartitionKey"].encode())
+    key = record.get("PartitionKey")
+    if key is None and stream.state.distribution != "AUTO":
+        raise validation(
+            f"1 validation error detected: Value at '{where.replace('data', 'partitionKey')}' failed to satisfy "
+            "constraint: Member must not be null"
+        )
+    size = len(record["Data"]) + len((key or "").encode())
     limit = stream.state.max_record_kib * _KIB
     if size > limit:
         raise validation(

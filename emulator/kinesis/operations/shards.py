@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from typing import Any
 
-import msgspec
-
-from emulator.kinesis.errors import KinesisError, invalid_argument, stream_not_found, validation
+from emulator.kinesis.errors import invalid_argument, validation
+from emulator.kinesis.paging import page, read_page
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.resharding import Resharding
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.state import StreamState
 from emulator.kinesis.stream import Shard, Stream
-
-_TOKEN_LIFETIME_MS = 300_000
 
 
 def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -29,6 +25,7 @@ def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> di
             f"account {stream.account} is not both greater than one plus the shard's StartingHashKey {start} and "
             f"less than the shard's EndingHashKey {end}."
         )
+    registry.check_shard_quota(stream.state.scope, 1)
     draft = Resharding(stream, registry.now_ms())
     draft.split(shard.state, at)
     _finish(registry, stream, draft.state(**registry.updating()), "split")
@@ -55,6 +52,8 @@ def merge_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> d
 def update_shard_count(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = _reshardable(registry, request, scope)
     current, target = len(stream.open_shards), request["TargetShardCount"]
+    registry.limits.scaling(stream, target, registry.clock.time())
+    registry.check_shard_quota(stream.state.scope, target - current)
     answer = {
         "StreamName": stream.name,
         "StreamARN": stream.arn,
@@ -75,17 +74,17 @@ def list_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     if (token := request.get("NextToken")) is not None:
         if request.get("StreamName") or request.get("ExclusiveStartShardId"):
             raise invalid_argument("NextToken and StreamName cannot be provided together.")
-        name, after, chosen = _read_token(token, registry.now_ms())
+        name, after, chosen = read_page(token, registry.now_ms())
         stream = registry.named(name, scope)
     else:
         stream = registry.find(request, scope)
-        _require_created(stream, request.get("StreamCreationTimestamp"))
+        stream.require_created(request.get("StreamCreationTimestamp"))
     registry.expire_shards(stream)
     limit = request.get("MaxResults", 1000)
     shards = [s for s in _filtered(stream, chosen, registry.now_ms()) if s.id > after]
     answer: dict[str, Any] = {"Shards": [shard.describe() for shard in shards[:limit]]}
     if len(shards) > limit:
-        answer["NextToken"] = _token(stream.name, shards[limit - 1].id, chosen, registry.now_ms())
+        answer["NextToken"] = page(stream.name, shards[limit - 1].id, chosen, registry.now_ms())
     return answer
 
 
@@ -121,11 +120,6 @@ def _finish(registry: Registry, stream: Stream, state: StreamState, action: str)
     )
 
 
-def _require_created(stream: Stream, created: float | None) -> None:
-    if created is not None and int(created) != int(stream.state.created):
-        raise stream_not_found(stream.name, stream.account)
-
-
 def _filtered(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[Shard]:
     """The shards that a ShardFilter keeps; without one, all within retention."""
     shards = list(stream.shards.values())
@@ -147,21 +141,3 @@ def _filtered(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[S
     if kind == "AT_TIMESTAMP":
         return [shard for shard in shards if shard.was_open(at)]
     return [shard for shard in shards if shard.state.closed is None or shard.state.closed >= at]
-
-
-def _token(name: str, after: str, chosen: dict[str, Any] | None, now: int) -> str:
-    return b64encode(msgspec.json.encode([name, after, chosen, now])).decode()
-
-
-def _read_token(token: str, now: int) -> tuple[str, str, dict[str, Any] | None]:
-    try:
-        name, after, chosen, created = msgspec.json.decode(
-            b64decode(token, validate=True), type=tuple[str, str, dict[str, Any] | None, int]
-        )
-    except (ValueError, msgspec.DecodeError):
-        raise invalid_argument(f"NextToken {token} is not valid.") from None
-    if now - created > _TOKEN_LIFETIME_MS:
-        raise KinesisError(
-            "ExpiredNextTokenException", "The pagination token has expired: ask again from the start."
-        )
-    return name, after, chosen

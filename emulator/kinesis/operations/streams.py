@@ -6,6 +6,8 @@ from typing import Any
 
 from emulator.kinesis import hash_keys
 from emulator.kinesis.errors import in_use, invalid_argument
+from emulator.kinesis.operations.capacity import require_warm_throughput
+from emulator.kinesis.operations.tags import require_tags
 from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.state import ShardState, StreamState
@@ -21,6 +23,14 @@ def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
     if any(stream.name == name for stream in registry.streams(scope)):
         raise in_use(f"Stream {name} under account {scope.account} already exists.")
     count = _shard_count(request, mode)
+    if request.get("WarmThroughputMiBps") is not None:
+        require_warm_throughput(registry, mode, scope)
+    distribution = request.get("RecordDistributionStrategy", "USER_PARTITION_KEY")
+    if distribution == "AUTO" and mode != "ON_DEMAND":
+        raise invalid_argument(
+            "RecordDistributionStrategy AUTO is supported only for streams in the ON_DEMAND mode."
+        )
+    tags = require_tags(name, scope.account, {}, request.get("Tags") or {})
     now = registry.clock.time()
     identity = new_uuid().replace("-", "")
     state = StreamState(
@@ -35,11 +45,12 @@ def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
         mode=mode,
         busy="CREATING",
         busy_until=now + registry.transition,
-        tags=request.get("Tags", {}),
+        tags=tags,
         max_record_kib=request.get("MaxRecordSizeInKiB", 1024),
         warm_mibps=request.get("WarmThroughputMiBps"),
-        distribution=request.get("RecordDistributionStrategy", "USER_PARTITION_KEY"),
+        distribution=distribution,
     )
+    _check_quota(registry, state)
     registry.save(state)
     registry.events.emit("stream.created", stream=name, shards=count)
     return {}
@@ -53,6 +64,7 @@ def delete_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
             "Set EnforceConsumerDeletion to delete it with them."
         )
     now = registry.clock.time()
+    registry.subscriptions.end(stream.arn)
     if registry.transition:
         registry.save(
             changed(stream.state, busy="DELETING", busy_until=now + registry.transition, consumers=[])
@@ -104,16 +116,6 @@ def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> d
     return answer
 
 
-def update_stream_mode(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = registry.find_active(request, scope)
-    mode = request["StreamModeDetails"]["StreamMode"]
-    if mode == "PROVISIONED" and "WarmThroughputMiBps" in request:
-        raise invalid_argument("WarmThroughputMiBps is supported only for streams in the ON_DEMAND mode.")
-    fields: dict[str, Any] = {"mode": mode, "warm_mibps": request.get("WarmThroughputMiBps")}
-    registry.save(changed(stream.state, **fields, **registry.updating()))
-    return {}
-
-
 def _shard_count(request: dict[str, Any], mode: str) -> int:
     count: int | None = request.get("ShardCount")
     if mode == "ON_DEMAND":
@@ -122,9 +124,15 @@ def _shard_count(request: dict[str, Any], mode: str) -> int:
         return _ON_DEMAND_SHARDS
     if count is None:
         raise invalid_argument("ShardCount must be set for a stream in the PROVISIONED mode.")
-    if "WarmThroughputMiBps" in request:
-        raise invalid_argument("WarmThroughputMiBps is supported only for streams in the ON_DEMAND mode.")
     return count
+
+
+def _check_quota(registry: Registry, state: StreamState) -> None:
+    streams, now = registry.streams(state.scope), registry.clock.time()
+    creating = sum(stream.status(now) == "CREATING" for stream in streams)
+    on_demand = sum(stream.state.mode == "ON_DEMAND" for stream in streams)
+    registry.limits.new_stream(state.scope, creating, on_demand if state.mode == "ON_DEMAND" else 0)
+    registry.check_shard_quota(state.scope, len(state.shards))
 
 
 def _first_shards(count: int, now: float) -> list[ShardState]:

@@ -1,0 +1,34 @@
+"""Server-side encryption, as far as a client can see it: the flag and the key's name. Nothing is encrypted here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator.kinesis.errors import invalid_argument
+from emulator.kinesis.registry import Registry, changed
+from emulator.kinesis.scope import Scope
+
+
+def start_stream_encryption(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    """Records put from now on say EncryptionType KMS."""
+    stream = registry.find_active(request, scope)
+    _require_kms(request)
+    fields: dict[str, Any] = {"encryption": "KMS", "key_id": request["KeyId"]}
+    registry.save(changed(stream.state, **fields, **registry.updating()))
+    return {}
+
+
+def stop_stream_encryption(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    """Records that were put before go on saying EncryptionType KMS."""
+    stream = registry.find_active(request, scope)
+    _require_kms(request)
+    fields: dict[str, Any] = {"encryption": "NONE", "key_id": None}
+    registry.save(changed(stream.state, **fields, **registry.updating()))
+    return {}
+
+
+def _require_kms(request: dict[str, Any]) -> None:
+    if request["EncryptionType"] != "KMS":
+        raise invalid_argument(
+            f"EncryptionType {request['EncryptionType']} is not valid here: the only one is KMS."
+        )

@@ -1,0 +1,87 @@
+"""Tags of streams, by the older operations, and of streams and consumers, by the newer ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from emulator.kinesis.errors import invalid_argument
+from emulator.kinesis.operations.consumers import find_consumer, with_tags
+from emulator.kinesis.registry import Registry, changed
+from emulator.kinesis.scope import Scope, consumer_of
+
+MAX_TAGS = 50
+_VALID = re.compile(r"[\w\s.:/=+\-@%]*\Z")
+
+
+def add_tags_to_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find(request, scope)
+    tags = require_tags(stream.name, stream.account, stream.state.tags, request["Tags"])
+    registry.save(changed(stream.state, tags=tags))
+    return {}
+
+
+def remove_tags_from_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find(request, scope)
+    registry.save(changed(stream.state, tags=_without(stream.state.tags, request["TagKeys"])))
+    return {}
+
+
+def list_tags_for_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    stream = registry.find(request, scope)
+    after, limit = request.get("ExclusiveStartTagKey", ""), request.get("Limit", MAX_TAGS)
+    tags = [tag for tag in _shape(stream.state.tags) if tag["Key"] > after]
+    return {"Tags": tags[:limit], "HasMoreTags": len(tags) > limit}
+
+
+def tag_resource(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    arn = request["ResourceARN"]
+    if consumer_of(arn) is None:
+        return add_tags_to_stream(registry, {"StreamARN": arn, "Tags": request["Tags"]}, scope)
+    stream, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
+    tags = require_tags(consumer.name, stream.account, consumer.tags, request["Tags"])
+    registry.save(changed(stream.state, consumers=with_tags(stream, consumer, tags)))
+    return {}
+
+
+def untag_resource(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    arn = request["ResourceARN"]
+    if consumer_of(arn) is None:
+        return remove_tags_from_stream(registry, {"StreamARN": arn, "TagKeys": request["TagKeys"]}, scope)
+    stream, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
+    tags = _without(consumer.tags, request["TagKeys"])
+    registry.save(changed(stream.state, consumers=with_tags(stream, consumer, tags)))
+    return {}
+
+
+def list_tags_for_resource(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    arn = request["ResourceARN"]
+    if consumer_of(arn) is None:
+        return {"Tags": _shape(registry.find({"StreamARN": arn}, scope).state.tags)}
+    _, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
+    return {"Tags": _shape(consumer.tags)}
+
+
+def require_tags(name: str, account: str, tags: dict[str, str], more: dict[str, str]) -> dict[str, str]:
+    """``tags`` and ``more`` of them together. Raises InvalidArgumentException when they may not be."""
+    for text in (*more.keys(), *more.values()):
+        if not _VALID.match(text):
+            raise invalid_argument(
+                "Some tags contain invalid characters. Valid characters: "
+                "Unicode letters, digits, white space, _ . / = + - % @."
+            )
+    together = tags | more
+    if len(together) > MAX_TAGS:
+        raise invalid_argument(
+            f"Failed to add tags to stream {name} under account {account} because a given stream cannot have "
+            f"more than {MAX_TAGS} tags associated with it."
+        )
+    return together
+
+
+def _without(tags: dict[str, str], keys: list[str]) -> dict[str, str]:
+    return {key: value for key, value in tags.items() if key not in keys}
+
+
+def _shape(tags: dict[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": tags[key]} for key in sorted(tags)]
