@@ -24,6 +24,7 @@ class EngineBackend:
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
         """Answer in botocore's shapes. Raises KinesisError."""
+        response = self._engine.call(operation, request, scope)
         if operation == "SubscribeToShard":
-            return {"EventStream": self._subscriptions.open(request, scope)}
-        return self._engine.call(operation, request, scope)
+            return {"EventStream": self._subscriptions.events(response["EventStream"])}
+        return response

@@ -22,6 +22,7 @@ _JOINED_WRITE_BYTES = 1 << 16
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
+_OFFER = (b"connection", b"upgrade", b"http2-settings")
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
@@ -57,10 +58,7 @@ class Http1Protocol(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            # An offer to upgrade (h2c, RFC 7540) is declined by answering in HTTP/1.1.
-            self._parser = httptools.HttpRequestParser(self)
-            if rest := data[upgrade.args[0] :]:
-                self.data_received(rest)
+            self._decline_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self._refuse(str(error))
 
@@ -97,6 +95,8 @@ class Http1Protocol(asyncio.Protocol):
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
+        if self._parser.should_upgrade():
+            return
         exchange = _Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
         exchange.continue_expected = self._continue_expected
         self._arriving = exchange
@@ -114,9 +114,9 @@ class Http1Protocol(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         exchange, self._arriving = self._arriving, None
-        assert exchange is not None
-        exchange.completed()
-        self._enqueue(exchange)
+        if exchange:
+            exchange.completed()
+            self._enqueue(exchange)
 
     # -- the exchanges' side
 
@@ -169,6 +169,17 @@ class Http1Protocol(asyncio.Protocol):
             "client": self._client,
             "server": self._server,
         }
+
+    def _decline_upgrade(self, rest: bytes) -> None:
+        """Take a request that offers another protocol (h2c, RFC 7540 section 3.2) as if it did not."""
+        method = self._parser.get_method()
+        if method == b"CONNECT":
+            self._refuse("there is no proxy here")
+            return
+        kept = [(name, value) for name, value in self._headers if name not in _OFFER]
+        head = b"".join(b"%b: %b\r\n" % header for header in kept)
+        self._parser = httptools.HttpRequestParser(self)
+        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (method, self._url, head, rest))
 
     def _refuse(self, why: str) -> None:
         body = f"This is not HTTP/1.1: {why}\n".encode()
