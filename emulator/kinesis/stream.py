@@ -139,7 +139,8 @@ class Stream:
             if entry.ExplicitHashKey is not None and not in_turn:
                 at = bisect_right(self._starts, _hash_bytes(entry.ExplicitHashKey)) - 1
             elif entry.PartitionKey is not None and not in_turn:
-                at = bisect_right(self._starts, md5(entry.PartitionKey.encode()).digest()  # noqa: S324 - Kinesis hashes with MD5) - 1
+                key = md5(entry.PartitionKey.encode()).digest()  # noqa: S324 - it is what Kinesis hashes with
+                at = bisect_right(self._starts, key) - 1
             else:
                 self._turn = at = (self._turn + 1) % len(columns)
             columns[at].append(i)
