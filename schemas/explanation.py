@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
-from schemas.catalogue import definition, documents, reference
+from schemas.catalogue import definition, reference
 from schemas.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -131,9 +129,7 @@ def _closed(_validator: Any, _value: object, instance: Any, schema: Schema) -> I
 
 
 def _fields(schema: Schema) -> set[str]:
-    own = set(schema.get("properties", ()))
-    base = reference("objects.DigitalObject")
-    return own | set(definition(base)["properties"]) if schema.get("$ref") == "#/$defs/DigitalObject" else own
+    return set(schema.get("properties", ())).union(*(_fields(base) for base in schema.get("allOf", ())))
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
@@ -189,9 +185,26 @@ def _validator(name: str) -> Any:
     }
     extend: Any = jsonschema.validators.extend
     kind = extend(jsonschema.Draft202012Validator, keywords)
-    resources = [(urn, DRAFT202012.create_resource(document)) for urn, document in documents().items()]
     checker = jsonschema.FormatChecker(formats=())
     for form, check in FORMATS.items():
         checker.checks(form)(lambda value, check=check: not isinstance(value, str) or check(value))
-    registry: Registry[Any] = Registry().with_resources(resources)
-    return kind({"$ref": reference(name)}, registry=registry, format_checker=checker)
+    ref = reference(name)
+    return kind(_inlined(definition(ref), ref.partition("#")[0]), format_checker=checker)
+
+
+def _inlined(schema: Schema, urn: str) -> Schema:
+    """The schema with each reference replaced by what it refers to: resolving them took most of the time."""
+    inlined: Schema = {}
+    for keyword, value in schema.items():
+        if keyword == "properties":
+            inlined[keyword] = {field: _inlined(below, urn) for field, below in value.items()}
+        elif keyword in ("items", "contains"):
+            inlined[keyword] = _inlined(value, urn)
+        elif keyword == "anyOf":
+            inlined[keyword] = [_inlined(below, urn) for below in value]
+        elif keyword != "$ref":
+            inlined[keyword] = value
+    if "$ref" not in schema:
+        return inlined
+    base = _inlined(definition(schema["$ref"], urn), schema["$ref"].partition("#")[0] or urn)
+    return inlined | {"allOf": [base]} if inlined.keys() - {"description"} else base

@@ -35,8 +35,9 @@ def instant(text: str) -> float | None:
     year, month, day, hour, minute, second = (int(part) for part in found.group(1, 2, 3, 4, 5, 6))
     if not 1 <= month <= 12 or hour > 23 or minute > 59 or second > 60:
         return None
-    # The calendar repeats every 400 years; year 0 is one that Python's calendar does not have.
-    if not 1 <= day <= monthrange(year + 400, month)[1]:
+    # The calendar repeats every 400 years, and Python's lacks the years before 1 and after 9999.
+    cycles, year_of_cycle = divmod(year - 2000, 400)
+    if not 1 <= day <= monthrange(2000 + year_of_cycle, month)[1]:
         return None
     fraction, sign, hours, minutes = found.group(7, 8, 9, 10)
     offset = 0
@@ -44,8 +45,8 @@ def instant(text: str) -> float | None:
         if int(hours) > 23 or int(minutes) > 59:
             return None
         offset = (int(hours) * 60 + int(minutes)) * (-60 if sign == "-" else 60)
-    whole = timegm((year + 400, month, day, hour, minute, min(second, 59)))
-    whole -= _DAYS_IN_400_YEARS * _SECONDS_IN_DAY + offset
+    whole = timegm((2000 + year_of_cycle, month, day, hour, minute, min(second, 59)))
+    whole += cycles * _DAYS_IN_400_YEARS * _SECONDS_IN_DAY - offset
     if second == 60:
         whole += 1
         if whole % _SECONDS_IN_DAY:
