@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import click
@@ -15,25 +14,13 @@ if TYPE_CHECKING:
     from emulator.resources import ClockChange
 
 
-class Duration(click.ParamType):
-    """Seconds, written ``90``, ``1.5s``, ``6m``, ``2h`` or ``1d``."""
+def _duration(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
+    from emulator.faults.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
 
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from emulator.faults.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
-
-        try:
-            return seconds(float(value) if _plain(value) else value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-def _plain(value: object) -> bool:
     try:
-        return math.isfinite(float(str(value)))
-    except ValueError:
-        return False
+        return seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.group()
@@ -63,7 +50,7 @@ def freeze(control: str | None, as_json: bool) -> None:
 
 
 @clock.command()
-@click.argument("duration", type=Duration())
+@click.argument("duration", callback=_duration)
 @control_option
 @json_option
 def advance(duration: float, control: str | None, as_json: bool) -> None:

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 def up(detach: bool, as_json: bool, **options: Any) -> None:
     """Start a sandbox: streams, buckets, faults and the control API.
 
-    It runs until Ctrl-C, or with --detach until sandbox down. Every option can also be given as SANDBOX_<NAME> in
-    the environment, or under [sandbox] in sandbox.toml.
+    It runs until Ctrl-C, or with --detach until sandbox down. Every option can also be given as
+    SANDBOX_<NAME> in the environment, or under [sandbox] in sandbox.toml.
     """
     from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles import embedded  # noqa: PLC0415 -- as above

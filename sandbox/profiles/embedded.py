@@ -33,9 +33,9 @@ class CannotStop(Exception):  # noqa: N818 -- as above
     """The process does not end."""
 
 
-def refuse_second() -> None:
+def refuse_second(directory: Path | None = None) -> None:
     """CannotStart when a sandbox runs here already."""
-    found = running.find()
+    found = running.find(directory)
     if found is not None:
         raise CannotStart(
             f"a sandbox runs here already (process {found.pid}, {found.control}); sandbox down stops it"
@@ -70,13 +70,14 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         raise CannotStart(error.strerror or str(error)) from error
 
 
-def start_detached(options: Sequence[str]) -> Running:
+def start_detached(options: Sequence[str], directory: Path | None = None) -> Running:
     """Start ``sandbox up`` with these options as a process of its own and wait until it answers.
 
-    Raises CannotStart with what the process said.
+    ``directory`` is the one that it belongs to, by default the current one. Raises CannotStart with what the
+    process said.
     """
-    refuse_second()
-    state = Path(STATE_DIRECTORY)
+    refuse_second(directory)
+    state = (directory or Path()) / STATE_DIRECTORY
     state.mkdir(exist_ok=True)
     log = state / LOG_NAME
     with log.open("wb") as errors:
@@ -86,6 +87,7 @@ def start_detached(options: Sequence[str]) -> Running:
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
+            cwd=directory,
         )
     line = _first_line(process)
     if line:

@@ -77,7 +77,7 @@ def remove(pid: int, directory: Path | None = None) -> None:
 
 
 def born(pid: int) -> str | None:
-    """When the process was started, in clock ticks since the machine's start; None where that is not known."""
+    """When the process was started, in clock ticks since the machine's start; None where nobody knows."""
     fields = _stat(pid)
     return fields[19] if fields else None
 

@@ -1,0 +1,152 @@
+"""``sandbox fault``: a command for each type of fault, made from the registry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from emulator.faults.fault import Attribute, FaultType
+    from emulator.resources import Fault
+
+_WHEN = ("at", "for", "every", "first", "after", "fails")
+
+
+@click.group()
+def fault() -> None:
+    """Add, list and remove faults."""
+
+
+class FaultTypes(click.Group):
+    """A command for each type in the registry, with the type's attributes as options."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(_types())
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        type_ = _types().get(cmd_name)
+        return None if type_ is None else _command(type_)
+
+
+@fault.group(cls=FaultTypes)
+def add() -> None:
+    """Add a fault of a type; each type's --help tells its attributes."""
+
+
+@fault.command("list")
+@control_option
+@json_option
+def list_(control: str | None, as_json: bool) -> None:
+    """Show the faults in force and how often each struck."""
+    with connect(control) as client:
+        found = client.faults()
+    if as_json:
+        print_json({"faults": found})
+        return
+    titles = ("fault", "type", "channel", "direction", "toxicity", "injected", "attributes")
+    print_table(titles, (_row(each) for each in found))
+
+
+@fault.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--all", "every", is_flag=True, help="Remove every fault.")
+@control_option
+@json_option
+def remove(names: tuple[str, ...], every: bool, control: str | None, as_json: bool) -> None:
+    """Remove faults by name."""
+    if every == bool(names):
+        raise click.UsageError("give the names of the faults to remove, or --all")
+    with connect(control) as client:
+        wanted = [each.name for each in client.faults()] if every else names
+        gone = [client.remove_fault(name) for name in wanted]
+    if as_json:
+        print_json({"removed": gone})
+    else:
+        for each in gone:
+            click.echo(f"removed {each.name}, which struck {each.injected} times")
+
+
+def _types() -> dict[str, FaultType]:
+    from emulator.faults.registry import TYPES  # noqa: PLC0415 -- kept out of sandbox --help
+
+    return TYPES
+
+
+def _command(type_: FaultType) -> click.Command:
+    parameters: list[click.Parameter] = [_option(attribute) for attribute in type_.attributes]
+    directions = [direction.value for direction in type_.directions]
+    parameters += [
+        click.Option(["--name"], help="What to call it.  [default: its type]"),
+        click.Option(["--channel"], metavar="GLOB", help="Where: a stream or queue.  [default: *]"),
+        click.Option(["--direction"], type=click.Choice(directions), help=f"[default: {directions[0]}]"),
+        click.Option(["--toxicity"], type=float, help="The share of messages that it strikes.  [default: 1]"),
+        click.Option(["--limit"], type=int, help="Strike so often at most."),
+        click.Option(["--at"], metavar="TIME", help="Begin so long from now: 200ms, 5s, 6m."),
+        click.Option(["--for"], metavar="TIME", help="Last so long."),
+        click.Option(["--after"], type=int, help="Spare so many messages first."),
+        click.Option(["--first"], type=int, help="Strike only so many of those that follow."),
+        click.Option(["--every"], type=int, help="Strike every n-th of those."),
+        click.Option(["--fails"], type=int, help="Strike each chosen message so often, then let it pass."),
+        click.Option(
+            ["--match"], multiple=True, metavar="FIELD=GLOB", help="Only messages whose header is like this."
+        ),
+    ]
+    command = click.Command(type_.name, params=parameters, callback=_adder(type_), help=type_.description)
+    return json_option(control_option(command))
+
+
+def _option(attribute: Attribute) -> click.Option:
+    unit = f" in {attribute.unit}" if attribute.unit else ""
+    default = "" if attribute.default in (None, "") else f"  [default: {attribute.default}]"
+    kind = click.Choice(attribute.choices) if attribute.choices else None
+    flag = f"--{attribute.name.replace('_', '-')}"
+    return click.Option(
+        [flag, f"attribute_{attribute.name}"],
+        type=kind,
+        metavar=None if kind else attribute.type.upper(),
+        help=f"{attribute.description}{unit}.{default}",
+    )
+
+
+def _adder(type_: FaultType) -> Callable[..., None]:
+    def add_fault(control: str | None, as_json: bool, match: tuple[str, ...], **given: Any) -> None:
+        from emulator.resources import NewFault  # noqa: PLC0415 -- kept out of sandbox --help
+
+        stated = {name: value for name, value in given.items() if value is not None}
+        when = {name: stated.pop(name) for name in _WHEN if name in stated}
+        if match:
+            when["match"] = dict(_field(text) for text in match)
+        attributes = {
+            name.removeprefix("attribute_"): stated.pop(name)
+            for name in list(stated)
+            if name.startswith("attribute_")
+        }
+        with connect(control) as client:
+            added = client.add_fault(NewFault(type_.name, attributes=attributes, when=when, **stated))
+        if as_json:
+            print_json(added)
+        else:
+            click.echo(f"added {added.name}: {added.type} on {added.channel}")
+
+    return add_fault
+
+
+def _field(text: str) -> tuple[str, str]:
+    found = re.fullmatch(r"(\w+)=(.*)", text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is not FIELD=GLOB, such as messageType=Metadata*")
+    return found[1], found[2]
+
+
+def _row(found: Fault) -> tuple[object, ...]:
+    attributes = " ".join(
+        f"{name}={value}" for name, value in found.attributes.items() if value not in (None, "")
+    )
+    name = found.name if found.enabled else f"{found.name} (paused)"
+    return name, found.type, found.channel, found.direction, found.toxicity, found.injected, attributes

@@ -1,0 +1,143 @@
+"""``sandbox message``: validate messages, make samples."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from sandbox.cli.failures import Exit
+from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from sandbox.documents import Document
+    from schemas.error_codes import ErrorCode
+    from schemas.samples import Samples
+    from schemas.validation import Verdict
+
+
+@click.group()
+def message() -> None:
+    """Validate messages, or make samples of them."""
+
+
+@message.command()
+@click.argument("files", nargs=-1, metavar="[FILE|-]...")
+@click.option("--strict", is_flag=True, help="Demand what the published schemas leave out, too.")
+@click.option("--expired", is_flag=True, help="Refuse what has expired by now, too.")
+@json_option
+def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool) -> int:
+    """Judge the messages in each FILE, or on standard input with -.
+
+    A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
+    1: some are not, 2: a file cannot be read. With --json there is a line for each message.
+    """
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.documents import judge_document  # noqa: PLC0415 -- as above
+
+    now = Clock().time() if expired else None
+    code = Exit.PASS
+    judged = refused = 0
+    for found in _found(files or ("-",)):
+        if isinstance(found, str):
+            click.echo(f"sandbox: {found}", err=True)
+            code = Exit.USAGE
+            continue
+        verdict = judge_document(found.raw, now=now, strict=strict)
+        judged += 1
+        refused += not verdict.valid
+        _print(found, verdict, as_json)
+    if not as_json:
+        click.echo(f"sandbox: {judged} judged, {refused} refused", err=True)
+    return code or (Exit.FAIL if refused else Exit.PASS)
+
+
+@message.command()
+@click.option("--count", type=click.IntRange(min=0), default=1, show_default=True, help="How many.")
+@click.option(
+    "--seed", type=int, help="The same seed makes the same messages.  [default: drawn, times of today]"
+)
+@click.option("--type", "message_type", metavar="TYPE", help="MetadataCreate, ...  [default: all of them]")
+@click.option("--resource-type", metavar="TYPE", help="dataset, article, ...  [default: all of them]")
+@click.option(
+    "--parts", type=click.IntRange(min=2), help="Make bodies so large that they need so many parts."
+)
+@click.option("--bad", metavar="CODE", help="Make messages that deserve this error code, such as GENERR004.")
+def sample(count: int, seed: int | None, **wanted: Any) -> None:
+    """Make messages, one a line on standard output, as send and validate take them."""
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.rng import new_seed  # noqa: PLC0415 -- as above
+    from schemas.samples import Samples  # noqa: PLC0415 -- as above
+
+    samples = Samples(new_seed(), now=Clock().time()) if seed is None else Samples(seed)
+    try:
+        for line in _samples(samples, count, **wanted):
+            sys.stdout.buffer.write(line + b"\n")
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    sys.stdout.buffer.flush()
+
+
+def _samples(
+    samples: Samples,
+    count: int,
+    *,
+    message_type: str | None,
+    resource_type: str | None,
+    parts: int | None,
+    bad: str | None,
+) -> Iterator[bytes]:
+    from schemas.envelope import serialise  # noqa: PLC0415 -- as above
+
+    if bad is not None:
+        code = _code(bad)
+        return (samples.bad(code) for _ in range(count))
+    if parts is not None:
+        return (serialise(samples.big_message(parts)) for _ in range(count))
+    if message_type is None and resource_type is None:
+        return map(serialise, samples.stream(count))
+    return (serialise(samples.message(message_type, resource_type)) for _ in range(count))
+
+
+def _code(text: str) -> ErrorCode:
+    from schemas.error_codes import ErrorCode  # noqa: PLC0415 -- as above
+
+    try:
+        return ErrorCode[text.upper()]
+    except KeyError as error:
+        raise ValueError(f"no error code {text}; there are {', '.join(ErrorCode)}") from error
+
+
+def _found(files: Iterable[str]) -> Iterator[Document | str]:
+    """What the files hold, and for one that cannot be read why."""
+    from sandbox.documents import documents  # noqa: PLC0415 -- as above
+
+    for name in files:
+        try:
+            with _opened(name) as lines:
+                yield from documents("-" if name == "-" else name, lines)
+        except OSError as error:
+            yield f"{name} cannot be read: {error.strerror or error}"
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    if name == "-":
+        yield sys.stdin.buffer
+    else:
+        with Path(name).open("rb") as file:
+            yield file
+
+
+def _print(found: Document, verdict: Verdict, as_json: bool) -> None:
+    if as_json:
+        violations = [violation._asdict() for violation in verdict.violations]
+        print_json({"valid": verdict.valid, "code": verdict.code, "violations": violations})
+        return
+    click.echo(f"{'valid' if verdict.valid else verdict.code:<11} {found.place}")
+    for violation in verdict.violations:
+        click.echo(f"  {violation.path or '/'}: {violation.message} ({violation.rule})")

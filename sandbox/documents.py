@@ -1,0 +1,118 @@
+"""Messages in files as people have them: whole, one a line, or the published header or body of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any, Literal
+
+import msgspec
+
+from schemas.samples import Samples
+from schemas.validation import Verdict, judge, judge_message
+
+Kind = Literal["message", "header", "body"]
+
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON text and where it was found: ``line`` counts from 1 where there is one a line, else None."""
+
+    source: str
+    line: int | None
+    raw: bytes
+
+    @property
+    def place(self) -> str:
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+
+def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
+    """What the lines of a file hold: one a line when the first is JSON by itself, else one in all of them.
+
+    A file that is neither is taken line by line where any of its lines is JSON, else as one malformed text.
+    """
+    incoming = iter(lines)
+    first = next((line for line in incoming if line.strip()), b"")
+    if _is_json(first):
+        following = next((line for line in incoming if line.strip()), None)
+        if following is None:
+            yield Document(source, None, first.strip())
+            return
+        yield from _numbered(source, chain((first, following), incoming))
+        return
+    rest = [first, *incoming]
+    whole = b"".join(rest).strip()
+    if _is_json(whole) or not any(_is_json(line) for line in rest):
+        yield Document(source, None, whole)
+    else:
+        yield from _numbered(source, rest)
+
+
+def kind_of(value: object) -> Kind:
+    """What a decoded text is: a message has header or body inside, either alone its own telling fields."""
+    if not isinstance(value, dict) or {"messageHeader", "messageBody"} & value.keys():
+        return "message"
+    if {"messageId", "messageType"} & value.keys():
+        return "header"
+    return "body" if {"objectUUID", "packageUUID", "objectTitle"} & value.keys() else "message"
+
+
+def judge_document(raw: bytes, *, now: float | None = None, strict: bool = False) -> Verdict:
+    """The verdict on what the text is; a header or body alone is judged beside a valid counterpart."""
+    value = _decode(raw) if _is_json(raw) else None
+    match kind_of(value):
+        case "header":
+            message = {"messageHeader": value, "messageBody": _body_for(value)}
+            return _within("/messageHeader", judge_message(message, now=now, strict=strict))
+        case "body":
+            message = {"messageHeader": _header_for(value), "messageBody": value}
+            return _within("/messageBody", judge_message(message, strict=strict))
+    return judge(raw, now=now, strict=strict)
+
+
+def _numbered(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield Document(source, number, line.strip())
+
+
+def _within(prefix: str, verdict: Verdict) -> Verdict:
+    """The verdict with paths from the part that was judged."""
+    inside = tuple(v._replace(path=v.path.removeprefix(prefix)) for v in verdict.violations)
+    return verdict._replace(violations=inside)
+
+
+def _body_for(header: Any) -> Any:
+    sequence = header.get("messageSequence")
+    if isinstance(sequence, dict) and isinstance(total := sequence.get("total"), int) and total > 1:
+        return "a part of a body"
+    answers = header.get("messageType") == "MetadataRead" and header.get("messageClass") == "Document"
+    return _sample(header.get("messageType"), "dataset" if answers else None)["messageBody"]
+
+
+def _header_for(body: Any) -> Any:
+    if "packageUUID" in body:
+        return _sample("PreservationEvent", None)["messageHeader"]
+    kind = "MetadataDelete" if body.keys() == {"objectUUID"} else "MetadataCreate"
+    return _sample(kind, None)["messageHeader"]
+
+
+@cache
+def _sample(message_type: object, resource_type: str | None) -> dict[str, Any]:
+    try:
+        return Samples(1).message(str(message_type), resource_type)
+    except ValueError:
+        return Samples(1).message("MetadataDelete")
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        _decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
