@@ -1,4 +1,4 @@
-"""The durable log under everything: what was acknowledged survives ``kill -9``, and power loss with ``fsync``."""
+"""The durable log under everything: what was acknowledged survives ``kill -9``, with ``fsync`` power loss."""
 
 from emulator.journal.frames import DamagedLog
 from emulator.journal.log import Log

@@ -101,7 +101,7 @@ def scan(descriptor: int, path: Path, *, start: int = 0, payloads: bool = True) 
 
 
 def write_all(descriptor: int, parts: list[bytes], position: int) -> int:
-    """Write ``parts`` at ``position`` and return where they end; on OSError nothing of them is left behind."""
+    """Write ``parts`` at ``position`` and return where they end; OSError leaves nothing of them behind."""
     total = sum(map(len, parts))
     try:
         written = os.pwritev(descriptor, parts, position)

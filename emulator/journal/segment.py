@@ -65,7 +65,7 @@ class Segment:
 
     @classmethod
     def open_sealed(cls, path: Path) -> Segment | None:
-        """The segment in ``path`` from the index written when it was sealed; None when there is no such index."""
+        """The segment in ``path`` from the index written when it was sealed; None when there is none."""
         try:
             raw = path.with_suffix(".index").read_bytes()
         except FileNotFoundError:
@@ -84,7 +84,7 @@ class Segment:
         return segment
 
     def seal(self) -> None:
-        """Write the index next to the file, so that opening it needs no scan; nothing is appended afterwards."""
+        """Write the index next to the file, so that opening it needs no scan. Nothing is appended after."""
         if not isinstance(self.storage, FileStorage):
             return
         payload = self._ordinals.tobytes() + self._offsets.tobytes() + self._arrivals.tobytes()
@@ -102,7 +102,7 @@ class Segment:
         self._note(frame)
 
     def blocks(self, ordinal: int) -> Iterator[tuple[Frame, bytes, int]]:
-        """The blocks from the one that holds ``ordinal`` on, each as (frame, buffer, where in it the payload starts).
+        """The blocks from the one that holds ``ordinal`` on: (frame, buffer, where in it the payload starts).
 
         Payloads are not checked here (see ``check``).
         """

@@ -17,7 +17,7 @@ _PLACES_KEPT = 64
 
 
 class Slice(NamedTuple):
-    """Consecutive lines as they were written: whole ``parts``, ``lines`` records, and the number after the last."""
+    """Consecutive lines as they were written, how many they are, and the number after the last."""
 
     parts: list[memoryview]
     lines: int
@@ -85,7 +85,7 @@ class Segments:
                 self._synced = reached
 
     def read(self, ordinal: int, limit: int, max_size: int) -> Slice:
-        """Up to ``limit`` lines and about ``max_size`` bytes of user data from ``ordinal`` on, at least one if any.
+        """Up to ``limit`` lines and ``max_size`` bytes of user data from ``ordinal`` on, at least one if any.
 
         Raises ``DamagedLog`` when what is read is not what was written.
         """
@@ -110,7 +110,7 @@ class Segments:
         return Slice(parts, reached - ordinal, reached)
 
     def first_at_or_after(self, arrival: int) -> int:
-        """The number of the first kept record that arrived at or after ``arrival``; ``next`` when none did."""
+        """The number of the first record kept that arrived at or after ``arrival``; ``next`` if none did."""
         for segment in self._segments:
             if segment.last_arrival >= arrival and segment.next > segment.first:
                 return max(self.first, segment.first_at_or_after(arrival))
@@ -178,7 +178,7 @@ class Segments:
     def _cut(
         self, segment: Segment, frame: Frame, payload: memoryview, *, ordinal: int, limit: int, room: int
     ) -> tuple[memoryview, int, int]:
-        """The lines of a block from ``ordinal`` on: (lines, how many, their share of the block's user data)."""
+        """The lines of a block from ``ordinal`` on, how many, and their share of its user data."""
         if ordinal == frame.ordinal and frame.lines <= limit and frame.size <= room:
             return segment.check(frame, payload), frame.lines, frame.size
         text = bytes(payload)
@@ -195,7 +195,7 @@ class Segments:
         return payload[begin:end], lines, (end - begin) * frame.size // frame.length
 
     def _place(self, segment: Segment, frame: Frame, text: bytes, ordinal: int) -> int:
-        """Where in its block the line ``ordinal`` begins; remembered where the last reader of the block stopped."""
+        """Where in its block the line ``ordinal`` begins; known where a reader of the block stopped."""
         known, begin = self._places.get(ordinal, (-1, 0))
         if known == frame.ordinal:
             return begin

@@ -1,10 +1,11 @@
-"""Kinesis Data Streams: hash ranges, shards, lineage, sequence numbers, iterators, consumers. No network in it."""
+"""Kinesis Data Streams without the network: hash ranges, shards, lineage, iterators, consumers."""
 
-from emulator.kinesis.engine import Engine, ShardView, StreamView
+from emulator.kinesis.engine import Engine
 from emulator.kinesis.errors import KinesisError, NotFast
 from emulator.kinesis.records import StoredRecord
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.subscriptions import Subscription
+from emulator.kinesis.views import ShardView, StreamView
 
 __all__ = [
     "Engine",

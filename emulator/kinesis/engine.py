@@ -4,51 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import DamagedLog
-from emulator.kinesis import fast, iterators, sequence_numbers
-from emulator.kinesis.errors import KinesisError, internal_failure, not_found
+from emulator.kinesis import fast, iterators
+from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.operations import OPERATIONS, Operation
-from emulator.kinesis.records import DATA_BYTES_IN_ANSWER, StoredRecord, read_lines
+from emulator.kinesis.reads import fetch_after
+from emulator.kinesis.records import StoredRecord, stored
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.stream import Stream
 from emulator.kinesis.subscriptions import Subscription
+from emulator.kinesis.views import StreamView, view
 
 Limits = Literal["relaxed", "strict"]
 OnRecords = Callable[[str, str], None]
 _Answer = TypeVar("_Answer")
-
-
-class ShardView(NamedTuple):
-    """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept."""
-
-    id: str
-    parents: list[str]
-    children: list[str]
-    starting_hash_key: str
-    ending_hash_key: str
-    starting_sequence_number: str
-    ending_sequence_number: str | None
-    open: bool
-    records: int
-    bytes: int
-    created: float
-
-
-class StreamView(NamedTuple):
-    """A stream for people."""
-
-    name: str
-    arn: str
-    status: str
-    shards: list[ShardView]
-    records: int
-    bytes: int
 
 
 class Engine:
@@ -111,9 +85,9 @@ class Engine:
         return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
-        """Have ``callback(stream name, shard id)`` called, on the writer's thread, after records came or a shard closed.
+        """Have ``callback(stream name, shard id)`` called after records came or a shard closed.
 
-        Returns the function that ends it.
+        It is called on the writer's thread. Returns the function that ends it.
         """
         self._on_records.append(callback)
         return lambda: self._on_records.remove(callback)
@@ -126,24 +100,22 @@ class Engine:
         limit: int,
         scope: Scope | None = None,
     ) -> list[StoredRecord]:
-        """Up to ``limit`` records (and 10 MiB) of a shard after a sequence number; None is from the oldest kept on.
+        """Up to ``limit`` records (and 10 MiB) of a shard after a sequence number; None starts at the oldest.
 
         Without a ``scope``, the stream is looked for in every one.
         Raises ``KinesisError`` when there is no such stream, shard or sequence number.
         """
-        with self._registry.lock:
-            records = self._registry.anywhere(stream, scope).shard(shard_id).records
-            ordinal = 1
-            if after_sequence_number is not None:
-                position = sequence_numbers.position(after_sequence_number)
-                if position is None:
-                    raise not_found(f"{after_sequence_number} is not a sequence number of shard {shard_id}.")
-                ordinal = position.ordinal + 1
-            parts = records.read(ordinal, limit, DATA_BYTES_IN_ANSWER).parts
-        return [
-            StoredRecord(line.SequenceNumber, line.PartitionKey, line.Data, line.ApproximateArrivalTimestamp)
-            for line in read_lines(parts)
-        ]
+        registry = self._registry
+        parts = self._run(
+            lambda: fetch_after(
+                registry.anywhere(stream, scope),
+                shard_id,
+                after_sequence_number,
+                registry.now_ms(),
+                limit=limit,
+            )
+        )
+        return stored(parts)
 
     def stream_of_iterator(self, iterator: str) -> str | None:
         """The name of the stream that a shard iterator, expired or not, is of; None when there is none."""
@@ -158,7 +130,7 @@ class Engine:
     def streams(self, scope: Scope) -> list[StreamView]:
         """Every stream of an account in a region, with its shards and what is in them, by name."""
         with self._registry.lock:
-            return [self._view(stream) for stream in self._registry.streams(scope)]
+            return [view(self._registry, stream) for stream in self._registry.streams(scope)]
 
     def scopes(self) -> list[Scope]:
         """Every account and region that has a stream."""
@@ -191,35 +163,3 @@ class Engine:
             for callback in tuple(self._on_records):
                 callback(stream.name, shard.id)
         return answer
-
-    def _view(self, stream: Stream) -> StreamView:
-        self._registry.expire_shards(stream)
-        horizon = stream.horizon(self._registry.now_ms())
-        shards = []
-        for shard in stream.shards.values():
-            state, records = shard.state, shard.records
-            records.trim(horizon)
-            shards.append(
-                ShardView(
-                    id=shard.id,
-                    parents=[parent for parent in (state.parent, state.adjacent_parent) if parent],
-                    children=[child.id for child in stream.children(shard)],
-                    starting_hash_key=state.starting_hash_key,
-                    ending_hash_key=state.ending_hash_key,
-                    starting_sequence_number=shard.starting_sequence_number(),
-                    ending_sequence_number=state.ending_sequence_number,
-                    open=shard.is_open,
-                    records=records.next - records.first,
-                    bytes=records.size,
-                    created=state.created / 1000,
-                )
-            )
-        status = stream.status(self._registry.clock.time())
-        return StreamView(
-            stream.name,
-            stream.arn,
-            status,
-            shards,
-            sum(s.records for s in shards),
-            sum(s.bytes for s in shards),
-        )

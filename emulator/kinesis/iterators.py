@@ -36,7 +36,7 @@ class ShardIterator(NamedTuple):
 
 
 def read(token: str, now: int) -> ShardIterator:
-    """Read a token at ``now`` ms. Raises InvalidArgumentException for what is none, and ExpiredIteratorException."""
+    """Read a token at ``now`` ms. Raises InvalidArgumentException and ExpiredIteratorException."""
     try:
         raw = b64decode(token, validate=True)[6:]
     except (NotBase64, ValueError):
@@ -48,8 +48,9 @@ def read(token: str, now: int) -> ShardIterator:
     if now - found.created > LIFETIME_MS:
         raise KinesisError(
             "ExpiredIteratorException",
-            f"Iterator expired. The iterator was created at time {_date(found.created)} while right now it is "
-            f"{_date(now)} which is further in the future than the tolerated delay of {LIFETIME_MS} milliseconds.",
+            f"Iterator expired. The iterator was created at time {_date(found.created)} while right now it "
+            f"is {_date(now)} which is further in the future than the tolerated delay of {LIFETIME_MS} "
+            "milliseconds.",
         )
     return found
 

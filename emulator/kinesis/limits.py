@@ -133,7 +133,7 @@ class Strict:
             raise limit_exceeded(f"Rate exceeded for account {scope.account}.")
 
     def admit(self, stream: Stream, routed: Routed, sizes: list[int], written: Written) -> Routed:
-        """The entries that fit each shard's 1,000 records and 1 MiB a second; the others fail in ``written``."""
+        """The entries that fit each shard's 1,000 records and 1 MiB a second; others fail in ``written``."""
         admitted: Routed = {}
         for shard, indexes in routed.items():
             fit = [i for i in indexes if self._admits(shard, sizes[i])]
@@ -169,11 +169,11 @@ class Strict:
         limit = shard_quota(scope)
         if more > 0 and current + more > limit:
             raise limit_exceeded(
-                f"This request would exceed the shard limit for the account {scope.account} in {scope.region}. "
-                f"Current shard count for the account: {current}. Limit: {limit}. Number of additional shards that "
-                f"would have resulted from this request: {more}. Refer to the AWS Service Limits page "
-                "(http://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html) for current limits and how "
-                "to request higher limits."
+                f"This request would exceed the shard limit for the account {scope.account} in "
+                f"{scope.region}. Current shard count for the account: {current}. Limit: {limit}. Number of "
+                f"additional shards that would have resulted from this request: {more}. Refer to the AWS "
+                "Service Limits page (http://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html) "
+                "for current limits and how to request higher limits."
             )
 
     def new_consumer(self, stream: Stream, now: float) -> None:
@@ -200,8 +200,8 @@ class Strict:
             )
         if sum(now - at < _DAY for at in stream.state.scalings) >= SCALINGS_A_DAY:
             raise limit_exceeded(
-                f"Stream {stream.name} under account {stream.account} has been scaled {SCALINGS_A_DAY} times in "
-                "the last 24 hours."
+                f"Stream {stream.name} under account {stream.account} has been scaled {SCALINGS_A_DAY} times "
+                "in the last 24 hours."
             )
 
     def _admits(self, shard: Shard, size: int) -> bool:

@@ -14,12 +14,12 @@ _decode = msgspec.json.Decoder(tuple[str, str, dict[str, Any] | None, int]).deco
 
 
 def page(stream: str, after: str, chosen: dict[str, Any] | None, now: int) -> str:
-    """A token, made at ``now`` ms, for what comes after ``after`` in a listing of ``stream`` with a filter."""
+    """A token, made at ``now`` ms, for what follows ``after`` in a listing of ``stream`` with a filter."""
     return b64encode(msgspec.json.encode([stream, after, chosen, now])).decode()
 
 
 def read_page(token: str, now: int) -> tuple[str, str, dict[str, Any] | None]:
-    """The stream, the place and the filter of a token. Raises InvalidArgument- and ExpiredNextTokenException."""
+    """The stream, place and filter of a token. Raises InvalidArgument- and ExpiredNextTokenException."""
     try:
         stream, after, chosen, created = _decode(b64decode(token, validate=True))
     except (ValueError, msgspec.DecodeError):

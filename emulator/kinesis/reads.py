@@ -1,9 +1,11 @@
-"""Reading a shard from a place in it: lines as they are kept, how far behind that is, and what comes at the end."""
+"""Reading a shard from a place in it: lines as they are kept, how far behind they are, what follows."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from emulator.kinesis import sequence_numbers
+from emulator.kinesis.errors import not_found
 from emulator.kinesis.records import DATA_BYTES_IN_ANSWER
 from emulator.kinesis.stream import Shard, Stream
 
@@ -26,7 +28,7 @@ def fetch(
     limit: int,
     max_bytes: int = DATA_BYTES_IN_ANSWER,
 ) -> Fetched:
-    """Up to ``limit`` records from ``ordinal`` on, at most ``max_bytes`` of data, at ``now`` ms. Raises ``DamagedLog``."""
+    """Up to ``limit`` records and ``max_bytes`` of data from ``ordinal`` on. Raises ``DamagedLog``."""
     records = shard.records
     records.trim(stream.horizon(now))
     parts, _, reached = records.read(ordinal, limit, max_bytes)
@@ -34,6 +36,20 @@ def fetch(
         return Fetched(parts, reached, reached if shard.is_open else None, 0)
     arrival = records.arrival_of(reached - 1) or records.arrival_of(reached) or now
     return Fetched(parts, reached, reached, max(0, now - arrival))
+
+
+def fetch_after(
+    stream: Stream, shard_id: str, sequence_number: str | None, now: int, *, limit: int
+) -> list[memoryview]:
+    """Up to ``limit`` kept lines after a sequence number, or from the oldest; ResourceNotFoundException."""
+    shard = stream.shard(shard_id)
+    ordinal = 1
+    if sequence_number is not None:
+        position = sequence_numbers.position(sequence_number)
+        if position is None or position.prefix != shard.prefix:
+            raise not_found(f"{sequence_number} is not a sequence number of shard {shard_id}.")
+        ordinal = position.ordinal + 1
+    return fetch(stream, shard, ordinal, now, limit=limit).parts
 
 
 def child_shards(stream: Stream, shard: Shard) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ DATA_BYTES_IN_ANSWER = 10 * 1024 * 1024
 
 
 class Line(msgspec.Struct):
-    """A kept line, read back; ``Data`` decoded, ``ApproximateArrivalTimestamp`` in seconds since the epoch."""
+    """A kept line, read back: ``Data`` decoded, the arrival in seconds since the epoch."""
 
     SequenceNumber: str
     ApproximateArrivalTimestamp: float
@@ -41,6 +41,14 @@ def array(before: bytes, parts: list[memoryview], after: bytes) -> bytes:
 def read_lines(parts: list[memoryview]) -> list[Line]:
     """Kept lines, decoded."""
     return _decode_lines(array(b"[", parts, b"]"))
+
+
+def stored(parts: list[memoryview]) -> list[StoredRecord]:
+    """Kept lines, for readers in this process."""
+    return [
+        StoredRecord(line.SequenceNumber, line.PartitionKey, line.Data, line.ApproximateArrivalTimestamp)
+        for line in read_lines(parts)
+    ]
 
 
 def shape(line: Line) -> dict[str, Any]:

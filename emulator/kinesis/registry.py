@@ -63,7 +63,7 @@ class Registry:
         return int(self.clock.time() * 1000)
 
     def streams(self, scope: Scope) -> list[Stream]:
-        """The streams of an account in a region, by name; those whose deletion is complete are forgotten first."""
+        """The streams of an account in a region, by name, without those whose deletion is complete."""
         now = self.clock.time()
         for stream in list(self._streams.get(scope, {}).values()):
             if stream.state.busy == "DELETING" and stream.status(now) != "DELETING":
@@ -75,7 +75,7 @@ class Registry:
         return [scope for scope, streams in self._streams.items() if streams]
 
     def find(self, request: dict[str, Any], scope: Scope) -> Stream:
-        """The stream that a request names by StreamARN, StreamName or StreamId, or a consumer's by ConsumerARN.
+        """The stream that a request names by StreamARN, StreamName, StreamId or ConsumerARN.
 
         Raises ResourceNotFoundException and InvalidArgumentException.
         """
@@ -126,7 +126,7 @@ class Registry:
         return self._last_number + 1
 
     def save(self, change: StreamState | AccountState) -> None:
-        """Make ``change`` durable, then let it take effect. Raises InternalFailure and changes nothing when it cannot."""
+        """Make ``change`` durable, then let it take effect; InternalFailure when it cannot."""
         self._append(change)
         self._take(change)
 
@@ -162,14 +162,14 @@ class Registry:
         self.limits.new_shards(scope, sum(len(stream.open_shards) for stream in self.streams(scope)), more)
 
     def expire_shards(self, stream: Stream) -> None:
-        """Forget the shards that were closed before the trim horizon: nothing in them can be read any more."""
+        """Forget the shards closed before the trim horizon: nothing in them can be read any more."""
         horizon = stream.horizon(self.now_ms())
         kept = [shard for shard in stream.state.shards if shard.closed is None or shard.closed >= horizon]
         if len(kept) < len(stream.state.shards):
             self.save(changed(stream.state, shards=kept))
 
     def sync(self, shards: Iterable[Shard]) -> None:
-        """With ``fsync``: return when what is written to ``shards`` survives loss of power. Raises InternalFailure."""
+        """With ``fsync``, return when what is written to ``shards`` is on disk; InternalFailure if not."""
         if not self.fsync:
             return
         try:

@@ -1,4 +1,4 @@
-"""Closing shards and opening the ones that go on from them, with the lineage, epochs and numbers that follow."""
+"""Closing shards and opening the ones that go on from them, with the lineage and numbers that follow."""
 
 from __future__ import annotations
 

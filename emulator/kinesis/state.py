@@ -12,7 +12,7 @@ from emulator.kinesis.scope import Scope
 
 
 class ShardState(msgspec.Struct, omit_defaults=True):
-    """A shard: its place in the lineage, its hash range (decimal, both ends in it), when it began and ended (ms)."""
+    """A shard: its lineage, its hash range (decimal, both ends in it), when it began and ended (ms)."""
 
     index: int
     starting_hash_key: str

@@ -1,4 +1,4 @@
-"""A stream while the engine runs: its state, its shards with their records, and which of them a key goes to."""
+"""A stream while the engine runs: its state, its shards with their records, and where a key goes."""
 
 from __future__ import annotations
 

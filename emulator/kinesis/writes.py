@@ -1,4 +1,4 @@
-"""Writing records: each is rendered once, into the line in which it will leave; a shard's share is one block."""
+"""Writing records: each is rendered once, as the line in which it will leave; a shard's share is a block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Written(msgspec.Struct):
-    """What came of a call: an answer (JSON) for each entry in order, where records went, and the last error."""
+    """What came of a call: an answer (JSON) for each entry, the shards written, and the last error."""
 
     answers: list[str]
     shards: list[Shard] = []
@@ -55,7 +55,7 @@ class _Block(NamedTuple):
 def write(
     stream: Stream, routed: Routed, entries: list[Entry], sizes: list[int], written: Written, *, now: int
 ) -> None:
-    """Append ``entries`` with ``sizes`` bytes of data at ``now`` ms, in one block for each shard, as ``routed``.
+    """Append ``entries`` with ``sizes`` bytes of data at ``now`` ms, as ``routed``: a block for each shard.
 
     A block that cannot be written fails its own entries and no others.
     """
@@ -80,7 +80,7 @@ def write(
 def _render(
     shard: Shard, entries: list[Entry], sizes: list[int], indexes: range | list[int], stamp: _Stamp
 ) -> _Block:
-    """The lines and the answers of a shard's entries, laid out column by column: no work in Python per byte."""
+    """The lines and answers of a shard's entries, laid out by columns: no work in Python per byte."""
     arrival, encryption = stamp
     chosen = entries if len(indexes) == len(entries) else [entries[i] for i in indexes]
     numbers = _ordinals(shard.records.next, len(chosen))

@@ -68,7 +68,7 @@ def subscribe_to_shard(registry: Registry, request: dict[str, Any], scope: Scope
 
 
 def find_consumer(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, ConsumerState]:
-    """The consumer that ConsumerARN names, or StreamARN with ConsumerName. Raises ResourceNotFoundException."""
+    """The consumer that a request names, by ConsumerARN or else by StreamARN and ConsumerName."""
     arn, name, created = request.get("ConsumerARN"), request.get("ConsumerName"), None
     if arn is not None:
         parts = consumer_of(arn)

@@ -1,4 +1,4 @@
-"""Server-side encryption, as far as a client can see it: the flag and the key's name. Nothing is encrypted here."""
+"""Server-side encryption, as far as a client sees it: the flag and the key's name. Nothing is encrypted."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dic
     ordering = request.get("SequenceNumberForOrdering")
     if ordering is not None and sequence_numbers.position(ordering) is None:
         raise invalid_argument(
-            f"ExclusiveMinimumSequenceNumber {ordering} used in PutRecord on stream {stream.name} under account "
-            f"{stream.account} is invalid."
+            f"ExclusiveMinimumSequenceNumber {ordering} used in PutRecord on stream {stream.name} under "
+            f"account {stream.account} is invalid."
         )
     _dry_run(request)
     written = registry.write(stream, [_entry(request)], [len(request["Data"])])
@@ -155,8 +155,8 @@ def _require_fit(stream: Stream, record: dict[str, Any], where: str) -> int:
     key = record.get("PartitionKey")
     if key is None and stream.state.distribution != "AUTO":
         raise validation(
-            f"1 validation error detected: Value at '{where.replace('data', 'partitionKey')}' failed to satisfy "
-            "constraint: Member must not be null"
+            f"1 validation error detected: Value at '{where.replace('data', 'partitionKey')}' failed to "
+            "satisfy constraint: Member must not be null"
         )
     size = len(record["Data"]) + len((key or "").encode())
     limit = stream.state.max_record_kib * _KIB
@@ -172,7 +172,8 @@ def _require_hash_key(record: dict[str, Any]) -> None:
     key = record.get("ExplicitHashKey")
     if key is not None and int(key) > hash_keys.MAX_HASH_KEY:
         raise invalid_argument(
-            f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was {key}"
+            "Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. "
+            f"Specified value was {key}"
         )
 
 

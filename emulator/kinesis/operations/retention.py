@@ -19,8 +19,8 @@ def increase_stream_retention_period(
     hours, existing = _hours(request), stream.state.retention_hours
     if hours < existing:
         raise invalid_argument(
-            f"Requested retention period ({hours} hours) for stream {stream.name} can not be shorter than existing "
-            f"retention period ({existing} hours). Use DecreaseRetentionPeriod API."
+            f"Requested retention period ({hours} hours) for stream {stream.name} can not be shorter than "
+            f"existing retention period ({existing} hours). Use DecreaseRetentionPeriod API."
         )
     stream.horizon(registry.now_ms())
     registry.save(changed(stream.state, retention_hours=hours, **registry.updating()))
@@ -34,8 +34,8 @@ def decrease_stream_retention_period(
     hours, existing = _hours(request), stream.state.retention_hours
     if hours > existing:
         raise invalid_argument(
-            f"Requested retention period ({hours} hours) for stream {stream.name} can not be longer than existing "
-            f"retention period ({existing} hours). Use IncreaseRetentionPeriod API."
+            f"Requested retention period ({hours} hours) for stream {stream.name} can not be longer than "
+            f"existing retention period ({existing} hours). Use IncreaseRetentionPeriod API."
         )
     registry.save(changed(stream.state, retention_hours=hours, **registry.updating()))
     return {}

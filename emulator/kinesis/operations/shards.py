@@ -22,8 +22,8 @@ def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     if not start + 1 < at < end:
         raise invalid_argument(
             f"NewStartingHashKey {at} used in SplitShard() on shard {shard.id} in stream {stream.name} under "
-            f"account {stream.account} is not both greater than one plus the shard's StartingHashKey {start} and "
-            f"less than the shard's EndingHashKey {end}."
+            f"account {stream.account} is not both greater than one plus the shard's StartingHashKey {start} "
+            f"and less than the shard's EndingHashKey {end}."
         )
     registry.check_shard_quota(stream.state.scope, 1)
     draft = Resharding(stream, registry.now_ms())
@@ -100,8 +100,8 @@ def _reshardable(registry: Registry, request: dict[str, Any], scope: Scope) -> S
 def _require_open(stream: Stream, shard: Shard) -> None:
     if not shard.is_open:
         raise invalid_argument(
-            f"Shard {shard.id} in stream {stream.name} under account {stream.account} has already been merged or "
-            "split, and thus is not eligible for merging or splitting."
+            f"Shard {shard.id} in stream {stream.name} under account {stream.account} has already been "
+            "merged or split, and thus is not eligible for merging or splitting."
         )
 
 

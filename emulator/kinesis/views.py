@@ -1,0 +1,69 @@
+"""How streams stand, for people: the control API shows these."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from emulator.kinesis.registry import Registry
+from emulator.kinesis.stream import Shard, Stream
+
+
+class ShardView(NamedTuple):
+    """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept."""
+
+    id: str
+    parents: list[str]
+    children: list[str]
+    starting_hash_key: str
+    ending_hash_key: str
+    starting_sequence_number: str
+    ending_sequence_number: str | None
+    open: bool
+    records: int
+    bytes: int
+    created: float
+
+
+class StreamView(NamedTuple):
+    """A stream for people."""
+
+    name: str
+    arn: str
+    status: str
+    shards: list[ShardView]
+    records: int
+    bytes: int
+
+
+def view(registry: Registry, stream: Stream) -> StreamView:
+    """How a stream stands now."""
+    registry.expire_shards(stream)
+    horizon = stream.horizon(registry.now_ms())
+    for shard in stream.shards.values():
+        shard.records.trim(horizon)
+    shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
+    return StreamView(
+        name=stream.name,
+        arn=stream.arn,
+        status=stream.status(registry.clock.time()),
+        shards=shards,
+        records=sum(shard.records for shard in shards),
+        bytes=sum(shard.bytes for shard in shards),
+    )
+
+
+def _shard_view(stream: Stream, shard: Shard) -> ShardView:
+    state, records = shard.state, shard.records
+    return ShardView(
+        id=shard.id,
+        parents=[parent for parent in (state.parent, state.adjacent_parent) if parent],
+        children=[child.id for child in stream.children(shard)],
+        starting_hash_key=state.starting_hash_key,
+        ending_hash_key=state.ending_hash_key,
+        starting_sequence_number=shard.starting_sequence_number(),
+        ending_sequence_number=state.ending_sequence_number,
+        open=shard.is_open,
+        records=records.next - records.first,
+        bytes=records.size,
+        created=state.created / 1000,
+    )
