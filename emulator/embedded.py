@@ -11,7 +11,9 @@ from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import version
 from typing import Any, Self
 
+from emulator.broker import SidecarBroker
 from emulator.clock import Clock, stopwatch
+from emulator.faults.interceptor import KinesisFaults
 from emulator.kinesis import Scope
 from emulator.listeners.asgi import App
 from emulator.listeners.aws import AwsApp
@@ -59,6 +61,9 @@ class Embedded:
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
             self.parts.buckets.endpoint = self.aws
             self.control = await self._listen(self._control_app(), self.settings.control_port)
+            self.broker = SidecarBroker(self.settings, self.parts.events, self.parts.stage)
+            self._stack.push_async_callback(self.broker.stop)
+            self.broker.start(os.environ)
         except BaseException:
             await self._stack.aclose()
             raise
@@ -80,13 +85,13 @@ class Embedded:
             uptime=stopwatch() - self._began,
             aws=self.aws,
             control=self.control,
-            amqp=None,
+            amqp=self.broker.url if self.broker.answers else None,
             data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
             seed=settings.seed,
             clock=reading(parts.clock),
             streams=summaries(parts.catalogue),
             messages=parts.index.last,
-            notes=self._notes(),
+            notes=(self.broker.note,),
         )
 
     def reset(self) -> None:
@@ -105,7 +110,7 @@ class Embedded:
         app = AwsApp(
             EngineBackend(parts.engine, parts.clock),
             parts.events,
-            [],
+            [KinesisFaults(parts.stage, parts.clock, parts.engine.stream_of_iterator)],
             version=VERSION,
             prepare_services=parts.buckets.prepare,
         )
@@ -133,9 +138,6 @@ class Embedded:
 
     async def _put_record(self, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
         return await EngineBackend(self.parts.engine, self.parts.clock).call("PutRecord", request, scope)
-
-    def _notes(self) -> tuple[str, ...]:
-        return ()
 
     def _failed(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))

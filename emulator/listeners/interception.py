@@ -38,7 +38,7 @@ class Interceptor(Protocol):
     def wants(self, operation: str, stream: str | None) -> bool:
         """Whether to be called; a ``stream`` of None asks whether it may be for some stream."""
 
-    async def __call__(self, operation: str, request: Request, scope: Scope, proceed: Proceed) -> Response:
+    async def __call__(self, operation: str, request: Request, scope: Scope, proceed: Proceed, /) -> Response:
         """Answer the request; ``proceed`` hands it on."""
 
 

@@ -9,6 +9,7 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_PIPE_WIDTH = 400
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -36,7 +37,9 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         table.add_column(title, justify="right" if numbers else "left", overflow="fold")
     for row in cells:
         table.add_row(*("-" if cell is None else str(cell) for cell in row))
-    Console().print(table)
+    console = Console()
+    # What is piped is not cut to a screen's width that nobody looks at.
+    console.print(table, width=None if console.is_terminal else _PIPE_WIDTH, crop=False)
 
 
 def size(count: int) -> str:

@@ -26,6 +26,7 @@ COMMANDS: dict[str, Row] = {
     ),
     "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),
     "receive": Row("sandbox.cli.receive:receive", "Receive messages and print them as they arrive."),
+    "messages": Row("sandbox.cli.messages:messages", "List the messages in the streams, filtered."),
     "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
     "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),
     "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,10 +19,13 @@ from emulator.settings import STATE_DIRECTORY, Settings
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
+if TYPE_CHECKING:
+    from emulator.embedded import Embedded
+
 LOG_NAME = "sandbox.log"
 
 _READY_SECONDS = 30.0
-_STOP_SECONDS = 15.0
+_STOP_SECONDS = 40.0
 _LOOK_SECONDS = 0.02
 
 
@@ -57,7 +61,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
         async with Embedded(settings) as emulator:
-            found = _described(settings, emulator.aws, emulator.control)
+            found = _described(settings, emulator)
             running.write(found)
             try:
                 ready(found)
@@ -116,12 +120,12 @@ def stop(found: Running) -> None:
         clock.wait(_LOOK_SECONDS)
 
 
-def _described(settings: Settings, aws: str, control: str) -> Running:
+def _described(settings: Settings, emulator: Embedded) -> Running:
     pid = os.getpid()
     return Running(
-        aws=aws,
-        control=control,
-        amqp=None,
+        aws=emulator.aws,
+        control=emulator.control,
+        amqp=emulator.broker.url,
         pid=pid,
         profile=settings.profile,
         seed=settings.seed,

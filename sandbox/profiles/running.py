@@ -13,7 +13,8 @@ from emulator.settings import STATE_DIRECTORY
 class Running(msgspec.Struct, frozen=True):
     """Where a sandbox answers and which process it is; this is what ``sandbox up --json`` prints.
 
-    ``born`` is the process's start as the machine counts it, which tells it from a later one of the same pid.
+    ``amqp`` is where RabbitMQ answers once it is up, None where there is none. ``born`` is the process's
+    start as the machine counts it, which tells it from a later one of the same pid.
     """
 
     aws: str

@@ -1,0 +1,102 @@
+"""RabbitMQ beside the emulator: the real server where there is one, started while nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.faults.targets import Process
+from emulator.rabbitmq import Broker, BrokerFailed, find_server, start_broker
+from emulator.settings import Settings
+
+TARGET = "rabbitmq"
+
+
+class SidecarBroker:
+    """Starts the server in the background. ``url`` is where it will answer, None when it will not.
+
+    ``note`` says in words how it stands. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
+    """
+
+    def __init__(self, settings: Settings, events: Events, stage: Stage) -> None:
+        self._settings = settings
+        self._events = events
+        self._stage = stage
+        self._starting: asyncio.Task[None] | None = None
+        self._broker: Broker | None = None
+        self._directory: TemporaryDirectory[str] | None = None
+        self.url: str | None = None
+        self.note = ""
+
+    @property
+    def answers(self) -> bool:
+        """Whether the server is up."""
+        return self._broker is not None
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """Begin to start it, where there is a server and its port is free."""
+        server = find_server(environment) if self._settings.amqp == "auto" else None
+        if server is None:
+            off = self._settings.amqp == "off"
+            why = "--amqp off" if off else "no rabbitmq-server is installed"
+            self.note = f"the memory channel answers for RabbitMQ: {why}"
+            return
+        port = _free(self._settings.host, self._settings.amqp_port)
+        if port is None:
+            self.note = (
+                f"the memory channel answers for RabbitMQ: port {self._settings.amqp_port} is in use; "
+                "--amqp-port 0 picks a free one"
+            )
+            return
+        self.url = f"amqp://guest:guest@{self._settings.host}:{port}/%2F"
+        self.note = "RabbitMQ is starting"
+        self._starting = asyncio.create_task(self._start(server, environment, port))
+
+    async def stop(self) -> None:
+        """Stop it and wait until it is gone."""
+        if self._starting:
+            await self._starting
+        if self._broker:
+            await asyncio.to_thread(self._broker.stop)
+        if self._directory:
+            self._directory.cleanup()
+
+    async def _start(self, server: Path, environment: Mapping[str, str], port: int) -> None:
+        host = self._settings.host
+        try:
+            directory = self._place()
+            broker = await asyncio.to_thread(
+                start_broker, server, directory, environment, host=host, port=port
+            )
+        except (BrokerFailed, OSError) as error:
+            self.url = None
+            self.note = (
+                "the memory channel answers for RabbitMQ: the server did not start, see event broker.failed"
+            )
+            self._events.emit("broker.failed", why=str(error))
+            return
+        self._broker = broker
+        self._stage.targets[TARGET] = Process(broker.pid)
+        self.note = f"RabbitMQ is the real server, process {broker.pid}"
+        self._events.emit("broker.started", url=broker.url, pid=broker.pid)
+
+    def _place(self) -> Path:
+        if self._settings.data_dir is not None:
+            return self._settings.data_dir.resolve() / "rabbitmq"
+        self._directory = TemporaryDirectory(prefix="sandbox-rabbitmq-")
+        return Path(self._directory.name)
+
+
+def _free(host: str, port: int) -> int | None:
+    """The port, or any free one for 0; None when it is taken."""
+    try:
+        with socket.create_server((host, port)) as listening:
+            found: int = listening.getsockname()[1]
+            return found
+    except OSError:
+        return None
