@@ -18,12 +18,15 @@ from schemas.validation import judge
 class Expectation:
     """``processed``: for each messageId the digest of the body; ``joined``: those of them that come in parts.
 
-    ``waiting`` are parts of sequences of which other parts are not in the workload.
+    ``messages`` are all that go out, parts one by one; ``repeats`` have a messageId, or
+    bytes, that came before; ``waiting`` are parts of sequences of which other parts are not in the workload.
     """
 
+    messages: int = 0
     processed: dict[str, str] = field(default_factory=dict)
     joined: set[str] = field(default_factory=set)
     rejects: Counter[ErrorCode] = field(default_factory=Counter)
+    repeats: int = 0
     waiting: int = 0
 
 
@@ -32,7 +35,7 @@ def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expecta
 
     A messageId or bytes that were there before are a duplicate, as for any receiver.
     """
-    found = Expectation()
+    found = Expectation(messages=len({part for item in items for part in item.parts}))
     known: set[str] = set()
     files_in_parts: dict[str, dict[int, Item]] = {}
     for item in items:
@@ -40,6 +43,7 @@ def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expecta
         digest = sha256(item.data).hexdigest()
         message_id = None if seen.damaged else seen.message_id
         if digest in known or message_id in known:
+            found.repeats += 1
             continue
         code = ErrorCode.GENERR006 if message_id in grown else item.code
         known.add(message_id if code is None and message_id else digest)

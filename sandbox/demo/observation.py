@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.channels.kinesis import KinesisChannel
 from emulator.client import Client
 from emulator.clock import Clock
+from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.repository import Repository
@@ -65,7 +66,8 @@ class Observation:
 
 
 def observe(
-    endpoint: str,
+    endpoint: Endpoint,
+    *,
     control: Client,
     clock: Clock,
     sender: Repository,
@@ -76,7 +78,7 @@ def observe(
     statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
     arrivals = _arrivals(receiver)
     fates = _Fates(receiver)
-    parts = [fates.of(part) for item in items for part in item.parts]
+    parts = [fates.of(part) for part in dict.fromkeys(part for item in items for part in item.parts)]
     streams = {name: list(records(endpoint, clock, name)) for name in (CHANNEL, *Queue)}
     return Observation(
         sent=statuses.total(),
@@ -94,9 +96,9 @@ def observe(
     )
 
 
-def records(endpoint: str, clock: Clock, stream: str) -> Iterator[bytes]:
+def records(endpoint: Endpoint, clock: Clock, stream: str) -> Iterator[bytes]:
     """Every record of a stream, all shards from their beginning."""
-    channel = KinesisChannel(connect(endpoint), stream, clock=clock)
+    channel = KinesisChannel(endpoint.kinesis(), stream, clock=clock)
     try:
         while found := channel.read(limit=10_000, wait=QUIET_SECONDS):
             yield from (delivery.data for delivery in found)
@@ -129,7 +131,7 @@ def events(control: Client) -> Iterator[Any]:
 
 
 class _Fates:
-    """What the receiver's repository says became of a message, found by its bytes or else by its messageId."""
+    """What the receiver's repository says became of a message, by its bytes or else by its messageId."""
 
     def __init__(self, receiver: Repository) -> None:
         rows = _rows(

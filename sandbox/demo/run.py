@@ -10,6 +10,7 @@ from pathlib import Path
 
 from emulator.client import Client
 from emulator.clock import Clock
+from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.expectation import expect
 from sandbox.demo.observation import observe
 from sandbox.demo.plan import CHANNEL, Plan
@@ -24,15 +25,15 @@ _POLL_SECONDS = 0.1
 
 Progress = Callable[[str, float], None]
 """Told what is being done and the share of it that is done, 0 to 1."""
-Pipeline = Callable[[str, Path, Progress], Mapping[str, int]]
+Pipeline = Callable[[Endpoint, Path, Progress], Mapping[str, int]]
 """Given an AWS endpoint and a folder for the tables: the rows of each table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The emulator's AWS endpoint and control API, and a folder for what the demonstration leaves."""
+    """The emulator's AWS side and control API, and a folder for what the demonstration leaves."""
 
-    aws: str
+    aws: Endpoint
     control: str
     folder: Path
 
@@ -58,13 +59,20 @@ def demonstrate(
         for added in control.faults():
             control.remove_fault(added.name)
         progress("reading everything back", 0.0)
-        seen = observe(place.aws, control, clock, sender, receiver, items)
-        tables = pipeline(place.aws, place.folder / "tables", progress) if pipeline else None
+        seen = observe(place.aws, control=control, clock=clock, sender=sender, receiver=receiver, items=items)
+        tables = _tables(pipeline, place, progress) if pipeline else None
     return judge(plan, seen, expect(items, seen.injections.grown, now), tables)
 
 
+def _tables(pipeline: Pipeline, place: Place, progress: Progress) -> Mapping[str, int] | Exception:
+    try:
+        return pipeline(place.aws, place.folder / "tables", progress)
+    except Exception as error:  # noqa: BLE001 -- a pipeline that fails is a line of the verdict
+        return error
+
+
 class _Traffic:
-    """A sender in this thread and a receiver in another, until everything is through or the patience is over."""
+    """A sender in this thread, a receiver in another, until everything is through or patience is over."""
 
     def __init__(
         self, place: Place, clock: Clock, control: Client, sender: Repository, receiver: Repository

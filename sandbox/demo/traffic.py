@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 
-from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
+from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Arrival, Receiver, Rejects, S3Originals
-from sandbox.receiver.originals import connect_s3
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 from schemas.sequence import body_of
@@ -27,9 +27,9 @@ CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, messageType TEXT, parts INT
 """
 
 
-def send(endpoint: str, repository: Repository, clock: Clock, items: list[Item]) -> Iterator[int]:
+def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[Item]) -> Iterator[int]:
     """Send every item in order; yields how many have gone after each batch. Raises ``SendFailedError``."""
-    channel = KinesisChannel(connect(endpoint), CHANNEL, clock=clock)
+    channel = KinesisChannel(endpoint.kinesis(), CHANNEL, clock=clock)
     gateway = Gateway(channel, repository, clock)
     for start in range(0, len(items), _AT_ONCE):
         batch = items[start : start + _AT_ONCE]
@@ -40,9 +40,9 @@ def send(endpoint: str, repository: Repository, clock: Clock, items: list[Item])
 
 @contextmanager
 def receiving(
-    endpoint: str, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
+    endpoint: Endpoint, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
 ) -> Iterator[None]:
-    """A receiver in a thread of its own, until ``everything_came``; what stops it early is raised at the end."""
+    """A receiver in a thread of its own, until ``everything_came``; what stops it early is raised."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -61,7 +61,9 @@ def receiving(
         raise failures[0]
 
 
-def receive(endpoint: str, repository: Repository, clock: Clock, everything_came: Callable[[], bool]) -> None:
+def receive(
+    endpoint: Endpoint, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
+) -> None:
     """Receive in this thread, writing down what arrives, until ``everything_came``."""
     with repository.transaction() as store:
         store.execute(_ARRIVALS)
@@ -69,13 +71,13 @@ def receive(endpoint: str, repository: Repository, clock: Clock, everything_came
 
         def channel(name: str) -> KinesisChannel:
             opened = KinesisChannel(
-                connect(endpoint), name, clock=clock, checkpoints=repository.checkpoints(name)
+                endpoint.kinesis(), name, clock=clock, checkpoints=repository.checkpoints(name)
             )
             open_channels.callback(opened.close)
             return opened
 
         gateways = {queue: Gateway(channel(queue.value), repository, clock) for queue in Queue}
-        rejects = Rejects(gateways, BUCKETS, S3Originals(connect_s3(endpoint)), clock, _RECEIVER)
+        rejects = Rejects(gateways, BUCKETS, S3Originals(endpoint.s3()), clock, _RECEIVER)
         Receiver(channel(CHANNEL), repository, _write_down, rejects, clock).run(everything_came)
 
 

@@ -8,13 +8,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from emulator.rng import Chance
+from sandbox.completion import completed
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
+from sandbox.documents import documents
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from schemas.sequence import SequenceError, body_of, split_raw
 from schemas.validation import judge
 
+_SUFFIXES = frozenset({".json", ".ndjson", ".jsonl"})
 _FEWEST_PARTS, _MOST_PARTS = 2, 5
 
 
@@ -42,7 +45,8 @@ def workload(plan: Plan, now: float) -> list[Item]:
     Raises ``UnusableFileError``.
     """
     chance = Chance(plan.seed)
-    messages = list(_of_files(plan.source) if plan.source else _generated(plan, now))
+    samples = Samples(plan.seed, now=now)
+    messages = list(_of_files(plan.source, samples) if plan.source else _generated(plan, samples))
     ids = chance.draws("demo", "part ids")
     items = [_item(name, data, now, ids.uuid4) for name, data in messages]
     if plan.source is None:
@@ -50,8 +54,7 @@ def workload(plan: Plan, now: float) -> list[Item]:
     return items
 
 
-def _generated(plan: Plan, now: float) -> Iterator[tuple[str, bytes]]:
-    samples = Samples(plan.seed, now=now)
+def _generated(plan: Plan, samples: Samples) -> Iterator[tuple[str, bytes]]:
     for message in samples.stream(plan.messages):
         yield "a generated message", serialise(message)
     for number in range(plan.sequences):
@@ -66,24 +69,22 @@ def _generated(plan: Plan, now: float) -> Iterator[tuple[str, bytes]]:
         yield "a message to grow", serialise(message)
 
 
-def _of_files(directory: Path) -> Iterator[tuple[str, bytes]]:
-    """Every ``.json`` file as one message, exactly as it is, and every line of an NDJSON file."""
+def _of_files(directory: Path, samples: Samples) -> Iterator[tuple[str, bytes]]:
+    """The messages in the files of a directory, each once however often its bytes are there."""
     if not directory.is_dir():
-        raise UnusableFileError(f"{directory} is not a directory; give one that holds .json or .ndjson files")
-    files = [path for path in sorted(directory.rglob("*")) if path.suffix in {".json", ".ndjson", ".jsonl"}]
-    if not files:
-        raise UnusableFileError(f"{directory} holds no .json, .ndjson or .jsonl file")
-    for path in files:
+        raise UnusableFileError(f"{directory} is not a directory; give one that holds messages as JSON")
+    sent: set[bytes] = set()
+    for path in sorted(path for path in directory.rglob("*") if path.suffix in _SUFFIXES):
         try:
-            data = path.read_bytes()
+            found = list(documents(str(path), path.read_bytes().splitlines(keepends=True)))
         except OSError as error:
             raise UnusableFileError(f"{path} cannot be read: {error.strerror}") from error
-        if path.suffix == ".json":
-            yield str(path), data
-        else:
-            yield from (
-                (f"{path}:{at}", line) for at, line in enumerate(data.splitlines(), 1) if line.strip()
-            )
+        for document in found:
+            if document.raw not in sent:
+                sent.add(document.raw)
+                yield document.place, completed(document.raw, samples)
+    if not sent:
+        raise UnusableFileError(f"{directory} holds no message in {', '.join(sorted(_SUFFIXES))} files")
 
 
 def _item(name: str, data: bytes, now: float, new_id: Callable[[], str]) -> Item:

@@ -1,0 +1,145 @@
+"""``sandbox demo``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from sandbox.demo.endpoint import Endpoint
+    from sandbox.demo.plan import Plan
+    from sandbox.demo.run import Pipeline, Place, Progress
+    from sandbox.demo.verdict import Result
+
+
+@click.command()
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of all chance.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Send the messages in the files there.",
+)
+@click.option("--no-pipeline", is_flag=True, help="Leave out Spark, and with it the need for Java.")
+@json_option
+def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> int:
+    """Send messages through faults and a reshard, and judge what arrived.
+
+    Starts a sandbox of its own, sends 2,000 messages of all types, sequences and bad messages, with
+    duplicates, delays, oversize messages, splits and a merge on the way, and writes tables with Spark.
+    Everything is left in runs/demo/. With --from, whole messages go out byte for byte; a published header or
+    body goes out in a message with a counterpart of its own. What is valid must arrive once, and the rest be
+    rejected with the code that it deserves. Exit code 0 only if every line of the table holds.
+    """
+    from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
+
+    from sandbox.demo.show import progress_bar, show  # noqa: PLC0415 -- as above
+
+    pipeline = None if no_pipeline else _pipeline()
+    talk = Console(stderr=True)
+    folder = _folder()
+    with progress_bar(talk) as progress:
+        result = _run(_plan(seed, source), folder, progress, pipeline)
+    summary = {"verdict": result.verdict, **result.summary}
+    _write(folder / "summary.json", summary)
+    if as_json:
+        print_json(summary)
+    show(result, folder, talk if as_json else Console())
+    return {"pass": Exit.PASS, "fail": Exit.FAIL}.get(result.verdict, Exit.INCONCLUSIVE)
+
+
+def _plan(seed: int, source: Path | None) -> Plan:
+    from sandbox.demo.plan import Plan  # noqa: PLC0415 -- kept out of sandbox --help
+
+    plan = Plan(seed)
+    return plan.of_files(source.resolve()) if source else plan
+
+
+def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
+    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.client import UnreachableError  # noqa: PLC0415 -- as above
+    from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from sandbox.demo.run import demonstrate  # noqa: PLC0415 -- as above
+    from sandbox.demo.workload import UnusableFileError  # noqa: PLC0415 -- as above
+    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
+
+    try:
+        with _sandbox(folder, plan.seed) as place:
+            return demonstrate(plan, place, Clock(), progress, pipeline)
+    except UnusableFileError as error:
+        raise CommandFailed(str(error), Exit.USAGE) from error
+    except (ChannelUnavailable, SendFailedError, SendRefusedError, UnreachableError) as error:
+        message = f"nothing can be said, the sandbox stopped answering: {error}; what it left is in {folder}"
+        raise CommandFailed(message, Exit.INCONCLUSIVE) from error
+
+
+@contextmanager
+def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
+    """A sandbox of the demonstration's own, on free ports, while the context lasts."""
+    from sandbox.demo.endpoint import Endpoint  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.demo.run import Place  # noqa: PLC0415 -- as above
+    from sandbox.profiles import embedded  # noqa: PLC0415 -- as above
+
+    options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--topology", "default"]
+    options += ["--host", "127.0.0.1", "--data-dir", "data", "--seed", str(seed)]
+    try:
+        running = embedded.start_detached(options, folder)
+    except embedded.CannotStart as error:
+        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+    try:
+        yield Place(Endpoint(running.aws, running.region), running.control, folder)
+    finally:
+        embedded.stop(running)
+
+
+def _pipeline() -> Pipeline:
+    """The pipeline, after a look whether it can run here. CommandFailed when not."""
+    from importlib.util import find_spec  # noqa: PLC0415 -- kept out of sandbox --help
+
+    from sandbox.java import JavaMissingError, require  # noqa: PLC0415 -- as above
+
+    instead = "sandbox demo --no-pipeline leaves it out"
+    if find_spec("pyspark") is None:
+        raise CommandFailed(
+            f"pyspark is missing: install rdss-sandbox[pipeline]; {instead}", Exit.ENVIRONMENT
+        )
+    try:
+        require()
+    except JavaMissingError as error:
+        raise CommandFailed(f"{error}; {instead}", Exit.ENVIRONMENT) from error
+    return _tables
+
+
+def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
+    from sandbox.pipeline.run import run_once  # noqa: PLC0415 -- pyspark
+
+    return run_once(endpoint_url=endpoint.url, source="streams", to=to, progress=progress)
+
+
+def _folder() -> Path:
+    """A new folder in runs/demo, named after the time in UTC."""
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+
+    name = f"{Clock().now():%Y-%m-%dT%H-%M-%SZ}"
+    for number in range(1000):
+        folder = Path("runs", "demo", f"{name}-{number}" if number else name)
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise CommandFailed(f"runs/demo holds a thousand folders of {name}", Exit.ENVIRONMENT)
+
+
+def _write(path: Path, summary: Mapping[str, object]) -> None:
+    import json  # noqa: PLC0415 -- kept out of sandbox --help
+
+    path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,82 @@
+"""What a person sees of a demonstration: a bar while it runs, a table at the end, and where to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from sandbox.demo import run
+from sandbox.demo.verdict import Line, Result, Verdict
+
+_MARKS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[yellow]not shown[/]"}
+_VERDICTS = {
+    Verdict.PASS: "[bold green]pass[/]: every line holds",
+    Verdict.FAIL: "[bold red]fail[/]: the lines marked so do not hold",
+    Verdict.INCONCLUSIVE: "[yellow]inconclusive[/]: the lines marked so could not be put to the test",
+}
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[run.Progress]:
+    """A bar that follows what the demonstration says it is doing."""
+    columns = (SpinnerColumn(), TextColumn("{task.description:<46}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def tell(what: str, share: float) -> None:
+            bar.update(task, description=what, completed=share)
+
+        yield tell
+
+
+def show(result: Result, folder: Path, console: Console) -> None:
+    """The table, the verdict, and what to do next."""
+    table = Table(
+        title=f"What was observed (seed {result.seed})", title_justify="left", box=None, pad_edge=False
+    )
+    table.add_column("claim")
+    table.add_column("observed", justify="right")
+    table.add_column("must be", justify="right")
+    table.add_column("")
+    for line in result.lines:
+        table.add_row(line.claim, line.observed, line.expected, _mark(line))
+    console.print(table)
+    console.print(f"\n{_VERDICTS[result.verdict]}\n")
+    for what, where in _places(folder):
+        console.print(f"{what:<14}{where}", soft_wrap=True, highlight=False)
+    console.print()
+    for command, what in _next(result.seed, folder):
+        console.print(f"  {command:<{_widest(folder, result.seed)}}  {what}", soft_wrap=True, highlight=False)
+
+
+def _mark(line: Line) -> str:
+    return _MARKS[line.holds]
+
+
+def _places(folder: Path) -> list[tuple[str, Path]]:
+    return [
+        ("summary", folder / "summary.json"),
+        ("streams", folder / "data"),
+        ("repositories", folder / "sender.sqlite3"),
+        ("", folder / "receiver.sqlite3"),
+        ("tables", folder / "tables"),
+    ]
+
+
+def _next(seed: int, folder: Path) -> list[tuple[str, str]]:
+    return [
+        (f"sandbox up --detach --data-dir {folder / 'data'}", "stand it up again with everything in it"),
+        ("sandbox tui", "look at its shards and messages"),
+        (f"sandbox demo --seed {seed}", "the same again"),
+        ("sandbox demo --from DIR", "your own messages through the same faults"),
+        ("sandbox fault add --help", "break something else"),
+    ]
+
+
+def _widest(folder: Path, seed: int) -> int:
+    return max(len(command) for command, _ in _next(seed, folder))
