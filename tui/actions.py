@@ -15,6 +15,7 @@ class Group(StrEnum):
     EVERYWHERE = "Everywhere"
     LIST = "In every list"
     MESSAGES = "In message lists"
+    MESSAGE = "With messages"
     STREAMS = "Streams"
     SEQUENCES = "Sequences"
     ERRORS = "Error queues"
@@ -48,18 +49,14 @@ def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, st
         yield Action(f"{group.name.lower()}.{name}", keys, label, sentence, group, bool(shown))
 
 
+# fmt: off
 ACTIONS: tuple[Action, ...] = (
     *_in(
         Group.EVERYWHERE,
         ("go_streams", "1", "Streams", "Streams, their shards, and the messages in them."),
         ("go_sequences", "2", "Sequences", "Messages sent in several parts: what came, what is missing."),
         ("go_audit", "3", "Audit", "The audit log, and one message's way through everything."),
-        (
-            "go_errors",
-            "4",
-            "Errors",
-            "The error and invalid queues: why a message is there, and sending it again.",
-        ),
+        ("go_errors", "4", "Errors", "The error and invalid queues: why a message is there."),
         ("go_faults", "5,f", "Faults", "The faults in force, those there are, and the clock."),
         ("go_buckets", "6", "Buckets", "Objects in the buckets, and what is in them."),
         ("help", "question_mark,f1", "Help", "This page.", True),
@@ -74,73 +71,60 @@ ACTIONS: tuple[Action, ...] = (
         ("page_down", "pagedown,ctrl+f", "Page down", "A screenful down."),
         ("first", "g,home", "First", "The first row."),
         ("last", "G,end", "Last", "The last row."),
-        ("open", "enter", "Open", "Show the row in full.", True),
+        ("open", "enter", "Open", "Show the row in full, or choose it.", True),
     ),
     *_in(
         Group.MESSAGES,
-        (
-            "filter",
-            "slash",
-            "Filter",
-            "Show only messages that match, as in: type:MetadataCreate code:GENERR* size>500k",
-            True,
-        ),
+        ("filter", "slash", "Filter", "Show only what matches: type:Metadata* code:GENERR* size>500k", True),
         ("follow", "t", "Tail", "Stay at the newest message, or stop staying there.", True),
-        (
-            "pause",
-            "space",
-            "Pause",
-            "Hold the list still; what arrives is counted and shown on resuming.",
-            True,
-        ),
-        (
-            "goto",
-            "colon",
-            "Go to",
-            "Go to a sequence number, a time, a message's number, LATEST or TRIM_HORIZON.",
-            True,
-        ),
-        (
-            "next_match",
-            "n",
-            "Next match",
-            "With no filter on: the next message that matches the last filter.",
-        ),
+        ("pause", "space", "Pause", "Hold the list still; what arrives is counted and kept.", True),
+        ("goto", "colon", "Go to", "A sequence number, a time, #123, LATEST or TRIM_HORIZON.", True),
+        ("next_match", "n", "Next match", "With no filter on: the next match of the last filter."),
         ("previous_match", "N", "Previous match", "The same, backwards."),
         ("all", "escape", "Back", "Close the detail; then drop the filter, staying on the same message."),
+        ("next_tab", "right_square_bracket", "Next tab", "The detail's next: header, body, raw, history."),
+        ("previous_tab", "left_square_bracket", "Previous tab", "The detail's tab before."),
+    ),
+    *_in(
+        Group.MESSAGE,
+        ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", True),
+        ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it."),
+        ("diff", "d", "Diff", "Compare with the message marked before; a duplicate with its first.", True),
+        ("sequence", "equals_sign", "Sequence", "The other parts of this message."),
+        ("life", "l", "Life line", "Where this message has been: every stream, fault and queue."),
         ("copy", "y", "Copy", "Copy the message as it was sent to the clipboard."),
         ("export", "e", "Export", "Write every message of the list to a file, one JSON text a line."),
         ("import", "i", "Import", "Send every message of such a file to a stream."),
-        ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", True),
-        ("diff", "d", "Diff", "Mark a message; on a second one, compare the two.", True),
-        ("sequence", "equals_sign", "Sequence", "The other parts of this message."),
-        ("life", "l", "Life line", "Where this message has been: every stream, fault and queue."),
     ),
     *_in(
         Group.STREAMS,
-        (
-            "split",
-            "S",
-            "Split",
-            "Split the shard under the cursor at its middle, or the widest one of the stream.",
-        ),
+        ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest."),
         ("merge", "M", "Merge", "Merge the shard under the cursor with its neighbour, or the two narrowest."),
     ),
     *_in(
+        Group.SEQUENCES,
+        ("unfinished", "u", "Unfinished", "Only sequences with a part missing, or all of them.", True),
+    ),
+    *_in(
         Group.ERRORS,
-        ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it.", True),
-        ("redrive_all", "X", "Redrive all", "Redrive every message of the list.", True),
+        ("redrive_all", "X", "Redrive all", "Send every message of the list where it came from.", True),
     ),
     *_in(
         Group.FAULTS,
-        ("add", "a", "Add", "Add a fault of a kind: a form with its settings.", True),
+        ("add", "a", "Add", "Add a fault of the kind under the cursor: a form with its settings.", True),
         ("pause_fault", "space", "Pause", "Pause the fault, or let it go on.", True),
-        ("remove", "delete,backspace", "Remove", "Remove the fault.", True),
+        ("remove", "delete,backspace,r", "Remove", "Remove the fault.", True),
         ("freeze", "z", "Freeze", "Stop the sandbox's clock, or let it run.", True),
         ("advance", "plus", "Advance", "Let time pass at once: 30s, 6m, 2h.", True),
-        ("reset", "R", "Reset", "Remove every fault and let the clock show real time."),
+        ("real_time", "Z", "Real time", "Put the clock back to real time."),
+    ),
+    *_in(
+        Group.BUCKETS,
+        ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", True),
+        ("prefix", "slash", "Prefix", "Only objects whose key begins so.", True),
     ),
 )
+# fmt: on
 
 
 def bindings(group: Group) -> list[Binding]:
@@ -156,8 +140,10 @@ def by_group() -> Iterator[tuple[Group, list[Action]]]:
 
 
 KEY_NAMES = {
-    "slash": "/", "question_mark": "?", "colon": ":", "equals_sign": "=", "plus": "+", "space": "space",
-    "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "escape": "esc",
+    "slash": "/", "right_square_bracket": "]", "left_square_bracket": "[", "question_mark": "?", "colon": ":",
+    "equals_sign": "=", "plus": "+",
+    "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←",
+    "escape": "esc",
 }  # fmt: skip
 
 

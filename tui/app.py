@@ -36,6 +36,9 @@ class SandboxApp(App[None]):
         (_WIDE_CELLS, "-wide"),
     ]
 
+    # What talking to the sandbox and to files can end in; a message says so, and nothing else happens.
+    failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
+
     snapshot: reactive[Snapshot | None] = reactive(None)
     lost: reactive[str] = reactive("")
     command: reactive[str] = reactive("")
@@ -77,6 +80,11 @@ class SandboxApp(App[None]):
     def on_undone(self, message: Undone) -> None:
         self.notify(message.why, severity="error", timeout=10, markup=False)
 
+    @property
+    def now(self) -> float:
+        """The sandbox's time as last seen, seconds since the epoch; 0 before."""
+        return self.snapshot.status.clock.time if self.snapshot else 0.0
+
     def errand(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
         """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
         self.run_worker(self._errand(work, command), group="errands")
@@ -84,7 +92,7 @@ class SandboxApp(App[None]):
     async def _errand(self, work: Coroutine[Any, Any, str], command: str) -> None:
         try:
             self.post_message(Done(await work, command))
-        except (UnreachableError, RefusedError, OSError, ValueError) as error:
+        except self.failures as error:
             self.post_message(Undone(str(error)))
 
     # What keys do everywhere.

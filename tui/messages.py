@@ -45,7 +45,7 @@ class Done(Message):
 
 
 class Undone(Message):
-    """Something was refused or failed; ``why`` says what to do about it."""
+    """Something was refused or failed; ``why`` says what, and what to do about it."""
 
     def __init__(self, why: str) -> None:
         super().__init__()

@@ -72,7 +72,7 @@ def row(number: int) -> r.MessageRow:
         total=5 if whole else None,
         size=1_204_511 if "oversize" in marks else 900 + number * 37 % 5000,
         code=CODES.get(name),
-        tenant="12",
+        tenant=12,
         version="4.0.0",
         marks=marks,
     )

@@ -14,6 +14,7 @@ from tui.actions import Group, bindings
 from tui.widgets.banner import Banner
 from tui.widgets.command_line import CommandLine
 from tui.widgets.message_browser import MessageBrowser
+from tui.widgets.message_desk import MessageDesk
 from tui.widgets.message_list import MessageList
 from tui.widgets.stream_tree import StreamTree, scope
 
@@ -31,7 +32,7 @@ class StreamsScreen(Screen[None]):
         yield Banner()
         with Container(id="panes"):
             yield StreamTree()
-            yield MessageBrowser()
+            yield MessageDesk(MessageBrowser())
         yield CommandLine()
         yield Footer()
 
@@ -67,5 +68,4 @@ class StreamsScreen(Screen[None]):
             after = await app.client.reshard(name, Reshard(action, shard))
             return f"{name}: {after.open_shards} open shards, {after.closed_shards} closed"
 
-        option = f" --shard {shard}" if shard else ""
-        app.errand(reshard(), f"sandbox reshard {name} --{action}{option}")
+        app.errand(reshard(), f"sandbox reshard {action} {name}{f' {shard}' if shard else ''}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -19,18 +21,20 @@ from tui.actions import Group, bindings
 from tui.figures import count
 from tui.hops import Hop, way_of
 from tui.messages import Undone
-from tui.paging import first_index
 from tui.query import both
+from tui.reasons import Reasons, why
 from tui.screens.prompt import Prompt
+from tui.seeking import NothingThereError, message_source, next_match, place_of
 from tui.widgets.filter_bar import FilterBar
 from tui.widgets.message_detail import MessageDetail
-from tui.widgets.message_list import MessageList, message_source
+from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from tui.app import SandboxApp
 
-_READ_AFTER_SECONDS = 0.08
+# The audit stream holds a copy of every message of the others.
+EVERYTHING_ONCE = "-stream:audit"
 
 
 class MessageBrowser(Vertical):
@@ -57,20 +61,20 @@ class MessageBrowser(Vertical):
     class Read(Message):
         """A message came in full."""
 
-        def __init__(self, detail: Detail, hops: list[Hop]) -> None:
+        def __init__(self, detail: Detail, hops: list[Hop], reasons: Reasons) -> None:
             super().__init__()
             self.detail = detail
             self.hops = hops
+            self.reasons = reasons
 
     class Found(Message):
-        """The row to go to has this index; ``missing`` says why there is none."""
+        """The row to go to has this index."""
 
-        def __init__(self, index: int, missing: str = "") -> None:
+        def __init__(self, index: int) -> None:
             super().__init__()
             self.index = index
-            self.missing = missing
 
-    def __init__(self, scope: str = "") -> None:
+    def __init__(self, scope: str = EVERYTHING_ONCE) -> None:
         super().__init__()
         self.scope = scope
         self.filter = ""
@@ -105,8 +109,8 @@ class MessageBrowser(Vertical):
         return both(self.scope, self.filter)
 
     def look_at(self, scope: str) -> None:
-        """Show the messages of another scope."""
-        self.scope = scope
+        """Show the messages of another scope; of every stream once when it is empty."""
+        self.scope = scope or EVERYTHING_ONCE
         self._browse()
 
     def _browse(self) -> None:
@@ -151,16 +155,7 @@ class MessageBrowser(Vertical):
             self.run_worker(self._find_match(row.id, forward=forward), group="seek", exclusive=True)
 
     async def _find_match(self, here: int, *, forward: bool) -> None:
-        matching = both(self.scope, self._last_filter)
-        matches = message_source(self.client, matching)
-        index = await first_index(matches, lambda row: row.id > here if forward else row.id >= here)
-        page = await matches(index if forward else index - 1, 1) if forward or index else None
-        if page and page.rows:
-            await self._find(goto.Message(page.rows[0].id))
-        else:
-            self.post_message(
-                self.Found(-1, f"no {'further' if forward else 'earlier'} match of {self._last_filter}")
-            )
+        await self._report(next_match(self.client, self.scope, self._last_filter, here, forward=forward))
 
     # Moving.
 
@@ -185,40 +180,18 @@ class MessageBrowser(Vertical):
         self.run_worker(self._find(goal), group="seek", exclusive=True)
 
     async def _find(self, goal: goto.Goal) -> None:
-        try:
-            self.post_message(await self._place_of(goal))
-        except (UnreachableError, RefusedError) as error:
-            self.post_message(Undone(str(error)))
+        await self._report(place_of(self.client, self.matching, goal))
 
-    async def _place_of(self, goal: goto.Goal) -> Found:
-        source = message_source(self.client, self.matching)
-        match goal:
-            case goto.End("first"):
-                return self.Found(0)
-            case goto.End():
-                return self.Found((await source(0, 1)).total - 1)
-            case goto.Message(id=wanted):
-                return self.Found(await first_index(source, lambda row: row.id >= wanted))
-            case goto.Moment(time):
-                index = await first_index(source, lambda row: row.time >= time)
-                return self.Found(index, "" if index < self.list.total else "no message so late yet")
-            case goto.SequenceNumber(number, after):
-                term = f"number{'>' if after else '>='}{number}"
-                page = await self.client.messages(limit=1, matching=both(self.matching, term))
-                if not page.messages:
-                    return self.Found(
-                        -1, f"no record here with a sequence number {'after' if after else 'from'} {number}"
-                    )
-                found = page.messages[0].id
-                return self.Found(await first_index(source, lambda row: row.id >= found))
+    async def _report(self, search: Coroutine[Any, Any, int]) -> None:
+        try:
+            self.post_message(self.Found(await search))
+        except (UnreachableError, RefusedError, NothingThereError) as error:
+            self.post_message(Undone(str(error)))
 
     def on_message_browser_found(self, message: Found) -> None:
         message.stop()
-        if message.missing:
-            self.post_message(Undone(message.missing))
-        else:
-            self.list.following = False
-            self.list.go_to(message.index)
+        self.list.following = False
+        self.list.go_to(message.index)
 
     # Reading.
 
@@ -229,6 +202,22 @@ class MessageBrowser(Vertical):
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if self.has_class("-reading") and message.row is not None and message.control is self.list:
             self._read(message.row)
+
+    def mark(self, row: MessageRow | None) -> None:
+        """Mark a message for a diff, or none."""
+        self.marked = row
+        self.list.redraw()
+
+    def read_way(self) -> None:
+        """Open the message under the cursor at its history."""
+        self.query_one(MessageDetail).open_tab("history")
+        self._read_on(True)
+
+    def action_next_tab(self) -> None:
+        self.query_one(MessageDetail).turn(1)
+
+    def action_previous_tab(self) -> None:
+        self.query_one(MessageDetail).turn(-1)
 
     def _read_on(self, reading: bool) -> None:
         self.set_class(reading, "-reading")
@@ -245,13 +234,14 @@ class MessageBrowser(Vertical):
             same: Any = ()
             if row.message_id:
                 same = (await self.client.messages(limit=200, matching=f'id:"{row.message_id}"')).messages
-            self.post_message(self.Read(detail, way_of(detail, same)))
+            reasons = await asyncio.to_thread(why, detail)
+            self.post_message(self.Read(detail, way_of(detail, same), reasons))
         except (UnreachableError, RefusedError) as error:
             self.post_message(Undone(str(error)))
 
     def on_message_browser_read(self, message: Read) -> None:
         message.stop()
-        self.query_one(MessageDetail).show(message.detail, message.hops)
+        self.query_one(MessageDetail).show(message.detail, message.hops, message.reasons)
 
     # What stands above the list.
 
@@ -274,6 +264,9 @@ class MessageBrowser(Vertical):
             else Content.styled(f"row {count(shown.cursor + 1)}", "$text-muted")
         )
         number = Content(f"{count(shown.total)} message{'' if shown.total == 1 else 's'} ")
-        which = Content.styled(self.scope or "all streams", "$text-muted")
+        which = Content.styled(self._which(), "$text-muted")
         asked = Content.assemble("  / ", (self.filter, "bold $text-accent")) if self.filter else Content("")
         self.query_one("#where", Static).update(Content.assemble(number, "  ", which, asked, "   ", state))
+
+    def _which(self) -> str:
+        return {"": "every stream", EVERYTHING_ONCE: "every stream but audit"}.get(self.scope, self.scope)

@@ -12,6 +12,7 @@ from textual.widgets.tree import TreeNode
 from emulator.resources import MessageDetail as Detail
 from tui import figures
 from tui.hops import Hop
+from tui.reasons import Reasons
 from tui.widgets.text_lines import TextLines, pretty, wrapped
 from tui.widgets.waterfall import Waterfall
 
@@ -26,6 +27,8 @@ class MessageDetail(Vertical):
         background: $surface;
         border-top: tall $panel;
         #what { height: 1; padding: 0 1; color: $text-muted; }
+        #why { height: auto; max-height: 5; padding: 0 1; color: $text-success; }
+        #why.-wrong { color: $text-error; }
         TabbedContent { height: 1fr; }
         TabPane { padding: 0; }
         Tree { background: $surface; padding: 0 1; height: 1fr; }
@@ -38,7 +41,8 @@ class MessageDetail(Vertical):
         self.detail: Detail | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="what")
+        yield Static(id="what", markup=False)
+        yield Static(id="why", markup=False)
         with TabbedContent(initial="header"):
             with TabPane("Header", id="header"):
                 yield Tree("messageHeader")
@@ -49,10 +53,12 @@ class MessageDetail(Vertical):
             with TabPane("History", id="history"):
                 yield Waterfall()
 
-    def show(self, detail: Detail, hops: list[Hop]) -> None:
-        """Show this message and its way."""
+    def show(self, detail: Detail, hops: list[Hop], reasons: Reasons) -> None:
+        """Show this message, its way, and what there is to say against it."""
         self.detail = detail
         self.query_one("#what", Static).update(_headline(detail))
+        self.query_one("#why", Static).update("\n".join(reasons.lines) or "meets the contract")
+        self.query_one("#why").set_class(not reasons.fine, "-wrong")
         self._show_header(detail.header)
         body = "" if detail.body is None else detail.body
         if isinstance(body, str):
@@ -64,6 +70,10 @@ class MessageDetail(Vertical):
         raw = detail.raw if detail.raw is not None else detail.raw_base64 or ""
         self.query_one("#raw-text", TextLines).show(wrapped(raw, _RAW_WIDTH), json=detail.raw is not None)
         self.query_one(Waterfall).show(hops)
+
+    def open_tab(self, name: str) -> None:
+        """Show the tab ``header``, ``body``, ``raw`` or ``history``."""
+        self.query_one(TabbedContent).active = name
 
     def turn(self, step: int) -> None:
         """Show the tab ``step`` further on."""

@@ -1,14 +1,12 @@
-"""The message list's columns, and where its rows come from."""
+"""The message list and its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.client import AsyncClient
 from emulator.resources import MessageRow
 from tui.columns import Column
 from tui.figures import clock_time, shard, size, tail
-from tui.paging import Page, Source
 from tui.widgets.row_list import RowList
 
 _POLL_SECONDS = 0.25
@@ -40,16 +38,6 @@ MESSAGE_COLUMNS: tuple[Column[MessageRow], ...] = (
     Column("mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8),
     Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
 )
-
-
-def message_source(client: AsyncClient, matching: str) -> Source[MessageRow]:
-    """The messages that the filter ``matching`` lets through, oldest first."""
-
-    async def read(offset: int, limit: int) -> Page[MessageRow]:
-        page = await client.messages(offset=offset, limit=limit, matching=matching)
-        return Page(offset, page.messages, page.total)
-
-    return read
 
 
 class MessageList(RowList[MessageRow]):

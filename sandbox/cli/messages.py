@@ -1,0 +1,81 @@
+"""``sandbox messages``."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from emulator.client import Client
+    from emulator.resources import MessageDetail, MessageRow
+
+_PAGE = 1000
+
+
+@click.command()
+@click.option("--filter", "matching", default="", metavar="FILTER", help="As in: type:Metadata* size>500k")
+@click.option("--limit", type=click.IntRange(min=1), help="No more than so many.")
+@click.option("--raw", is_flag=True, help="Print each message as it was sent, one a line.")
+@control_option
+@json_option
+def messages(matching: str, limit: int | None, raw: bool, control: str | None, as_json: bool) -> None:
+    """List the messages in the streams, oldest first; with --raw, as send takes them back."""
+    with connect(control) as client:
+        rows = _rows(client, matching, limit)
+        if raw:
+            for row in rows:
+                _print_raw(client.message(row.id))
+        elif as_json:
+            for row in rows:
+                print_json(row)
+        else:
+            print_table(("UTC", "stream", "shard", "type", "size", "code", "marks", "id"), map(_line, rows))
+
+
+def _rows(client: Client, matching: str, limit: int | None) -> Iterator[MessageRow]:
+    after, left = 0, limit
+    while left != 0:
+        page = client.messages(after=after, limit=min(_PAGE, left or _PAGE), matching=matching).messages
+        if not page:
+            return
+        yield from page
+        after, left = page[-1].id, None if left is None else left - len(page)
+
+
+def _print_raw(detail: MessageDetail) -> None:
+    """As send takes it: NDJSON is a line a message, so JSON over several lines is written again on one."""
+    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if detail.raw is None:
+        if detail.raw_base64 is None:
+            click.echo(f"message {detail.id} is past its stream's retention", err=True)
+        else:
+            click.echo(base64.b64decode(detail.raw_base64))
+    elif "\n" in detail.raw and detail.header is not None:
+        click.echo(msgspec.json.encode(msgspec.json.decode(detail.raw)))
+    else:
+        click.echo(detail.raw)
+
+
+def _line(row: MessageRow) -> tuple[object, ...]:
+    from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+
+    marks = " ".join(row.marks)
+    shard = row.shard.removeprefix("shardId-").lstrip("0") or "0"
+    return (
+        timestamp(row.time)[11:-1],
+        row.stream,
+        shard,
+        row.message_type,
+        row.size,
+        row.code,
+        marks,
+        row.message_id,
+    )

@@ -1,0 +1,80 @@
+"""A message as text to change, with what the contract says of it at every key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Label, TextArea
+
+from schemas.envelope import oversize
+from schemas.validation import judge
+
+_SHOWN = 3
+
+
+def laid_out(data: bytes) -> str:
+    """The message laid out for reading where it is JSON, else as it is."""
+    text = data.decode(errors="replace")
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text
+
+
+def compact(text: str) -> bytes:
+    """What the text says, as it is sent: JSON without blanks, anything else unchanged."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")).encode()
+    except ValueError:
+        return text.encode()
+
+
+class Edit(ModalScreen[bytes | None]):
+    """Dismissed with the message as it is now, or None."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("ctrl+s", "give", "Send"),
+        Binding("escape", "dismiss(None)", "Leave it"),
+    ]
+    DEFAULT_CSS = """
+    Edit { align: center middle; }
+    Edit > Vertical { width: 96%; height: 92%; background: $surface; border: round $primary; }
+    Edit TextArea { height: 1fr; border: none; }
+    Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data = data
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield TextArea(laid_out(self._data), show_line_numbers=True, soft_wrap=False)
+            yield Label(id="verdict", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self._judge()
+        self.query_one(TextArea).focus()
+
+    def on_text_area_changed(self) -> None:
+        self._judge()
+
+    def action_give(self) -> None:
+        self.dismiss(compact(self.query_one(TextArea).text))
+
+    def _judge(self) -> None:
+        data = compact(self.query_one(TextArea).text)
+        verdict = judge(data)
+        lines = [f"{each.path or 'the message'}: {each.message}" for each in verdict.violations[:_SHOWN]]
+        if (more := len(verdict.violations) - _SHOWN) > 0:
+            lines.append(f"and {more} more")
+        if oversize(data):
+            lines.append(f"{len(data):,} bytes, 1,000,000 are allowed")
+        head = "✓ meets the contract" if not lines else f"✗ {verdict.code or 'too large'}"
+        self.query_one("#verdict", Label).update("\n".join([head, *lines]))

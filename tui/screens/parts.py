@@ -1,0 +1,33 @@
+"""The other parts of a message, over whatever screen it was asked for on."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.screen import ModalScreen
+
+from tui.widgets.row_list import RowList
+from tui.widgets.sequence_detail import SequenceDetail
+
+
+class Parts(ModalScreen[None]):
+    """One sequence as it is in one stream."""
+
+    BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]
+    DEFAULT_CSS = """
+    Parts { align: center middle; }
+    Parts > SequenceDetail { width: 96%; height: 92%; background: $surface; border: round $primary; }
+    """
+
+    def __init__(self, sequence: str, stream: str) -> None:
+        super().__init__()
+        self._sequence = sequence
+        self._stream = stream
+
+    def compose(self) -> ComposeResult:
+        yield SequenceDetail()
+
+    def on_mount(self) -> None:
+        self.query_one(SequenceDetail).show(self._sequence, self._stream)
+        self.query_one(RowList).focus()

@@ -1,0 +1,88 @@
+"""One sequence: its parts in order, and the body they make or what is missing of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Label
+
+from emulator.resources import MessageRow, SequenceRow
+from tui import exchange, figures, parts
+from tui.columns import Column
+from tui.messages import Undone
+from tui.widgets.row_list import RowList
+from tui.widgets.text_lines import TextLines
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+_PARTS_READ = 200
+
+PART_COLUMNS: tuple[Column[MessageRow], ...] = (
+    Column("part", 7, lambda row: f"{row.position}/{row.total}", lambda _: "accent", right=True, worth=9),
+    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=8),
+    Column("shard", 5, lambda row: figures.shard(row.shard), lambda _: "dim", worth=5),
+    Column("size", 7, lambda row: figures.size(row.size), right=True, worth=6),
+    Column(
+        "marks", 20, lambda row: ", ".join(row.marks), lambda row: "warning" if row.marks else "", worth=7
+    ),
+    Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=3, stretch=True),
+)
+
+
+class SequenceDetail(Vertical):
+    """Fetches and shows the sequence that it is given."""
+
+    DEFAULT_CSS = """
+    SequenceDetail {
+        Label { width: 100%; padding: 0 1; background: $panel; }
+        RowList { height: 1fr; max-height: 40%; min-height: 3; }
+        TextLines { height: 2fr; padding: 0 1; }
+    }
+    """
+
+    class Came(Message):
+        """The sequence's parts came, with the lines that they make."""
+
+        def __init__(
+            self, sequence: SequenceRow | None, rows: tuple[MessageRow, ...], lines: list[str]
+        ) -> None:
+            super().__init__()
+            self.sequence = sequence
+            self.rows = rows
+            self.lines = lines
+
+    def compose(self) -> ComposeResult:
+        yield Label(id="state", markup=False)
+        yield RowList(PART_COLUMNS, empty="no parts")
+        yield TextLines()
+
+    def show(self, sequence: str, stream: str) -> None:
+        """Show the sequence of this identifier as it is in ``stream``."""
+        app = cast("SandboxApp", self.app)
+        self.run_worker(self._fetch(app, sequence, stream), exclusive=True, group="sequence")
+
+    async def _fetch(self, app: SandboxApp, sequence: str, stream: str) -> None:
+        matching = f'sequence:"{sequence}" stream:"{stream}" total>1'
+        try:
+            found = (await app.client.sequences(matching=matching, limit=1)).sequences
+            rows = (await app.client.messages(matching=matching, limit=_PARTS_READ)).messages
+            ordered = tuple(sorted(rows, key=lambda row: (row.position or 0, row.id)))
+            lines = ["the body can be joined when every part is there"]
+            if found and found[0].complete and len(ordered) < _PARTS_READ:
+                details = [await app.client.message(row.id) for row in ordered]
+                lines = parts.joined(exchange.as_bytes(detail) for detail in details)
+            self.post_message(self.Came(found[0] if found else None, ordered, lines))
+        except app.failures as error:
+            self.post_message(Undone(str(error)))
+
+    def on_sequence_detail_came(self, message: Came) -> None:
+        message.stop()
+        row = message.sequence
+        label = f"{parts.cells(row, 60)}  {parts.state(row)}" if row else "no such sequence any more"
+        self.query_one("#state", Label).update(label)
+        self.query_one(RowList).fill(message.rows)
+        self.query_one(TextLines).show(message.lines, json=True)
