@@ -48,7 +48,7 @@ class Json11:
     def read(self, body: bytes, shape: str) -> dict[str, Any]:
         try:
             parsed = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise KinesisError("SerializationException", "") from None
         return _request(parsed, shape, _json_blob)
 
@@ -132,16 +132,19 @@ def _read_structure(value: Any, shape: Shape, blob: _Convert) -> dict[str, Any]:
 def _typed(value: Any, kind: type, word: str) -> Any:
     if isinstance(value, kind):
         return value
+    _refuse_collection(value)
+    raise _refused("Expected null" if word == "structure" else f"Expected {word} or null")
+
+
+def _refuse_collection(value: Any) -> None:
     if isinstance(value, list):
         raise _refused("Start of list found where not expected")
     if isinstance(value, dict):
         raise _refused("Start of structure or map found where not expected.")
-    raise _refused("Expected null" if word == "structure" else f"Expected {word} or null")
 
 
 def _read_scalar(value: Any, kind: str) -> Any:
-    if isinstance(value, list | dict):
-        _typed(value, type(None), kind)
+    _refuse_collection(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind in _INTEGERS and is_number:
         return int(value)
@@ -177,7 +180,7 @@ def _java_name(kind: str) -> str:
 
 def _json_blob(value: Any) -> bytes:
     if not isinstance(value, str):
-        _read_scalar(value, "blob")
+        _refuse_collection(value)
         raise _refused(f"{_token(value)} can not be converted to a Blob")
     if len(value) % 4:
         raise _refused(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import boto3
+import httpx
 import pytest
 
 from emulator.clock import Clock
@@ -51,12 +52,15 @@ class Endpoint:
         self.interceptors: list[Any] = []
         self.app = AwsApp(EngineBackend(self.engine, self.clock), self.events, self.interceptors, "test")
         self._thread = thread
+        self._clients: list[Any] = []
         self.failures: list[Exception] = []
         self._server: Server = thread.run(serve(self.app, "127.0.0.1", 0, on_failure=self.failures.append))
         self.url, self.port = self._server.url, self._server.port
+        self.http = httpx.Client(base_url=self.url, trust_env=False, timeout=30)
 
     def client(self, service: str, **settings: Any) -> Any:
-        return boto3.client(
+        """A boto3 client, closed with the endpoint."""
+        client = boto3.client(
             service,
             endpoint_url=self.url,
             region_name="eu-west-2",
@@ -64,13 +68,17 @@ class Endpoint:
             aws_secret_access_key="test",
             **settings,
         )
+        self._clients.append(client)
+        return client
 
     def headers(self, operation: str, content_type: str = "application/x-amz-json-1.1") -> dict[str, str]:
         """The headers of a raw request for an operation."""
         return {**SIGNED, "x-amz-target": f"Kinesis_20131202.{operation}", "content-type": content_type}
 
     def close(self) -> None:
-        self._thread.run(self._server.close())
+        for client in (self.http, *self._clients):
+            client.close()
+        self._thread.run(self._server.close(0.2))
         self.app.close()
         self.engine.close()
 

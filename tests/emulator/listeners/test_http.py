@@ -81,18 +81,16 @@ def test_a_streamed_response_arrives_piece_by_piece(served: Callable[..., Server
 @VERSIONS
 def test_the_application_learns_that_the_client_left(served: Callable[..., Server], http2: bool) -> None:
     """A client that closes in the middle of a stream ends the request."""
-    seen: list[Message] = []
+    seen: asyncio.Queue[Message] = asyncio.Queue()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["path"] == "/seen":
-            while not seen:
-                await asyncio.sleep(0)
-            await answer(send, 200, [], seen[0]["type"].encode())
+            await answer(send, 200, [], (await seen.get())["type"].encode())
             return
         await whole_body(receive)
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
-        seen.append(await receive())
+        seen.put_nowait(await receive())
 
     server = served(app)
     with client(server, http2=http2) as http, http.stream("GET", "/") as response:
