@@ -38,7 +38,7 @@ def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     """
     incoming = iter(lines)
     first = next((line for line in incoming if line.strip()), b"")
-    if _is_json(first):
+    if is_json(first):
         following = next((line for line in incoming if line.strip()), None)
         if following is None:
             yield Document(source, None, first.strip())
@@ -47,7 +47,7 @@ def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
         return
     rest = [first, *incoming]
     whole = b"".join(rest).strip()
-    if _is_json(whole) or not any(_is_json(line) for line in rest):
+    if is_json(whole) or not any(is_json(line) for line in rest):
         yield Document(source, None, whole)
     else:
         yield from _numbered(source, rest)
@@ -64,7 +64,7 @@ def kind_of(value: object) -> Kind:
 
 def judge_document(raw: bytes, *, now: float | None = None, strict: bool = False) -> Verdict:
     """The verdict on what the text is; a header or body alone is judged beside a valid counterpart."""
-    value = _decode(raw) if _is_json(raw) else None
+    value = _decode(raw) if is_json(raw) else None
     match kind_of(value):
         case "header":
             message = {"messageHeader": value, "messageBody": _body_for(value)}
@@ -110,7 +110,8 @@ def _sample(message_type: object, resource_type: str | None) -> dict[str, Any]:
         return Samples(1).message("MetadataDelete")
 
 
-def _is_json(text: bytes) -> bool:
+def is_json(text: bytes) -> bool:
+    """Whether the text is JSON in UTF-8."""
     try:
         _decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sandbox.cli.failures import Exit
+from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool)
     now = Clock().time() if expired else None
     code = Exit.PASS
     judged = refused = 0
-    for found in _found(files or ("-",)):
+    for found in found_in(files or ("-",)):
         if isinstance(found, str):
             click.echo(f"sandbox: {found}", err=True)
             code = Exit.USAGE
@@ -110,27 +109,6 @@ def _code(text: str) -> ErrorCode:
         return ErrorCode[text.upper()]
     except KeyError as error:
         raise ValueError(f"no error code {text}; there are {', '.join(ErrorCode)}") from error
-
-
-def _found(files: Iterable[str]) -> Iterator[Document | str]:
-    """What the files hold, and for one that cannot be read why."""
-    from sandbox.documents import documents  # noqa: PLC0415 -- as above
-
-    for name in files:
-        try:
-            with _opened(name) as lines:
-                yield from documents("-" if name == "-" else name, lines)
-        except OSError as error:
-            yield f"{name} cannot be read: {error.strerror or error}"
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[IO[bytes]]:
-    if name == "-":
-        yield sys.stdin.buffer
-    else:
-        with Path(name).open("rb") as file:
-            yield file
 
 
 def _print(found: Document, verdict: Verdict, as_json: bool) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from emulator.channels import Delivery
 from emulator.channels.kinesis import KinesisChannel
 from emulator.client import Client
 from emulator.clock import Clock
+from emulator.record_lines import Line, Place, read_line
 from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.plan import CHANNEL
+from sandbox.demo.traffic import BUCKETS
 from sandbox.demo.workload import Item
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 from schemas.peek import peek
 
+AUDIT_BUCKET = "rdss-audit"
 QUIET_SECONDS = 0.3
 """A stream is read to its end when nothing comes for so long."""
 
@@ -80,6 +84,7 @@ def observe(
     fates = _Fates(receiver)
     parts = [fates.of(part) for part in dict.fromkeys(part for item in items for part in item.parts)]
     streams = {name: list(records(endpoint, clock, name)) for name in (CHANNEL, *Queue)}
+    rejected = [delivery.data for queue in Queue for delivery in streams[queue]]
     return Observation(
         sent=statuses.total(),
         acknowledged=statuses["SENT"],
@@ -89,21 +94,31 @@ def observe(
         waiting=parts.count("waiting"),
         lost=parts.count(None) + sum(fates.vanished(item, arrivals) for item in items),
         arrivals=arrivals,
-        rejects=_codes(data for queue in Queue for data in streams[queue]),
-        kept=Counter(),
-        audit_missing=0,
+        rejects=_codes(rejected),
+        kept=_codes(line.data for queue in Queue for line in kept(endpoint, BUCKETS[queue])),
+        audit_missing=_missing(streams, kept(endpoint, AUDIT_BUCKET)),
         injections=injections(control),
     )
 
 
-def records(endpoint: Endpoint, clock: Clock, stream: str) -> Iterator[bytes]:
+def records(endpoint: Endpoint, clock: Clock, stream: str) -> Iterator[Delivery]:
     """Every record of a stream, all shards from their beginning."""
     channel = KinesisChannel(endpoint.kinesis(), stream, clock=clock)
     try:
         while found := channel.read(limit=10_000, wait=QUIET_SECONDS):
-            yield from (delivery.data for delivery in found)
+            yield from found
     finally:
         channel.close()
+
+
+def kept(endpoint: Endpoint, bucket: str) -> Iterator[Line]:
+    """Every line of the archive in a bucket."""
+    s3 = endpoint.s3()
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        for found in page.get("Contents", ()):
+            if found["Key"].endswith(".ndjson"):
+                body = s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
+                yield from (read_line(line) for line in body.splitlines())
 
 
 def injections(control: Client) -> Injections:
@@ -159,6 +174,16 @@ def _arrivals(receiver: Repository) -> dict[str, Arrival]:
     return {
         message_id: Arrival(body, parts, times) for message_id, body, parts, times in _rows(receiver, query)
     }
+
+
+def _missing(streams: Mapping[str, list[Delivery]], audit: Iterable[Line]) -> int:
+    """How many records of the streams are not in the audit log with the very bytes that they have."""
+    logged = {line.source: sha256(line.data).digest() for line in audit}
+    return sum(
+        logged.get(Place(stream, record.shard, record.sequence_number)) != sha256(record.data).digest()
+        for stream, records in streams.items()
+        for record in records
+    )
 
 
 def _rows(repository: Repository, query: str, *values: str) -> list[Any]:

@@ -1,0 +1,33 @@
+"""The messages in the files that a command is given, or on its standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sandbox.documents import Document
+
+
+def found_in(files: Iterable[str]) -> Iterator[Document | str]:
+    """What the files hold, ``-`` being standard input; for one that cannot be read, a sentence that says why."""
+    from sandbox.documents import documents  # noqa: PLC0415 -- kept out of sandbox --help
+
+    for name in files:
+        try:
+            with _opened(name) as lines:
+                yield from documents(name, lines)
+        except OSError as error:
+            yield f"{name} cannot be read: {error.strerror or error}"
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    if name == "-":
+        yield sys.stdin.buffer
+    else:
+        with Path(name).open("rb") as file:
+            yield file

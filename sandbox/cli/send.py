@@ -1,0 +1,113 @@
+"""``sandbox send``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.files import found_in
+from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from sandbox.documents import Document
+    from sandbox.gateway import Gateway
+
+REPOSITORY = "sender.sqlite3"
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
+@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to send to.")
+@click.option("--as-is", is_flag=True, help="Send every text unchanged, JSON or not, in one piece.")
+@control_option
+@json_option
+def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None, as_json: bool) -> int:
+    """Send the messages in each FILE, or on standard input with -.
+
+    A file holds one message, one a line, or a published header or body, which goes out with a counterpart. Large
+    messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent now is the
+    first to go the next time. Exit code 2: something could not be read or was no message, and the rest was sent.
+    """
+    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- kept out of sandbox --help
+
+    code = Exit.PASS
+    with _gateway(control, channel) as gateway:
+        try:
+            if left := gateway.flush():
+                click.echo(f"sandbox: {left} messages of an earlier send went first", err=True)
+            for found in found_in(files):
+                problem = found if isinstance(found, str) else _send(gateway, found, as_is, as_json)
+                if problem:
+                    click.echo(f"sandbox: {problem}", err=True)
+                    code = Exit.USAGE
+        except SendFailedError as error:
+            raise CommandFailed(f"{error}; it goes first the next time", Exit.ENVIRONMENT) from error
+        except SendRefusedError as error:
+            raise CommandFailed(str(error), Exit.FAIL) from error
+    return code
+
+
+def _send(gateway: Gateway, document: Document, as_is: bool, as_json: bool) -> str | None:
+    """Send one document and print what went; why not when it is no message."""
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.rng import new_seed, new_uuid  # noqa: PLC0415 -- as above
+    from sandbox.completion import completed  # noqa: PLC0415 -- as above
+    from sandbox.documents import is_json  # noqa: PLC0415 -- as above
+    from schemas.peek import peek  # noqa: PLC0415 -- as above
+    from schemas.samples import Samples  # noqa: PLC0415 -- as above
+    from schemas.sequence import SequenceError, split_raw  # noqa: PLC0415 -- as above
+
+    if as_is:
+        parts = [document.raw]
+    elif not is_json(document.raw):
+        return f"{document.place} is not JSON and was not sent; --as-is sends it all the same"
+    else:
+        try:
+            whole = completed(document.raw, Samples(new_seed(), now=Clock().time()))
+            parts = split_raw(whole, new_id=new_uuid)
+        except SequenceError as error:
+            return f"{document.place} was not sent, it is too large for one message: {error}"
+    gateway.send_serialised(*parts)
+    for part in parts:
+        seen = peek(part)
+        if as_json:
+            print_json({"messageId": seen.message_id, "messageType": seen.message_type, "bytes": len(part)})
+        else:
+            click.echo(f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(part):>9,} bytes")
+    return None
+
+
+@contextmanager
+def _gateway(control: str | None, channel: str) -> Iterator[Gateway]:
+    """A gateway to a stream of the running sandbox. CommandFailed when there is no such stream."""
+    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.channels.kinesis import connect as connect_kinesis  # noqa: PLC0415 -- as above
+    from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- as above
+    from sandbox.gateway import Gateway  # noqa: PLC0415 -- as above
+    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+
+    aws, region = find_stream(control, channel)
+    clock = Clock()
+    with (
+        closing(Repository(Path(STATE_DIRECTORY, REPOSITORY), clock)) as repository,
+        closing(KinesisChannel(connect_kinesis(aws, region=region), channel, clock=clock)) as opened,
+    ):
+        yield Gateway(opened, repository, clock)
+
+
+def find_stream(control: str | None, name: str) -> tuple[str, str]:
+    """The AWS endpoint and region of the running sandbox. CommandFailed when it has no such stream."""
+    with connect(control) as client:
+        found = client.status()
+    streams = {stream.name: stream for stream in found.streams}
+    if name not in streams:
+        there = ", ".join(streams) or "none"
+        raise CommandFailed(f"the sandbox has no stream {name!r}; there are {there}", Exit.USAGE)
+    return found.aws, streams[name].arn.split(":")[3]
