@@ -1,0 +1,121 @@
+"""The append-only log: what was appended is there, a torn tail is cut, damage is named."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.journal import DamagedLog, Log
+
+
+def test_what_was_appended_is_read_back_in_order_by_the_next_process(tmp_path: Path) -> None:
+    """Payloads come back in order, from any position, after the log is opened again."""
+    log = Log(tmp_path / "deep" / "a.log")
+    positions = [log.append(payload) for payload in (b"one", b"", b"three" * 1000)]
+    log.close()
+
+    log = Log(tmp_path / "deep" / "a.log")
+
+    assert list(log.entries()) == list(zip(positions, [b"one", b"", b"three" * 1000], strict=True))
+    assert [payload for _, payload in log.entries(positions[1])] == [b"", b"three" * 1000]
+    assert log.read(positions[2]) == b"three" * 1000
+    log.close()
+
+
+@given(st.lists(st.binary(max_size=60), min_size=1, max_size=6), st.data())
+def test_a_tail_cut_anywhere_loses_only_what_was_not_whole(
+    tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes], data: st.DataObject
+) -> None:
+    """However much of the last write is missing, every whole entry before it is kept and appending goes on."""
+    path = tmp_path_factory.mktemp("log") / "a.log"
+    log = Log(path)
+    positions = [log.append(payload) for payload in payloads]
+    log.close()
+    size = path.stat().st_size
+    cut = data.draw(st.integers(0, size))
+    os.truncate(path, cut)
+    ends = [*positions[1:], size]
+    whole = [payload for payload, end in zip(payloads, ends, strict=True) if end <= cut]
+
+    log = Log(path)
+
+    assert [payload for _, payload in log.entries()] == whole
+    assert log.torn_bytes == cut - max([0, *(end for end in ends if end <= cut)])
+    log.append(b"after")
+    assert [payload for _, payload in log.entries()] == [*whole, b"after"]
+    log.close()
+
+
+def test_zeros_that_a_loss_of_power_leaves_at_the_end_are_cut(tmp_path: Path) -> None:
+    """A file that grew without its data having been written is a torn tail, not damage."""
+    path = tmp_path / "a.log"
+    log = Log(path)
+    log.append(b"kept")
+    log.close()
+    with path.open("ab") as file:
+        file.write(bytes(100))
+
+    log = Log(path)
+
+    assert [payload for _, payload in log.entries()] == [b"kept"]
+    assert log.torn_bytes == 100
+    log.close()
+
+
+@pytest.mark.parametrize("offset", range(0, 45, 4))
+def test_a_changed_byte_is_damage_that_names_the_file_and_the_place(tmp_path: Path, offset: int) -> None:
+    """A byte changed anywhere in an entry that others follow stops the log from opening, and says where."""
+    path = tmp_path / "a.log"
+    log = Log(path)
+    log.append(b"the first")
+    log.append(b"the second")
+    log.close()
+    raw = bytearray(path.read_bytes())
+    raw[offset] ^= 0x41
+    path.write_bytes(raw)
+
+    with pytest.raises(DamagedLog, match="damaged at byte 0") as caught:
+        Log(path)
+
+    assert str(path) in str(caught.value)
+
+
+def test_damage_that_comes_while_the_log_is_open_is_found_on_reading(tmp_path: Path) -> None:
+    """An entry that no longer matches its checksum is never handed out."""
+    path = tmp_path / "a.log"
+    log = Log(path)
+    position = log.append(b"the first")
+    with path.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"X")
+
+    with pytest.raises(DamagedLog):
+        log.read(position)
+    with pytest.raises(DamagedLog):
+        log.read(position + 1)
+    log.close()
+
+
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the disk is full half-way through, the log is as before and takes the next entry."""
+    log = Log(tmp_path / "a.log", fsync=True)
+    log.append(b"kept")
+    real = os.pwritev
+
+    def half(descriptor: int, parts: list[bytes], position: int) -> int:
+        real(descriptor, [parts[0]], position)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("emulator.journal.frames.os.pwritev", half)
+    with pytest.raises(OSError, match="No space left"):
+        log.append(b"lost")
+    monkeypatch.undo()
+    log.append(b"next")
+
+    assert [payload for _, payload in log.entries()] == [b"kept", b"next"]
+    log.close()
+    log = Log(tmp_path / "a.log")
+    assert [payload for _, payload in log.entries()] == [b"kept", b"next"]
+    log.close()
