@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from emulator.kinesis import Engine, KinesisError, Scope, StreamView
@@ -18,10 +18,14 @@ class Listed(NamedTuple):
 
 
 class Catalogue:
-    """Every stream of the engine; ``home`` is the account and region of the sandbox's own streams."""
+    """Every stream of the engine; ``home`` is the account and region of the sandbox's own streams.
 
-    def __init__(self, engine: Engine, home: Scope) -> None:
+    ``copies`` are streams of home that only repeat what others hold: they are listed but not indexed.
+    """
+
+    def __init__(self, engine: Engine, home: Scope, copies: Container[str] = ()) -> None:
         self._engine = engine
+        self._copies = copies
         self.home = home
 
     def listed(self) -> Iterator[Listed]:
@@ -45,8 +49,10 @@ class Catalogue:
         return name, Scope(account if slash else self.home.account, region)
 
     def shards(self) -> Iterator[ShardKey]:
-        """Every shard; its first sequence number tells it from one of an earlier stream of that name."""
+        """Every shard to index; its first sequence number tells it from one of an earlier stream of that name."""
         for listed in self.listed():
+            if listed.label in self._copies:
+                continue
             for shard in listed.view.shards:
                 yield ShardKey(listed.label, shard.id, shard.starting_sequence_number)
 

@@ -162,6 +162,10 @@ class Client:
     def audit_status(self) -> r.AuditStatus:
         return self._ask(r.AuditStatus, "GET", "/audit/status")
 
+    def drain_audit(self) -> r.AuditStatus:
+        """Wait until everything that the streams hold now is in its bucket."""
+        return self._ask(r.AuditStatus, "POST", "/audit/drain")
+
     def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
         return msgspec.json.decode(self._send(method, path, **given).content, type=shape)
 
@@ -277,6 +281,9 @@ class AsyncClient:
 
     async def audit_status(self) -> r.AuditStatus:
         return await self._ask(r.AuditStatus, "GET", "/audit/status")
+
+    async def drain_audit(self) -> r.AuditStatus:
+        return await self._ask(r.AuditStatus, "POST", "/audit/drain")
 
     async def follow_events(
         self, after: int = 0, *, on_connection: Callable[[bool], None] = lambda _: None

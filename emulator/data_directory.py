@@ -46,6 +46,10 @@ class DataDirectory:
     def index(self) -> Path:
         return self.path / "messages.db"
 
+    @property
+    def positions(self) -> Path:
+        return self.path / "positions.log"
+
     def events(self, *, fsync: bool) -> Log:
         """The log of events. A long one is put aside first, so that starting does not wait for reading it."""
         path = self.path / "events.log"

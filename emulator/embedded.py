@@ -18,6 +18,7 @@ from emulator.kinesis import Scope
 from emulator.listeners.asgi import App
 from emulator.listeners.aws import AwsApp
 from emulator.listeners.control import Resources, control_app
+from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
 from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.faults import FaultResources
@@ -61,6 +62,8 @@ class Embedded:
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
             self.parts.buckets.endpoint = self.aws
             self.control = await self._listen(self._control_app(), self.settings.control_port)
+            self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
+            self.parts.archives.start()
             self.broker = SidecarBroker(self.settings, self.parts.events, self.parts.stage)
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
@@ -131,6 +134,7 @@ class Embedded:
             live,
             FaultResources(parts.stage),
             BucketResources(parts.buckets.client),
+            AuditResources(parts.archives),
             MetricsResource(self.status, parts.stage.list, counts),
         ]
         app = control_app(resources, VERSION, self._failed)

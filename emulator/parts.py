@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from emulator.archives import Archives
 from emulator.buckets import Buckets
 from emulator.catalogue import Catalogue
 from emulator.clock import Clock
@@ -33,6 +34,7 @@ class Parts:
     buckets: Buckets
     stage: Stage
     index: MessageIndex
+    archives: Archives
 
     def populate(self, topology: Topology | None = None) -> Populated:
         """Make what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
@@ -56,6 +58,7 @@ class Parts:
         if not self.clock.state().real:
             self.clock.resume_real_time()
         self.populate()
+        self.archives.reset()
         self.events.emit("sandbox.reset")
 
 
@@ -79,12 +82,16 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         streams = directory.streams if directory else None
         engine = Engine(streams, clock, events, fsync=settings.fsync, limits=settings.limits)
         stack.callback(engine.close)
-        catalogue = Catalogue(engine, home)
+        audit = settings.topology.audit
+        catalogue = Catalogue(engine, home, copies=(audit.stream,) if audit else ())
         index = MessageIndex(catalogue, directory.index if directory else None)
         stack.callback(index.close)
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
         stage.control = lambda operation, request: engine.call(operation, request, home)
-        parts = Parts(settings, clock, events, home, engine, catalogue, Buckets(home), stage, index)
+        buckets = Buckets(home)
+        positions = directory.positions if directory else None
+        archives = Archives(engine, clock, events, home, settings.topology, buckets.client, positions)
+        parts = Parts(settings, clock, events, home, engine, catalogue, buckets, stage, index, archives)
         parts.populate()
         yield parts

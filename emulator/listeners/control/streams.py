@@ -72,8 +72,7 @@ def _whole(listed: Listed) -> StreamDetail:
 
 
 def _shard(view: ShardView) -> Shard:
-    fields = view._asdict()
-    return Shard(**(fields | {"parents": tuple(view.parents), "children": tuple(view.children)}))
+    return Shard(**{name: getattr(view, name) for name in Shard.__struct_fields__})
 
 
 def _operation(change: Reshard, listed: Listed) -> tuple[str, dict[str, Any]]:
