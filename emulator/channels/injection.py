@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from emulator.channels.batches import Entry
 from emulator.channels.channel import Delivery, Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock
@@ -14,7 +15,7 @@ from emulator.faults.message import Message
 from emulator.faults.pending import Due, Pending
 from emulator.faults.stage import Stage
 
-Put: TypeAlias = Callable[[Sequence[tuple[bytes, str]]], list[Outcome]]
+Put: TypeAlias = Callable[[Sequence[Entry]], list[Outcome]]
 Fetch: TypeAlias = Callable[[str, str | None, int], Fetched]
 _MOST_HELD: Final = 1000
 
@@ -29,7 +30,7 @@ class FaultPoint:
     kind: Kind
     cut: Callable[[], None] = lambda: None
 
-    def publish(self, entries: Sequence[tuple[bytes, str]], put: Put) -> list[Outcome]:
+    def publish(self, entries: Sequence[Entry], put: Put) -> list[Outcome]:
         """Put entries in the channel as the faults in force let it."""
         if self.stage is None or not self.stage.wants(Direction.PUBLISH, self.channel, self.kind):
             return put(entries)
@@ -85,7 +86,7 @@ def _put_what_is_left(call: Call, put: Put) -> list[Outcome]:
     return [outcomes[at] for at in range(len(call.items))]
 
 
-def _entry(call: Call, at: int) -> tuple[bytes, str]:
+def _entry(call: Call, at: int) -> Entry:
     item = call.items[at]
     return item.data, item.message.key
 

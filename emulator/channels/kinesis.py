@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from emulator.channels.aws_answers import THROTTLED, code_of, entry_outcome, listed, publish_failure
+from emulator.channels.batches import Entry, batches
 from emulator.channels.channel import ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 0.2
 FIRST_BACK_OFF: Final = 0.1
 LONGEST_BACK_OFF: Final = 5.0
-_LARGEST_BATCH: Final = 500
-_LARGEST_BATCH_BYTES: Final = 4_500_000
 _MOST_RECORDS: Final = 10_000
 
 _Answer = TypeVar("_Answer")
@@ -75,9 +74,9 @@ class KinesisChannel:
             raise publish_failure(error) from error
         return Receipt(response["ShardId"], response["SequenceNumber"])
 
-    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+    def publish_many(self, entries: Sequence[Entry]) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        for batch in _batches(entries):
+        for batch in batches(entries):
             outcomes += self._put_patiently(batch)
         return outcomes
 
@@ -145,7 +144,7 @@ class KinesisChannel:
             record["Data"], record["PartitionKey"], shard, record["SequenceNumber"], arrived, redelivered=seen
         )
 
-    def _put_patiently(self, batch: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+    def _put_patiently(self, batch: Sequence[Entry]) -> list[Outcome]:
         outcomes = self._put(batch)
         for pause in self._pauses():
             throttled = [
@@ -160,7 +159,7 @@ class KinesisChannel:
                 outcomes[at] = outcome
         return outcomes
 
-    def _put(self, batch: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+    def _put(self, batch: Sequence[Entry]) -> list[Outcome]:
         records: list[Any] = [{"Data": data, "PartitionKey": key} for data, key in batch]
         try:
             response = self._client.put_records(StreamName=self.name, Records=records)
@@ -194,17 +193,3 @@ class KinesisChannel:
 
 class ExpiredIterator(Exception):  # noqa: N818 -- Kinesis' name for it, less its Exception
     """The iterator is older than five minutes."""
-
-
-def _batches(entries: Sequence[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
-    batch: list[tuple[bytes, str]] = []
-    size = 0
-    for data, key in entries:
-        weight = len(data) + len(key.encode())
-        if batch and (len(batch) == _LARGEST_BATCH or size + weight > _LARGEST_BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append((data, key))
-        size += weight
-    if batch:
-        yield batch

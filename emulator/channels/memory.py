@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from emulator.channels.aws_answers import entry_outcome, listed
+from emulator.channels.batches import Entry, batches
 from emulator.channels.channel import (
     ChannelUnavailable,
     Delivery,
@@ -14,18 +15,16 @@ from emulator.channels.channel import (
     PublishUnknown,
     Receipt,
 )
-from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
+from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
 from emulator.channels.injection import FaultedReads, FaultPoint
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
-from emulator.kinesis.errors import KinesisError
-from emulator.kinesis.records import StoredRecord
-from emulator.kinesis.scope import Scope
+from emulator.kinesis import KinesisError, Scope, ShardView, StoredRecord, StreamView
+from emulator.kinesis.sequence_numbers import position as sequence_number
 
 POLL_SECONDS: Final = 0.05
-_LARGEST_BATCH: Final = 500
 DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")
 """Where a client without credentials of its own is: the account and region of the sandbox."""
 
@@ -34,6 +33,8 @@ class StreamEngine(Protocol):
     """What this channel needs of the engine."""
 
     def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]: ...
+
+    def streams(self, scope: Scope) -> list[StreamView]: ...
 
     def read(
         self, stream: str, shard_id: str, after_sequence_number: str | None, limit: int, scope: Scope | None
@@ -70,7 +71,7 @@ class MemoryChannel:
             return outcome
         raise outcome
 
-    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+    def publish_many(self, entries: Sequence[Entry]) -> list[Outcome]:
         return self._faults.publish(entries, self._put)
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
@@ -87,6 +88,18 @@ class MemoryChannel:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+    def uncommitted(self) -> int:
+        """How many records the stream holds behind those committed here; 0 when there is no such stream."""
+        views = (view for view in self._engine.streams(self._scope) if view.name == self.name)
+        return sum(self._uncommitted(shard) for view in views for shard in view.shards)
+
+    def _uncommitted(self, shard: ShardView) -> int:
+        position = self._reader.committed(shard.id)
+        if position == SHARD_END:
+            return 0
+        found = sequence_number(position) if position else None
+        return shard.put - max(found.ordinal if found else 0, shard.put - shard.records)
 
     def shards(self) -> list[ShardListing]:
         """The stream's shards, for the reader."""
@@ -120,13 +133,10 @@ class MemoryChannel:
         except KinesisError as error:
             raise ChannelUnavailable(f"{self.name}: {error}") from error
 
-    def _put(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        for start in range(0, len(entries), _LARGEST_BATCH):
-            outcomes += self._put_batch(entries[start : start + _LARGEST_BATCH])
-        return outcomes
+    def _put(self, entries: Sequence[Entry]) -> list[Outcome]:
+        return [outcome for batch in batches(entries) for outcome in self._put_batch(batch)]
 
-    def _put_batch(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+    def _put_batch(self, entries: Sequence[Entry]) -> list[Outcome]:
         records = [{"Data": data, "PartitionKey": key} for data, key in entries]
         try:
             response = self._engine.call(

@@ -78,6 +78,11 @@ class ShardReader:
             shard.committed = delivery.sequence_number
             self._keep(delivery.shard, shard)
 
+    def committed(self, shard: str) -> str | None:
+        """The position up to which a shard is committed."""
+        known = self._shards.get(shard)
+        return known.committed if known and known.committed else self.checkpoints.get(shard)
+
     def discover(self) -> None:
         """Look which shards there are now."""
         for listing in self.source.shards():

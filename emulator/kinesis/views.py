@@ -9,7 +9,10 @@ from emulator.kinesis.stream import Shard, Stream
 
 
 class ShardView(NamedTuple):
-    """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept."""
+    """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept.
+
+    ``records`` are those still kept of all that were ``put``.
+    """
 
     id: str
     parents: list[str]
@@ -22,6 +25,7 @@ class ShardView(NamedTuple):
     records: int
     bytes: int
     created: float
+    put: int
 
 
 class StreamView(NamedTuple):
@@ -66,4 +70,5 @@ def _shard_view(stream: Stream, shard: Shard) -> ShardView:
         records=records.next - records.first,
         bytes=records.size,
         created=state.created / 1000,
+        put=records.next - 1,
     )

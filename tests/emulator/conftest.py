@@ -18,12 +18,12 @@ from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.listeners.engine_backend import EngineBackend
 from emulator.events import Event, Events
 from emulator.faults.interceptor import KinesisFaults
 from emulator.faults.stage import Stage
 from emulator.kinesis import Engine
 from emulator.listeners.aws import AwsApp
+from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.http import serve
 from emulator.rabbitmq import find_server, start_broker
 from emulator.resources import NewFault
@@ -76,7 +76,9 @@ def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real RabbitMQ of this test process."""
     server = find_server(os.environ)
     if server is None:
-        pytest.skip("NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested against it")
+        pytest.skip(
+            "NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested against it"
+        )
     broker = start_broker(server, Path(tmp_path_factory.mktemp("rabbitmq")), os.environ)
     yield broker.url
     broker.stop()
@@ -135,7 +137,9 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
                 )
             if kind == "kinesis":
                 client = connect(endpoint)
-                return remembered(KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, **options))
+                return remembered(
+                    KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, **options)
+                )
             options.pop("attempts", None)
             return remembered(RabbitMQChannel(url, name, clock=clock, stage=stage, **options))
 

@@ -62,7 +62,9 @@ def test_a_batch_tells_what_became_of_each_entry_in_order(bench: Bench) -> None:
     channel = bench.open()
     outcomes = channel.publish_many([(b"%d" % number, f"key {number}") for number in range(1000)])
     came = {(d.shard, d.sequence_number): int(d.data) for d in read_all(channel, 1000)}
-    assert [came[(o.shard, o.sequence_number)] for o in outcomes if isinstance(o, Receipt)] == list(range(1000))
+    assert [came[(o.shard, o.sequence_number)] for o in outcomes if isinstance(o, Receipt)] == list(
+        range(1000)
+    )
 
 
 def test_a_large_message_fits(bench: Bench) -> None:
@@ -155,7 +157,9 @@ def reshard_under_load(bench: Bench, channel: Channel) -> int:
     publish()
     bench.split("shardId-000000000001", 2**127 + 2**126)
     publish()
-    bench.call("MergeShards", ShardToMerge="shardId-000000000003", AdjacentShardToMerge="shardId-000000000004")
+    bench.call(
+        "MergeShards", ShardToMerge="shardId-000000000003", AdjacentShardToMerge="shardId-000000000004"
+    )
     publish()
     return sent
 
@@ -172,7 +176,9 @@ def test_a_reshard_loses_nothing_and_keeps_the_order_of_a_key(stream_bench: Benc
         numbers = [int(d.data) for d in came if d.key == key]
         assert numbers == sorted(numbers)
     parents = lineage(bench)
-    first = {shard: min(at for at, d in enumerate(came) if d.shard == shard) for shard in {d.shard for d in came}}
+    first = {
+        shard: min(at for at, d in enumerate(came) if d.shard == shard) for shard in {d.shard for d in came}
+    }
     last = {shard: max(at for at, d in enumerate(came) if d.shard == shard) for shard in first}
     assert any(parents[shard] for shard in first), "no child was read: nothing was shown"
     assert all(last.get(parent, -1) < first[shard] for shard in first for parent in parents[shard])

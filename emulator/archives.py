@@ -1,0 +1,169 @@
+"""The audit log and the archives of the queues, kept up to date while messages come."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from emulator.audit import Tap, loader
+from emulator.channels import ChannelUnavailable, Checkpoints, MemoryCheckpoints
+from emulator.channels.memory import MemoryChannel
+from emulator.clock import Clock
+from emulator.event_source import EventSource
+from emulator.events import Events
+from emulator.kinesis import Engine, KinesisError, Scope
+from emulator.loader import Loader
+from emulator.positions import Positions
+from emulator.pump import Pump
+from emulator.resources import AuditStatus, AuditTap, Topology
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_LARGEST_RECORD_KIB: Final = 10_240
+
+
+class Archives:
+    """What a topology's ``audit`` and ``archives`` ask for, over an engine.
+
+    Nothing runs, and no S3 client is made, before there is a message to keep.
+    The buckets are loaded anew by each process from the streams, which last;
+    ``positions`` is the file in which the tap keeps how far it is.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        clock: Clock,
+        events: Events,
+        scope: Scope,
+        topology: Topology,
+        s3: Callable[[], S3Client],
+        positions: Path | None = None,
+    ) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._events = events
+        self._scope = scope
+        self._topology = topology
+        self._s3 = s3
+        self._positions = Positions(positions)
+        self._forget: Callable[[], None] = lambda: None
+        self._open()
+
+    @property
+    def status(self) -> AuditStatus | None:
+        """How far the audit log is; None when there is none."""
+        audit = self._topology.audit
+        if audit is None:
+            return None
+        loaded = self._loaders[audit.stream]
+        return AuditStatus(
+            audit.stream,
+            audit.bucket,
+            audit.taps,
+            copied=self._put(audit.stream),
+            delivered=loaded.records,
+            pending=self._pending(),
+            objects=loaded.objects,
+        )
+
+    def start(self) -> None:
+        """Keep up from now on: with what is there already, and with what comes."""
+        self._allow_large_copies()
+        self._forget = self._engine.on_records(self._came)
+        if self._pending():
+            self._pump.wake()
+
+    async def drain(self) -> None:
+        """Return once everything that is there now is in its bucket. Raises what kept it from there."""
+        await asyncio.to_thread(self._pump.drain)
+
+    def reset(self) -> None:
+        """Begin anew, with streams and buckets that were made anew."""
+        self._close()
+        self._positions.clear()
+        self._open()
+        self.start()
+
+    def close(self) -> None:
+        self._close()
+        self._positions.close()
+
+    def _open(self) -> None:
+        self._channels: dict[str, list[MemoryChannel]] = {}
+        self._loaders: dict[str, Loader] = {}
+        steps: list[Callable[[], int]] = []
+        if self._topology.audit is not None:
+            steps.append(self._tap(self._topology.audit))
+            stream, bucket = self._topology.audit.stream, self._topology.audit.bucket
+            steps.append(self._loading(stream, loader(stream, bucket, self._s3)))
+        for stream, bucket in self._topology.archives.items():
+            steps.append(self._loading(stream, Loader({stream: bucket}, self._s3)))
+        self._pump = Pump("archives", [_if_there(step) for step in steps], self._failed)
+
+    def _close(self) -> None:
+        self._forget()
+        self._pump.close()
+
+    def _tap(self, audit: AuditTap) -> Callable[[], int]:
+        sources = {name: self._reader(name, self._positions.of(name)) for name in audit.taps}
+        copies = self._channel(audit.stream, self._positions.of(audit.stream))
+        return Tap(sources, audit.stream, copies, self._positions, self._events).run_once
+
+    def _loading(self, stream: str, function: Loader) -> Callable[[], int]:
+        self._loaders[stream] = function
+        arn = self._scope.stream_arn(stream)
+        return EventSource(
+            self._reader(stream, MemoryCheckpoints()), arn, function, f"{stream}-loader"
+        ).run_once
+
+    def _reader(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
+        """A channel of which it is counted what it has not read."""
+        channel = self._channel(stream, checkpoints)
+        self._channels.setdefault(stream, []).append(channel)
+        return channel
+
+    def _channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
+        return MemoryChannel(
+            self._engine, stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
+        )
+
+    def _allow_large_copies(self) -> None:
+        """A copy has a longer key than its original, and must fit all the same."""
+        if self._topology.audit is None:
+            return
+        arn = self._scope.stream_arn(self._topology.audit.stream)
+        request = {"StreamARN": arn, "MaxRecordSizeInKiB": _LARGEST_RECORD_KIB}
+        with contextlib.suppress(KinesisError):
+            self._engine.call("UpdateMaxRecordSize", request, self._scope)
+
+    def _pending(self) -> int:
+        return sum(channel.uncommitted() for channels in self._channels.values() for channel in channels)
+
+    def _put(self, stream: str) -> int:
+        views = (view for view in self._engine.streams(self._scope) if view.name == stream)
+        return sum(shard.put for view in views for shard in view.shards)
+
+    def _came(self, stream: str, _shard: str) -> None:
+        if stream in self._channels:
+            self._pump.wake()
+
+    def _failed(self, error: Exception) -> None:
+        self._events.emit("archives.failed", why=str(error) or repr(error))
+
+
+def _if_there(step: Callable[[], int]) -> Callable[[], int]:
+    """A stream that was deleted has nothing to move."""
+
+    def run() -> int:
+        try:
+            return step()
+        except ChannelUnavailable:
+            return 0
+
+    return run

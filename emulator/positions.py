@@ -1,0 +1,83 @@
+"""Checkpoints of several streams in one file, for readers of ours that go on after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from emulator.channels import Checkpoints
+from emulator.journal import Log
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
+
+
+class Positions:
+    """The last committed position of each shard of each stream; without a file, as long as the process lasts.
+
+    Each change is appended; opening keeps the last word on each.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known: dict[tuple[str, str], str] = {}
+        self._log: Log | None = None
+        if path is not None:
+            self._known = _last_words(path)
+            self._log = self._written_anew(path)
+
+    def of(self, stream: str) -> Checkpoints:
+        """The checkpoints of one stream."""
+        return _StreamPositions(self, stream)
+
+    def get(self, stream: str, shard: str) -> str | None:
+        return self._known.get((stream, shard))
+
+    def put(self, stream: str, shard: str, sequence_number: str) -> None:
+        if self._log is not None and self._known.get((stream, shard)) != sequence_number:
+            self._log.append(_encode((stream, shard, sequence_number)))
+        self._known[stream, shard] = sequence_number
+
+    def clear(self) -> None:
+        """Forget every position."""
+        self._known.clear()
+        if self._path is not None and self._log is not None:
+            self._log.close()
+            self._log = self._written_anew(self._path)
+
+    def close(self) -> None:
+        if self._log is not None:
+            self._log.close()
+
+    def _written_anew(self, path: Path) -> Log:
+        new = path.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        log = Log(new)
+        for (stream, shard), sequence_number in self._known.items():
+            log.append(_encode((stream, shard, sequence_number)))
+        new.replace(path)
+        return log
+
+
+class _StreamPositions:
+    """``Checkpoints`` of one stream."""
+
+    def __init__(self, positions: Positions, stream: str) -> None:
+        self._positions = positions
+        self._stream = stream
+
+    def get(self, shard: str) -> str | None:
+        return self._positions.get(self._stream, shard)
+
+    def put(self, shard: str, sequence_number: str) -> None:
+        self._positions.put(self._stream, shard, sequence_number)
+
+
+def _last_words(path: Path) -> dict[tuple[str, str], str]:
+    log = Log(path)
+    words = (_decode(payload) for _, payload in log.entries())
+    known = {(stream, shard): sequence_number for stream, shard, sequence_number in words}
+    log.close()
+    return known

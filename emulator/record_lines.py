@@ -1,0 +1,98 @@
+"""Records as lines of NDJSON, from which every message can be had back byte for byte.
+
+A line is one JSON object::
+
+    {"stream": "audit", "shard_id": "shardId-000000000000", "sequence_number": "4959...",
+     "partition_key": "...", "arrived": "2026-11-21T08:00:00.000Z",
+     "source": {"stream": "input", "shard_id": "shardId-000000000001", "sequence_number": "4957..."},
+     "message": {"messageHeader": ..., "messageBody": ...}}
+
+``source`` is there in the audit log alone: where the message was dispatched.
+A payload that is JSON on one line stands in ``message`` exactly as it was
+written; any other stands in ``message_base64``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, Final
+
+import msgspec
+
+from emulator.clock import timestamp
+
+_encode: Final = msgspec.json.Encoder().encode
+_is_json: Final = msgspec.json.Decoder().decode
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A record's place in a stream."""
+
+    stream: str
+    shard_id: str
+    sequence_number: str
+
+    @property
+    def key(self) -> str:
+        """The place as a partition key, which keeps it with a copy of the message."""
+        return f"{self.stream}/{self.shard_id}/{self.sequence_number}"
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of an archive. ``data`` is the message's bytes."""
+
+    stream: str
+    shard_id: str
+    sequence_number: str
+    partition_key: str
+    arrived: str
+    source: Place | None = None
+    message: msgspec.Raw = msgspec.Raw()
+    message_base64: bytes | None = None
+
+    @property
+    def data(self) -> bytes:
+        return bytes(self.message) if self.message_base64 is None else self.message_base64
+
+
+_read: Final = msgspec.json.Decoder(Line).decode
+
+
+def read_line(line: bytes) -> Line:
+    """A line read back. Raises ``msgspec.DecodeError`` for what is none."""
+    return _read(line)
+
+
+def write_line(place: Place, partition_key: str, arrived: float, data: bytes, source: Place | None) -> bytes:
+    """The line, with its line feed, of a record that arrived at ``arrived``, seconds since the epoch."""
+    head: dict[str, Any] = {
+        "stream": place.stream,
+        "shard_id": place.shard_id,
+        "sequence_number": place.sequence_number,
+        "partition_key": partition_key,
+        "arrived": timestamp(arrived),
+    }
+    if source is not None:
+        head["source"] = source
+    payload = (
+        b'"message":' + data if _stands_in_a_line(data) else b'"message_base64":"' + b64encode(data) + b'"'
+    )
+    return _encode(head)[:-1] + b"," + payload + b"}\n"
+
+
+def place_in_key(key: str) -> Place | None:
+    """The place that a partition key holds; None when it holds none."""
+    parts = key.rsplit("/", 2)
+    return Place(*parts) if len(parts) == 3 and parts[2].isdecimal() else None
+
+
+def _stands_in_a_line(data: bytes) -> bool:
+    """Whether the bytes are JSON without a line break, as every reader of JSON understands it."""
+    if b"\n" in data or b"\r" in data:
+        return False
+    try:
+        data.decode()
+        _is_json(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
