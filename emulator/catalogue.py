@@ -49,7 +49,7 @@ class Catalogue:
         return name, Scope(account if slash else self.home.account, region)
 
     def shards(self) -> Iterator[ShardKey]:
-        """Every shard to index; its first sequence number tells it from one of an earlier stream of that name."""
+        """Every shard to index; its first sequence number tells it from one of an earlier such stream."""
         for listed in self.listed():
             if listed.label in self._copies:
                 continue

@@ -91,7 +91,15 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stage.control = lambda operation, request: engine.call(operation, request, home)
         buckets = Buckets(home)
         positions = directory.positions if directory else None
-        archives = Archives(engine, clock, events, home, settings.topology, buckets.client, positions)
+        archives = Archives(
+            engine=engine,
+            clock=clock,
+            events=events,
+            scope=home,
+            topology=settings.topology,
+            s3=buckets.client,
+            positions=positions,
+        )
         parts = Parts(settings, clock, events, home, engine, catalogue, buckets, stage, index, archives)
         parts.populate()
         yield parts
