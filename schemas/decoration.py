@@ -12,7 +12,7 @@ import msgspec
 
 from schemas import SPECIFICATION_VERSION
 from schemas.formats import timestamp
-from schemas.peek import peek
+from schemas.peek import leading_header, peek
 
 if TYPE_CHECKING:
     from schemas.error_codes import ErrorCode
@@ -41,14 +41,14 @@ def decorate(
     Everything else stays as it was; the body is not even re-encoded. With
     ``original``, the address where the whole message was kept, a body of
     ``{"original", "bytes", "sha256"}`` stands in for the body (an oversize message
-    does not fit in any queue). Bytes that are no JSON object with a header object
-    get a header marked ``generator`` = ``SYNTHESISED`` that holds what is known,
-    and a body of ``{"raw"}``, or ``{"rawBase64"}`` where they are not UTF-8.
-    ``now`` is in seconds since the epoch.
+    does not fit in any queue). Of bytes that are not JSON the header is kept where
+    it alone is readable; else it is made of what is known, with ``SYNTHESISED`` as
+    its ``generator``; the body is ``{"raw"}`` with all the bytes as text, or
+    ``{"rawBase64"}`` where they are not UTF-8. ``now`` is in seconds since the epoch.
     """
     parts = _readable_parts(raw)
     if parts is None:
-        header = _synthesised_header(raw, now)
+        header = _leading_object(raw) or _synthesised_header(raw, now)
         parts = {"messageHeader": _raw_json(header), "messageBody": _raw_json(_kept(raw))}
     else:
         header = _object_of(parts["messageHeader"])
@@ -74,6 +74,13 @@ def _readable_parts(raw: bytes) -> dict[str, msgspec.Raw] | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return parts
+
+
+def _leading_object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        return _object_of(leading_header(raw))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _synthesised_header(raw: bytes, now: float) -> dict[str, Any]:

@@ -112,6 +112,22 @@ _SAYS: Final[Mapping[str, Callable[[ValidationError], str]]] = {
 }
 
 
+def _type(validator: Any, kind: str, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
+    """Without a copy of the instance in the message: it may be a megabyte, or nested too deep to print."""
+    if not validator.is_type(instance, kind):
+        yield ValidationError("is of another type")
+
+
+def _enum(_validator: Any, known: list[str], instance: Any, _schema: Schema) -> Iterator[ValidationError]:
+    if not isinstance(instance, str) or instance not in known:
+        yield ValidationError("is not in the list")
+
+
+def _const(_validator: Any, only: str, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
+    if not isinstance(instance, str) or instance != only:
+        yield ValidationError("is another value")
+
+
 def _required(_validator: Any, names: list[str], instance: Any, _schema: Schema) -> Iterator[ValidationError]:
     if isinstance(instance, dict):
         for name in names:
@@ -155,7 +171,10 @@ def _unique(_validator: Any, _unique: bool, instance: Any, _schema: Schema) -> I
 
 def _canonical(value: Any) -> str:
     """One text for all that JSON Schema calls equal: 1 is 1.0, and true is not 1."""
-    return json.dumps(_integral(value), sort_keys=True)
+    try:
+        return json.dumps(_integral(value), sort_keys=True)
+    except RecursionError:
+        return f"nested too deep to compare: {id(value)}"
 
 
 def _integral(value: Any) -> Any:
@@ -176,6 +195,9 @@ def _contains(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> 
 @cache
 def _validator(name: str) -> Any:
     keywords = {
+        "type": _type,
+        "enum": _enum,
+        "const": _const,
         "required": _required,
         "additionalProperties": _closed,
         "unevaluatedProperties": _closed,

@@ -72,7 +72,7 @@ def peek(raw: bytes) -> Peek:
     Of two headers the first is seen; ``validation.judge`` refuses such a message.
     """
     try:
-        header = _decode_header(_leading_header(raw))
+        header = _decode_header(leading_header(raw))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         try:
             header = _decode(raw).header
@@ -95,8 +95,11 @@ def peek(raw: bytes) -> Peek:
     )
 
 
-def _leading_header(raw: bytes) -> bytes:
-    """The text of the header where it leads and the body follows, as in every known client; else no JSON."""
+def leading_header(raw: bytes) -> bytes:
+    """The text of the header where it leads and the body follows, as in every known client.
+
+    Anything that is no JSON object where that is not so.
+    """
     if not raw.startswith(_HEADER_FIRST):
         return b""
     end = raw.find(b'"messageBody"') - 1

@@ -1,0 +1,121 @@
+"""The sample messages are what they claim to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from schemas.catalogue import terms
+from schemas.envelope import MAX_MESSAGE_BYTES, peek, serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import RELEASED, Samples
+from schemas.sequence import split
+from schemas.validation import VALID, judge
+
+CAUSES = [ErrorCode(f"GENERR{number:03}") for number in (1, 2, 3, 4, 7, 10)]
+
+
+def test_the_same_seed_gives_the_same_messages() -> None:
+    """A run can be repeated from its seed, and another seed gives another."""
+    first, again, other = (
+        [serialise(message) for message in samples.stream(80)]
+        for samples in (Samples(11), Samples(11), Samples(12))
+    )
+    assert first == again
+    assert not set(first) & set(other)
+
+
+def test_a_stream_has_every_type_and_every_kind_of_object() -> None:
+    """Thirty messages are enough to meet them all; each is valid in strict mode, and never expires."""
+    seen: Counter[tuple[str | None, str | None]] = Counter()
+    ids = set()
+    for message in Samples(4).stream(400):
+        raw = serialise(message)
+        assert judge(raw, strict=True, now=RELEASED + 50 * 365 * 86_400) == VALID, raw
+        header = message["messageHeader"]
+        ids.add(header["messageId"])
+        seen[header["messageType"], message["messageBody"].get("objectResourceType")] += 1
+        if sum(seen.values()) == 30:
+            assert {kind for kind, _ in seen} == set(terms("MessageType"))
+            assert {kind for _, kind in seen} >= set(terms("ResourceType"))
+    assert len(ids) == 400
+
+
+def test_each_type_and_kind_can_be_asked_for(samples: Samples) -> None:
+    """What is asked for is what comes; what cannot be is refused with what can."""
+    for kind in terms("ResourceType"):
+        for message_type in ("MetadataCreate", "MetadataUpdate", "MetadataRead"):
+            message = samples.message(message_type, kind)
+            assert message["messageHeader"]["messageType"] == message_type
+            assert message["messageBody"]["objectResourceType"] == kind
+    assert samples.message(resource_type="book")["messageHeader"]["messageType"] == "MetadataCreate"
+    with pytest.raises(ValueError, match="no message type; they are MetadataCreate"):
+        samples.message("VocabularyRead")
+    with pytest.raises(ValueError, match="no resource type; they are"):
+        samples.message("MetadataCreate", "journal")
+    with pytest.raises(ValueError, match="carries no object"):
+        samples.message("MetadataDelete", "book")
+
+
+def test_messages_hang_together() -> None:
+    """Updates, deletes and preservation events name objects that were created; answers name their request."""
+    samples = Samples(6)
+    created: set[str] = set()
+    asked: set[str] = set()
+    known = 0
+    for message in samples.stream(500):
+        header, body = message["messageHeader"], message["messageBody"]
+        if header["messageType"] == "MetadataUpdate":
+            previous = body["objectRelatedIdentifier"][0]
+            assert previous["relationType"] == "isNewVersionOf"
+            assert previous["identifier"]["identifierValue"] in created
+        if header["messageType"] in ("MetadataCreate", "MetadataUpdate"):
+            assert body["objectUUID"] not in created
+            created.add(body["objectUUID"])
+        else:
+            assert body["objectUUID"] in created
+        if header.get("returnAddress"):
+            asked.add(header["messageId"])
+        known += header.get("correlationId") in asked
+    assert known > 10
+
+
+def test_timestamps_follow_the_given_time() -> None:
+    """A message is published at the time that the generator was given, later ones later."""
+    first, second = Samples(1, now=1_700_000_000.0).stream(2)
+    assert first["messageHeader"]["messageTimings"]["publishedTimestamp"] == "2023-11-14T22:13:20.000Z"
+    assert second["messageHeader"]["messageTimings"]["publishedTimestamp"] == "2023-11-14T22:13:20.001Z"
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 5, 12])
+def test_a_big_message_takes_as_many_parts_as_asked(samples: Samples, parts: int) -> None:
+    """Whatever its text needs to be escaped."""
+    message = samples.big_message(parts)
+    pieces = split(message, new_id=lambda: "0a021cf3-fa5f-4b86-ab09-634bd5de1abd")
+    assert len(pieces) == parts
+    assert (len(serialise(message)) > MAX_MESSAGE_BYTES) is (parts > 1)
+    assert (
+        len(split(samples.big_message(parts, limit=20_000), limit=20_000, new_id=lambda: "0" * 36)) == parts
+    )
+    with pytest.raises(ValueError, match="too low"):
+        samples.big_message(parts, limit=400)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("code", CAUSES)
+def test_a_bad_message_is_refused_with_its_code(samples: Samples, code: ErrorCode, *, strict: bool) -> None:
+    """Each way to spoil a message has the code it was made for, and its id can still be read."""
+    made = [samples.bad(code) for _ in range(60)]
+    assert len(set(made)) == 60
+    for raw in made:
+        verdict = judge(raw, now=RELEASED + 86_400, strict=strict)
+        assert verdict.code is code, (verdict, raw)
+        assert peek(raw).message_id
+
+
+def test_no_message_alone_causes_the_other_codes(samples: Samples) -> None:
+    """A retry limit or a full disk is not in the message."""
+    for code in set(ErrorCode) - set(CAUSES):
+        with pytest.raises(ValueError, match="no message alone can cause"):
+            samples.bad(code)
