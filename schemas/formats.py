@@ -72,9 +72,9 @@ def is_date_time(text: str) -> bool:
     return _COMMON_DATE_TIME.fullmatch(text) is not None or instant(text) is not None
 
 
-_ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_DOT_ATOM: Final = rf"{_ATOM}(?:\.{_ATOM})*"
-_QUOTED: Final = r'"(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*"'
+_ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]++"
+_DOT_ATOM: Final = rf"{_ATOM}(?:\.{_ATOM})*+"
+_QUOTED: Final = r'"(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*+"'
 _LITERAL: Final = r"\[[\t \x21-\x5a\x5e-\x7e]*\]"
 _ADDR_SPEC: Final = re.compile(rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|{_LITERAL})")
 

@@ -289,7 +289,7 @@ def _places(holder: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def changes(instance: Any) -> Iterator[Any]:
-    """Every small change to an instance, its fields and their items: what lies below has its own definition."""
+    """Every small change to an instance, its fields and their items; what lies below is an instance itself."""
     yield from STRANGE
     if isinstance(instance, dict):
         yield instance | {"extra": 1}
