@@ -15,9 +15,9 @@ from typing import NamedTuple
 from emulator.kinesis.errors import KinesisError, invalid_argument
 
 LIFETIME_MS = 300_000
-_FIELDS = struct.Struct(">BIIQQ")
+_FIELDS = struct.Struct(">6xBIIQQ")
 _VERSION = 1
-_SEAL_BYTES = 12
+_SEAL_BYTES = 14
 _KEY = b"shard iterator"
 
 
@@ -32,13 +32,13 @@ class ShardIterator(NamedTuple):
     def token(self) -> str:
         """The iterator as a client sees it."""
         fields = _FIELDS.pack(_VERSION, *self)
-        return b64encode(b"\0\0\0\0\0\0" + fields + _seal(fields)).decode()
+        return b64encode(fields + _seal(fields)).decode()
 
 
 def read(token: str, now: int) -> ShardIterator:
     """Read a token at ``now`` ms. Raises InvalidArgumentException and ExpiredIteratorException."""
     try:
-        raw = b64decode(token, validate=True)[6:]
+        raw = b64decode(token, validate=True)
     except (NotBase64, ValueError):
         raw = b""
     fields, seal = raw[: _FIELDS.size], raw[_FIELDS.size :]

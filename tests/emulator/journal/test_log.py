@@ -28,7 +28,7 @@ def test_what_was_appended_is_read_back_in_order_by_the_next_process(tmp_path: P
 def test_a_tail_cut_anywhere_loses_only_what_was_not_whole(
     tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes], data: st.DataObject
 ) -> None:
-    """However much of the last write is missing, every whole entry before it is kept and appending goes on."""
+    """However much is missing, every whole entry before it is kept and appending goes on."""
     path = tmp_path_factory.mktemp("log") / "a.log"
     log = Log(path)
     positions = [log.append(payload) for payload in payloads]

@@ -103,7 +103,7 @@ def test_a_restart_finds_everything_and_goes_on(tmp_path: Path) -> None:
         put(segments, 3, arrival)
     before = numbers(segments, 1)
     segments.close()
-    (sorted(tmp_path.glob("*.index"))[0]).unlink()
+    min(tmp_path.glob("*.index")).unlink()
 
     segments = Segments(tmp_path, segment_bytes=500)
 
@@ -117,7 +117,7 @@ def test_a_restart_finds_everything_and_goes_on(tmp_path: Path) -> None:
 
 @given(cut=st.integers(0, 600))
 def test_a_torn_block_is_cut_whole(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
-    """What is left of a block that was not written to its end is removed, and the numbers go on without a gap."""
+    """What is left of a half-written block is removed, and the numbers go on without a gap."""
     directory = tmp_path_factory.mktemp("shard")
     segments = Segments(directory)
     for arrival in (1000, 1100, 1200):

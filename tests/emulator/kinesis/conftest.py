@@ -1,0 +1,94 @@
+"""A stream engine with its clock, on disk and in memory, called as boto3 would call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.kinesis import Engine, KinesisError, Scope
+
+NOON = 1_790_000_000.0
+SCOPE = Scope("000000000000", "eu-west-2")
+
+
+class Api:
+    """An engine, its clock and its events; calling it does an operation."""
+
+    def __init__(self, directory: Path | None, **options: Any) -> None:
+        self.directory = directory
+        self.options = options
+        self.clock = Clock(frozen_at=NOON)
+        self.events = Events(self.clock)
+        self.engine = Engine(directory, self.clock, self.events, **options)
+
+    def __call__(self, operation: str, /, scope: Scope = SCOPE, **request: Any) -> dict[str, Any]:
+        return self.engine.call(operation, request, scope)
+
+    def restart(self) -> None:
+        """The next process on the same directory; in memory, where there is none, the same one."""
+        if self.directory is not None:
+            self.engine.close()
+            self.engine = Engine(self.directory, self.clock, self.events, **self.options)
+
+    def create(self, name: str = "s", shards: int = 1, **more: Any) -> None:
+        self("CreateStream", StreamName=name, ShardCount=shards, **more)
+
+    def put(self, data: bytes = b"data", key: str = "key", name: str = "s", **more: Any) -> dict[str, Any]:
+        return self("PutRecord", StreamName=name, Data=data, PartitionKey=key, **more)
+
+    def iterator(self, shard: int = 0, kind: str = "TRIM_HORIZON", name: str = "s", **more: Any) -> str:
+        shard_id = f"shardId-{shard:012d}"
+        answer = self("GetShardIterator", StreamName=name, ShardId=shard_id, ShardIteratorType=kind, **more)
+        token: str = answer["ShardIterator"]
+        return token
+
+    def get(self, iterator: str, **more: Any) -> dict[str, Any]:
+        return self("GetRecords", ShardIterator=iterator, **more)
+
+    def drain(self, shard: int = 0, **more: Any) -> list[bytes]:
+        """The data of every record of a shard."""
+        found: list[bytes] = []
+        iterator: str | None = self.iterator(shard)
+        while iterator is not None:
+            answer = self.get(iterator, **more)
+            found += [record["Data"] for record in answer["Records"]]
+            iterator = answer.get("NextShardIterator") if answer["Records"] else None
+        return found
+
+    def shards(self, name: str = "s", **more: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self("ListShards", StreamName=name, **more)["Shards"]
+        return found
+
+    def refuses(self, code: str, match: str, operation: str, /, **request: Any) -> KinesisError:
+        """That the operation raises the error ``code`` with a message that matches."""
+        with pytest.raises(KinesisError, match=match) as caught:
+            self(operation, **request)
+        assert caught.value.code == code
+        return caught.value
+
+
+@pytest.fixture(params=["disk", "memory"])
+def api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Api]:
+    """A relaxed engine on disk, then in memory."""
+    api = Api(tmp_path / "kinesis" if request.param == "disk" else None)
+    yield api
+    api.engine.close()
+
+
+@pytest.fixture
+def engines(tmp_path: Path) -> Iterator[Callable[..., Api]]:
+    """Engines on disk with options, as many as a test wants."""
+    made: list[Api] = []
+
+    def another(**options: Any) -> Api:
+        made.append(Api(tmp_path / f"kinesis-{len(made)}", **options))
+        return made[-1]
+
+    yield another
+    for api in made:
+        api.engine.close()

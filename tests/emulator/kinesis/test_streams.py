@@ -1,0 +1,240 @@
+"""Streams: created, described, listed, addressed by name, ARN and id, scoped, deleted."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from emulator.kinesis import KinesisError, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.emulator.kinesis.conftest import Api
+
+NOON = 1_790_000_000.0
+ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"
+
+
+def test_a_new_stream_is_described_with_shards_that_divide_the_hash_space(api: Api) -> None:
+    """Three shards: their ranges touch, and cover 0 to 2^128-1."""
+    api.create(shards=3)
+
+    description = api("DescribeStream", StreamName="s")["StreamDescription"]
+
+    ranges = [shard["HashKeyRange"] for shard in description["Shards"]]
+    assert ranges[0]["StartingHashKey"] == "0"
+    assert ranges[-1]["EndingHashKey"] == str(2**128 - 1)
+    for one, following in pairwise(ranges):
+        assert int(one["EndingHashKey"]) + 1 == int(following["StartingHashKey"])
+    assert description["StreamARN"] == ARN
+    assert description["StreamStatus"] == "ACTIVE"
+    assert description["RetentionPeriodHours"] == 24
+    assert description["StreamCreationTimestamp"] == NOON
+    assert description["EncryptionType"] == "NONE"
+    assert description["EnhancedMonitoring"] == [{"ShardLevelMetrics": []}]
+    assert not description["HasMoreShards"]
+
+
+def test_describing_pages_through_the_shards(api: Api) -> None:
+    """Limit and ExclusiveStartShardId go through all of them."""
+    api.create(shards=5)
+
+    first = api("DescribeStream", StreamName="s", Limit=3)["StreamDescription"]
+    last = first["Shards"][-1]["ShardId"]
+    rest = api("DescribeStream", StreamName="s", Limit=3, ExclusiveStartShardId=last)["StreamDescription"]
+
+    assert first["HasMoreShards"]
+    assert not rest["HasMoreShards"]
+    ids = [shard["ShardId"] for shard in first["Shards"] + rest["Shards"]]
+    assert ids == [f"shardId-{i:012d}" for i in range(5)]
+
+
+def test_name_arn_and_id_address_the_same_stream(api: Api) -> None:
+    """What DescribeStreamSummary says of a stream can each be used to ask for it again."""
+    api.create()
+    summary = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"]
+
+    assert re.fullmatch("[a-z0-9]{20}-[a-z0-9]{3}", summary["StreamId"])
+    assert summary == api("DescribeStreamSummary", StreamARN=ARN)["StreamDescriptionSummary"]
+    assert summary == api("DescribeStreamSummary", StreamId=summary["StreamId"])["StreamDescriptionSummary"]
+    assert (summary["OpenShardCount"], summary["ConsumerCount"]) == (1, 0)
+    api.refuses(
+        "InvalidArgumentException", "do not name the same", "DescribeStream", StreamName="t", StreamARN=ARN
+    )
+    api.refuses("InvalidArgumentException", "Either StreamName or StreamARN", "DescribeStream")
+    api.refuses("InvalidArgumentException", "not valid", "DescribeStream", StreamARN="arn:aws:kinesis:x")
+
+
+def test_streams_of_accounts_and_regions_do_not_meet(api: Api) -> None:
+    """The same name can be had in another region and in another account, and each sees its own."""
+    api.create(shards=1)
+    ireland, other = Scope("000000000000", "eu-west-1"), Scope("111111111111", "eu-west-2")
+    for scope, shards in ((ireland, 2), (other, 3)):
+        api("CreateStream", scope, StreamName="s", ShardCount=shards)
+
+    def count(scope: Scope | None = None) -> int:
+        listed = api("ListShards", scope, StreamName="s") if scope else api("ListShards", StreamName="s")
+        return len(listed["Shards"])
+
+    assert [count(), count(ireland), count(other)] == [1, 2, 3]
+    arn = "arn:aws:kinesis:eu-west-1:000000000000:stream/s"
+    assert len(api("ListShards", StreamARN=arn)["Shards"]) == 2
+    assert sorted(api.engine.scopes()) == sorted([ireland, other, Scope("000000000000", "eu-west-2")])
+
+
+def test_listing_pages_by_name(api: Api) -> None:
+    """Names come sorted, with a summary each, and a token or the last name goes on."""
+    for name in ("c", "a", "b"):
+        api.create(name)
+
+    first = api("ListStreams", Limit=2)
+
+    assert first["StreamNames"] == ["a", "b"]
+    assert first["HasMoreStreams"]
+    assert [summary["StreamStatus"] for summary in first["StreamSummaries"]] == ["ACTIVE", "ACTIVE"]
+    assert api("ListStreams", NextToken=first["NextToken"])["StreamNames"] == ["c"]
+    assert api("ListStreams", ExclusiveStartStreamName="a")["StreamNames"] == ["b", "c"]
+
+
+def test_a_name_that_is_taken_or_unknown_is_said_in_the_words_of_aws(api: Api) -> None:
+    """Creating twice, and naming what is not there."""
+    api.create()
+
+    api.refuses(
+        "ResourceInUseException",
+        "Stream s under account 000000000000 already exists.",
+        "CreateStream",
+        StreamName="s",
+        ShardCount=1,
+    )
+    api.refuses(
+        "ResourceNotFoundException",
+        "Stream t under account 000000000000 not found.",
+        "DescribeStream",
+        StreamName="t",
+    )
+    api.refuses("InvalidArgumentException", "ShardCount must be set", "CreateStream", StreamName="t")
+
+
+def test_a_deleted_stream_is_gone_with_its_records(api: Api) -> None:
+    """After deleting, a stream of the same name starts empty, and old iterators find nothing."""
+    api.create()
+    api.put(b"old")
+    old = api.iterator()
+
+    api("DeleteStream", StreamName="s")
+
+    api.refuses("ResourceNotFoundException", "not found", "GetRecords", ShardIterator=old)
+    api.refuses(
+        "ResourceNotFoundException", "not found", "PutRecord", StreamName="s", Data=b"", PartitionKey="k"
+    )
+    if api.directory is not None:
+        assert not list(api.directory.rglob("*/*.log"))
+    api.create()
+    api.restart()
+    assert api.drain() == []
+    api.refuses("ResourceNotFoundException", "not found", "GetRecords", ShardIterator=old)
+
+
+def test_a_stream_with_consumers_is_deleted_only_when_that_is_enforced(api: Api) -> None:
+    """As at AWS, EnforceConsumerDeletion is asked for."""
+    api.create()
+    api("RegisterStreamConsumer", StreamARN=ARN, ConsumerName="c")
+
+    api.refuses("ResourceInUseException", "EnforceConsumerDeletion", "DeleteStream", StreamName="s")
+    api("DeleteStream", StreamName="s", EnforceConsumerDeletion=True)
+
+    assert api("ListStreams")["StreamNames"] == []
+
+
+def test_transitions_take_as_long_as_the_clock_says(engines: Callable[..., Api]) -> None:
+    """CREATING, UPDATING and DELETING each last, also over a restart, and the stream is used as AWS allows."""
+    api = engines(transition_seconds=30)
+
+    def status() -> str:
+        summary: str = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"][
+            "StreamStatus"
+        ]
+        return summary
+
+    api.create()
+    assert status() == "CREATING"
+    api.refuses(
+        "ResourceNotFoundException", "not found", "PutRecord", StreamName="s", Data=b"", PartitionKey="k"
+    )
+    api.clock.advance(29)
+    api.restart()
+    assert status() == "CREATING"
+    api.clock.advance(1)
+    assert status() == "ACTIVE"
+
+    api("UpdateShardCount", StreamName="s", TargetShardCount=2, ScalingType="UNIFORM_SCALING")
+    assert status() == "UPDATING"
+    api.put()
+    api.refuses(
+        "ResourceInUseException",
+        "Stream s under account 000000000000 not ACTIVE, instead in state UPDATING",
+        "UpdateShardCount",
+        StreamName="s",
+        TargetShardCount=3,
+        ScalingType="UNIFORM_SCALING",
+    )
+    api.clock.advance(30)
+
+    api("DeleteStream", StreamName="s")
+    assert status() == "DELETING"
+    api.refuses(
+        "ResourceNotFoundException", "not found", "PutRecord", StreamName="s", Data=b"", PartitionKey="k"
+    )
+    api.clock.advance(30)
+    with pytest.raises(KinesisError, match="not found"):
+        status()
+    assert api("ListStreams")["StreamNames"] == []
+
+
+def test_everything_about_a_stream_survives_a_restart(engines: Callable[..., Api]) -> None:
+    """Tags, retention, encryption, metrics, consumers, policies and size limits are as they were."""
+    api = engines()
+    api.create(shards=2, Tags={"a": "b"})
+    api("IncreaseStreamRetentionPeriod", StreamName="s", RetentionPeriodHours=48)
+    api("StartStreamEncryption", StreamName="s", EncryptionType="KMS", KeyId="alias/aws/kinesis")
+    api("EnableEnhancedMonitoring", StreamName="s", ShardLevelMetrics=["ALL"])
+    api("RegisterStreamConsumer", StreamARN=ARN, ConsumerName="c")
+    api("PutResourcePolicy", ResourceARN=ARN, Policy='{"Version":"2012-10-17"}')
+    api("UpdateMaxRecordSize", StreamARN=ARN, MaxRecordSizeInKiB=2048)
+    api("SplitShard", StreamName="s", ShardToSplit="shardId-000000000000", NewStartingHashKey="99")
+
+    def everything() -> list[object]:
+        return [
+            api("DescribeStream", StreamName="s"),
+            api("DescribeStreamSummary", StreamName="s"),
+            api("ListTagsForStream", StreamName="s"),
+            api("ListStreamConsumers", StreamARN=ARN),
+            api("GetResourcePolicy", ResourceARN=ARN),
+            api.engine.streams(Scope("000000000000", "eu-west-2")),
+        ]
+
+    before = everything()
+    api.restart()
+
+    assert everything() == before
+    assert api.events.last < 10
+
+
+def test_many_changes_leave_a_small_journal_after_the_next_start(engines: Callable[..., Api]) -> None:
+    """The journal of states is rewritten when it has grown, and nothing is lost by that."""
+    api = engines()
+    api.create()
+    for i in range(1100):
+        api("AddTagsToStream", StreamName="s", Tags={"n": str(i)})
+    size = (api.directory / "state.log").stat().st_size
+
+    api.restart()
+    api.restart()
+
+    assert (api.directory / "state.log").stat().st_size < size / 100
+    assert api("ListTagsForStream", StreamName="s")["Tags"] == [{"Key": "n", "Value": "1099"}]
