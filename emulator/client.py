@@ -100,9 +100,11 @@ class Client:
         """Put the message into its stream, faults included."""
         return self._ask(r.Sent, "POST", "/messages", body=message)
 
-    def sequences(self, *, offset: int = 0, limit: int = 100, matching: str = "") -> r.SequencePage:
+    def sequences(
+        self, *, offset: int = 0, limit: int = 100, matching: str = "", unfinished: bool = False
+    ) -> r.SequencePage:
         """Up to ``limit`` messages in several parts, from the ``offset``-th on, oldest first."""
-        query = {"offset": offset, "limit": limit, "filter": matching or None}
+        query = {"offset": offset, "limit": limit, "filter": matching or None, "unfinished": unfinished}
         return self._ask(r.SequencePage, "GET", "/sequences", query=query)
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
@@ -226,8 +228,10 @@ class AsyncClient:
     async def send(self, message: r.NewMessage) -> r.Sent:
         return await self._ask(r.Sent, "POST", "/messages", body=message)
 
-    async def sequences(self, *, offset: int = 0, limit: int = 100, matching: str = "") -> r.SequencePage:
-        query = {"offset": offset, "limit": limit, "filter": matching or None}
+    async def sequences(
+        self, *, offset: int = 0, limit: int = 100, matching: str = "", unfinished: bool = False
+    ) -> r.SequencePage:
+        query = {"offset": offset, "limit": limit, "filter": matching or None, "unfinished": unfinished}
         return await self._ask(r.SequencePage, "GET", "/sequences", query=query)
 
     async def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:

@@ -187,15 +187,21 @@ class MessageIndex:
             rows = self._db.execute(query, condition.parameters).fetchall()
         return tuple(Count(*row) for row in rows)
 
-    def sequences(self, filter_text: str = "", *, offset: int = 0, limit: int = 100) -> SequencePage:
+    def sequences(
+        self, filter_text: str = "", *, unfinished: bool = False, offset: int = 0, limit: int = 100
+    ) -> SequencePage:
         """Up to ``limit`` sequences of matching messages in each stream, in the order of their first parts.
 
+        ``unfinished`` leaves out those of which every part is there.
         FilterError when the filter cannot be read.
         """
         condition = compile_filter(filter_text)
         where = (
             f"WHERE total > 1 AND sequence IS NOT NULL AND ({condition.sql or '1'}) GROUP BY sequence, stream"
         )
+        if unfinished:
+            there = "CASE WHEN position BETWEEN 1 AND total THEN position END"
+            where += f" HAVING count(DISTINCT {there}) < max(total)"
         with self._lock:
             counted = f"SELECT count(*) FROM (SELECT 1 {_FROM} {where})"  # noqa: S608 -- a compiled filter
             (total,) = self._db.execute(counted, condition.parameters).fetchone()

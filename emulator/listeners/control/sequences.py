@@ -19,6 +19,7 @@ class SequenceQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
     filter: str = ""
+    unfinished: bool = False
 
 
 class SequenceResources:
@@ -34,4 +35,6 @@ class SequenceResources:
     def _page(self, asked: Asked[SequenceQuery, None]) -> SequencePage:
         self._index.catch_up(_CATCH_UP_SECONDS)
         query = asked.query
-        return self._index.sequences(query.filter, offset=query.offset, limit=query.limit)
+        return self._index.sequences(
+            query.filter, unfinished=query.unfinished, offset=query.offset, limit=query.limit
+        )

@@ -81,6 +81,7 @@ def test_sequences_tell_what_came_and_what_is_missing(client: Client) -> None:
     assert whole.complete
     assert [row.sequence for row in client.sequences(offset=1).sequences] == ["a"]
     assert [row.sequence for row in client.sequences(matching="sequence:b").sequences] == ["b"]
+    assert [row.sequence for row in client.sequences(unfinished=True).sequences] == ["b"]
 
 
 def test_messages_are_counted_by_a_field(client: Client) -> None:
