@@ -122,8 +122,13 @@ def is_hostname(text: str) -> bool:
     return len(text) <= _HOSTNAME_LENGTH and _HOSTNAME.fullmatch(text) is not None
 
 
+_LONGEST_ADDRESS: Final = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+
+
 def is_ipv4(text: str) -> bool:
     """RFC 2673 section 3.2: four decimal numbers without leading zeros."""
+    if len(text) > _LONGEST_ADDRESS:
+        return False
     try:
         IPv4Address(text)
     except AddressValueError:
@@ -133,6 +138,8 @@ def is_ipv4(text: str) -> bool:
 
 def is_ipv6(text: str) -> bool:
     """RFC 4291 section 2.2, without the zone that RFC 4007 adds."""
+    if len(text) > _LONGEST_ADDRESS:
+        return False
     try:
         IPv6Address(text)
     except AddressValueError:

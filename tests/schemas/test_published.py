@@ -289,7 +289,7 @@ def _places(holder: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def changes(instance: Any) -> Iterator[Any]:
-    """Every small change to an instance, its fields and their items; what lies below is an instance itself."""
+    """Every small change to an instance, its fields and their items; what lies below is judged by itself."""
     yield from STRANGE
     if isinstance(instance, dict):
         yield instance | {"extra": 1}
