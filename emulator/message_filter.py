@@ -40,7 +40,7 @@ FIELDS: dict[str, tuple[str, Kind]] = {
     "mark": ("marks", "mark"),
 }
 _TERM = re.compile(
-    r'(?P<not>-?)(?:(?P<field>[A-Za-z_]+)(?P<op>:|>=|<=|>|<|=))?(?P<value>"[^"]*"|\S+)(?:\s+|$)'
+    r'(?P<not>-?)(?:(?P<field>[A-Za-z_]+)(?P<op>:|>=|<=|>|<|=))?(?P<value>"[^"]*"|[^\s"]\S*)(?:\s+|$)'
 )
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)[bB]?")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}

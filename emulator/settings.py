@@ -38,7 +38,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that an emulator needs to know to start.
+    """Everything that an emulator needs to know to start; in code, the default starts no other process.
 
     ``region`` is where the sandbox's own streams are. Ports are 0 for any free one. ``data_dir`` None keeps
     everything in memory. ``fsync`` makes acknowledged records survive power loss too. ``strict`` limits
@@ -52,7 +52,7 @@ class Settings:
     host: str = "127.0.0.1"
     aws_port: int = 4566
     control_port: int = 4570
-    amqp: Literal["auto", "off"] = "auto"
+    amqp: Literal["auto", "off"] = "off"
     amqp_port: int = 5672
     data_dir: Path | None = Path(STATE_DIRECTORY, "data")
     fsync: bool = False

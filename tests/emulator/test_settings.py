@@ -1,0 +1,120 @@
+"""Where a setting comes from, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.settings import DEFAULT_TOPOLOGY, SettingsError, read_settings
+
+
+def test_defaults_are_those_of_the_documentation(tmp_path: Path) -> None:
+    """Nothing given: the well-known ports on loopback, the RDSS topology, a drawn seed, data in .sandbox."""
+    settings = read_settings({}, {}, tmp_path)
+
+    assert (settings.host, settings.aws_port, settings.control_port, settings.amqp_port) == (
+        "127.0.0.1",
+        4566,
+        4570,
+        5672,
+    )
+    assert settings.topology == DEFAULT_TOPOLOGY
+    assert settings.data_dir == tmp_path / ".sandbox" / "data"
+    assert settings.amqp == "auto"
+    assert settings.token is None
+    assert settings.seed != read_settings({}, {}, tmp_path).seed
+
+
+def test_an_option_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    """The nearer to the command, the stronger."""
+    (tmp_path / "sandbox.toml").write_text("[sandbox]\naws_port = 1\ncontrol_port = 1\nseed = 1\n")
+    environment = {"SANDBOX_AWS_PORT": "2", "SANDBOX_CONTROL_PORT": "2", "SANDBOX_FSYNC": "true"}
+
+    settings = read_settings({"aws_port": 3, "control_port": None}, environment, tmp_path)
+
+    assert (settings.aws_port, settings.control_port, settings.seed, settings.fsync) == (3, 2, 1, True)
+
+
+def test_the_region_is_the_one_that_clients_of_the_environment_use(tmp_path: Path) -> None:
+    """AWS_REGION, then AWS_DEFAULT_REGION, unless a region is given."""
+    environment = {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "eu-west-2"}
+
+    assert read_settings({}, environment, tmp_path).region == "eu-west-2"
+    assert read_settings({}, {"AWS_DEFAULT_REGION": "eu-west-1"}, tmp_path).region == "eu-west-1"
+    assert read_settings({"region": "eu-north-1"}, environment, tmp_path).region == "eu-north-1"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("two.yaml", "streams: {requests: 3, replies: 1}\nbuckets: [kept]\n"),
+        ("two.json", '{"streams": {"requests": 3, "replies": 1}, "buckets": ["kept"]}'),
+        ("two.toml", 'buckets = ["kept"]\n[streams]\nrequests = 3\nreplies = 1\n'),
+    ],
+)
+def test_a_topology_is_read_from_a_file(tmp_path: Path, name: str, text: str) -> None:
+    """YAML, JSON and TOML say the same thing."""
+    (tmp_path / name).write_text(text)
+
+    topology = read_settings({"topology": name}, {}, tmp_path).topology
+
+    assert topology.streams == {"requests": 3, "replies": 1}
+    assert topology.buckets == ("kept",)
+    assert topology.audit is None
+
+
+def test_a_topology_can_be_written_into_the_settings_file(tmp_path: Path) -> None:
+    """[sandbox.topology] needs no second file."""
+    (tmp_path / "sandbox.toml").write_text("[sandbox.topology.streams]\nrequests = 2\n")
+
+    assert read_settings({}, {}, tmp_path).topology.streams == {"requests": 2}
+
+
+def test_beyond_loopback_there_is_always_a_token(tmp_path: Path) -> None:
+    """Whoever can reach the machine must not drive the sandbox just because of that."""
+    assert read_settings({"host": "0.0.0.0"}, {}, tmp_path).token
+    assert read_settings({"host": "0.0.0.0", "token": "mine"}, {}, tmp_path).token == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"aws_port": 70000}, "aws_port is 70000"),
+        ({"aws_port": "many"}, "aws_port"),
+        ({"limits": "lax"}, "limits"),
+        ({"topology": "nowhere.yaml"}, "no topology 'nowhere.yaml'"),
+        ({"colour": "blue"}, "colour"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(
+    tmp_path: Path, options: dict[str, object], said: str
+) -> None:
+    """The message tells which setting it is and what it was."""
+    with pytest.raises(SettingsError, match=said):
+        read_settings(options, {}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.yaml", "streams: {a: 0}"),
+        ("t.yaml", "streams: ["),
+        ("t.json", '{"strems": {}}'),
+        ("t.toml", "streams = "),
+    ],
+)
+def test_a_bad_topology_file_is_named(tmp_path: Path, name: str, text: str) -> None:
+    """No traceback: the file, and what is wrong in it."""
+    (tmp_path / name).write_text(text)
+
+    with pytest.raises(SettingsError, match=name):
+        read_settings({"topology": name}, {}, tmp_path)
+
+
+def test_a_broken_settings_file_is_named(tmp_path: Path) -> None:
+    """The file that cannot be read is in the message."""
+    (tmp_path / "sandbox.toml").write_text("[sandbox")
+
+    with pytest.raises(SettingsError, match=r"sandbox\.toml"):
+        read_settings({}, {}, tmp_path)
