@@ -38,13 +38,17 @@ def strike(
     """Let ``faults``, in the order of their phases, strike ``call``; what was done.
 
     A message meets a fault only when no fault before it kept the message back,
-    so that the same messages meet it whichever others are in force. What acts
-    on the channel is left in ``call.actions`` for ``perform``.
+    so that the same messages meet it whichever others are in force. A call that
+    fails is charged to each of its messages for which it would have failed, so
+    that it does not matter how messages are batched. What acts on the channel
+    is left in ``call.actions`` for ``perform``.
     """
     struck: list[Injection] = []
     for fault in faults:
+        if _over(call, fault):
+            continue
         for item in call.items:
-            if item.failure or _over(call, fault):
+            if item.failure:
                 continue
             chosen = fault.chosen(item.message, call.channel, now)
             if chosen is None:

@@ -6,11 +6,9 @@ import heapq
 import itertools
 import threading
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from emulator.clock import Clock
-
-_LONG: Final = 86_400.0
 
 
 class _Due(NamedTuple):
@@ -29,6 +27,7 @@ class Timers:
         self._due: list[_Due] = []
         self._order = itertools.count()
         self._changed = False
+        self._awaited = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -45,6 +44,7 @@ class Timers:
         with self._lock:
             self._closed = True
             thread = self._thread
+        self._awaited.set()
         self._clock.nudge()
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5)
@@ -59,16 +59,20 @@ class Timers:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="fault timers", daemon=True)
                 self._thread.start()
+        self._awaited.set()
         self._clock.nudge()
 
     def _run(self) -> None:
         while not self._closed:
             with self._lock:
                 self._changed = False
-                now = self._clock.elapsed()
-                call = heapq.heappop(self._due).call if self._due and self._due[0].elapsed <= now else None
-                pause = self._due[0].elapsed - now if self._due else _LONG
+                pause = self._due[0].elapsed - self._clock.elapsed() if self._due else None
+                call = heapq.heappop(self._due).call if pause is not None and pause <= 0 else None
+                if pause is None:
+                    self._awaited.clear()
             if call is not None:
                 call()
-            else:
+            elif pause is not None:
                 self._clock.wait(pause, lambda: self._changed or self._closed)
+            else:
+                self._awaited.wait()

@@ -1,0 +1,345 @@
+"""Each fault on each kind of channel where it means something."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from emulator.channels import Channel, Delivery, MemoryCheckpoints, PublishRefused, PublishUnknown, Receipt
+from emulator.clock import Clock
+from emulator.faults.fault import FaultRefused
+from emulator.faults.registry import TYPES
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+from schemas.sequence import split
+from schemas.validation import judge
+
+if TYPE_CHECKING:
+    from tests.emulator.conftest import Bench
+
+WAIT = 10.0
+SAMPLES = [serialise(message) for message in Samples(3).stream(40)]
+
+
+def read_all(channel: Channel, count: int) -> list[Delivery]:
+    """At least ``count`` messages, and whatever else is there."""
+    found: list[Delivery] = []
+    while len(found) < count:
+        more = channel.read(limit=1000, wait=WAIT)
+        assert more, f"only {len(found)} of {count} messages came"
+        found += more
+    return found + channel.read(limit=1000)
+
+
+def message_id(data: bytes) -> str:
+    return str(json.loads(data)["messageHeader"]["messageId"])
+
+
+def opened(bench: Bench, **options: object) -> Channel:
+    bench.create()
+    return bench.open(MemoryCheckpoints(), **options)
+
+
+def publish_until_taken(channel: Channel, data: bytes, tries: int = 10) -> list[str]:
+    """What went wrong before the broker took the message."""
+    failures = []
+    for _ in range(tries):
+        try:
+            channel.publish(data, "k")
+        except (PublishRefused, PublishUnknown) as failure:
+            failures.append(f"{type(failure).__name__} {failure.code}")
+        else:
+            return failures
+    raise AssertionError(f"not taken in {tries} tries: {failures}")
+
+
+def test_duplicate_on_publish_is_the_payload_again_with_a_new_number(bench: Bench) -> None:
+    """A producer's retry: two records, and the producer learns of the second."""
+    channel = opened(bench)
+    bench.fault("duplicate")
+    receipt = channel.publish(SAMPLES[0], "k")
+    first, second = read_all(channel, 2)
+    assert first.data == second.data == SAMPLES[0]
+    assert first.sequence_number != second.sequence_number == receipt.sequence_number
+    assert not second.redelivered
+
+
+def test_duplicate_on_deliver_is_the_record_again_with_the_same_number(bench: Bench) -> None:
+    """A redelivery, two records later: one record, delivered twice."""
+    channel = opened(bench)
+    bench.fault("duplicate", direction="deliver", attributes={"distance": 2}, limit=1)
+    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
+    came = read_all(channel, 6)
+    assert [SAMPLES.index(delivery.data) for delivery in came] == [0, 1, 2, 0, 3, 4]
+    assert came[3].sequence_number == came[0].sequence_number
+    assert [delivery.redelivered for delivery in came] == [False, False, False, True, False, False]
+
+
+def test_latency_on_a_call_is_waited_for(bench: Bench) -> None:
+    """On the clock: 90 s pass for a publish, and 30 s for a read."""
+    channel = opened(bench)
+    bench.fault("latency", attributes={"delay": "90s", "most": 100})
+    bench.fault("latency", direction="deliver", attributes={"delay": "30s"})
+    before = bench.clock.elapsed()
+    channel.publish(SAMPLES[0], "k")
+    assert bench.clock.elapsed() - before == pytest.approx(90, abs=1)
+    before = bench.clock.elapsed()
+    channel.read(limit=10, wait=WAIT if bench.kind == "rabbitmq" else 0)
+    assert 30 <= bench.clock.elapsed() - before < 32
+
+
+def test_latency_on_a_record_hides_it_and_those_behind_it(bench: Bench) -> None:
+    """Until the clock has passed its time; order in the shard is kept."""
+    channel = opened(bench)
+    bench.fault("latency", direction="deliver", limit=1, attributes={"on": "record", "delay": "50s"})
+    channel.publish_many([(data, "k") for data in SAMPLES[:3]])
+    assert channel.read(wait=0.3) == []
+    bench.clock.advance(60)
+    assert [SAMPLES.index(d.data) for d in read_all(channel, 3)] == [0, 1, 2]
+
+
+def test_oversize_grows_a_message_that_is_valid_otherwise(bench: Bench) -> None:
+    """Past 1,000,000 bytes and within what Kinesis takes: it arrives, and only its size is wrong."""
+    channel = opened(bench)
+    bench.fault("oversize", limit=3)
+    channel.publish_many([(data, "k") for data in SAMPLES[:4]])
+    came = read_all(channel, 4)
+    assert all(1_000_000 < len(delivery.data) <= 1_048_000 for delivery in came[:3])
+    assert came[3].data == SAMPLES[3]
+    for original, delivery in zip(SAMPLES, came, strict=False):
+        assert message_id(delivery.data) == message_id(original)
+        assert judge(delivery.data).code == judge(original).code
+
+
+def test_oversize_past_the_record_limit_is_refused_by_kinesis(stream_bench: Bench) -> None:
+    """The producer learns that its message is too large."""
+    channel = opened(stream_bench)
+    stream_bench.fault("oversize", attributes={"limit": 1_048_576})
+    with pytest.raises(PublishRefused) as refused:
+        channel.publish(SAMPLES[0], "k")
+    assert refused.value.code == "ValidationException"
+
+
+@pytest.mark.parametrize("action", ["split", "merge", "scale"])
+def test_reshard_changes_the_shards_and_loses_nothing(stream_bench: Bench, action: str) -> None:
+    """At the tenth message, under load."""
+    bench = stream_bench
+    bench.create(shards=2)
+    channel = bench.open(MemoryCheckpoints())
+    bench.fault(
+        "reshard", attributes={"action": action, "count": 3}, when={"every": 10}, limit=1, channel=bench.name
+    )
+    for number, data in enumerate(SAMPLES):
+        channel.publish(data, f"{number}")
+    still_open = [s for s in bench.shards() if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
+    assert len(still_open) == {"split": 3, "merge": 1, "scale": 3}[action]
+    assert sorted(d.data for d in read_all(channel, len(SAMPLES))) == sorted(SAMPLES)
+    (event,) = bench.injections()
+    assert event.fields["message_id"] == message_id(SAMPLES[9])
+    assert event.fields["data"]["action"] == action
+
+
+def test_reshard_without_conditions_happens_at_its_time(stream_bench: Bench) -> None:
+    """Nobody needs to send anything for it."""
+    bench = stream_bench
+    bench.create()
+    bench.fault("reshard", attributes={"hash_key": "12345"}, when={"at": "5s"}, channel=bench.name)
+    real = Clock()
+    while len(bench.shards()) == 1:
+        assert real.elapsed() < 20, "nothing happened within 20 s"
+        real.wait(0.01)
+    (left, right) = bench.shards()[1:]
+    assert left["HashKeyRange"]["EndingHashKey"] == "12344"
+    assert right["HashKeyRange"]["StartingHashKey"] == "12345"
+
+
+def test_reshard_that_cannot_be_done_is_told_of(stream_bench: Bench) -> None:
+    """One shard has no neighbour to merge with: an event says so, and the message goes on."""
+    channel = opened(stream_bench)
+    stream_bench.fault("reshard", attributes={"action": "merge"}, when={"first": 1})
+    channel.publish(SAMPLES[0], "k")
+    assert stream_bench.injections() == []
+    (failed,) = [event for event in stream_bench.events.since() if event.kind == "fault.failed"]
+    assert "no two adjacent open shards" in failed.fields["why"]
+    assert stream_bench.stage.list()[0].injected == 0
+
+
+def test_reorder_lets_later_messages_go_first(bench: Bench) -> None:
+    """The second message is delivered behind the fourth."""
+    channel = opened(bench)
+    match = {"messageId": message_id(SAMPLES[1])}
+    bench.fault("reorder", attributes={"distance": 2}, when={"match": match})
+    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
+    assert [SAMPLES.index(d.data) for d in read_all(channel, 5)] == [0, 2, 3, 1, 4]
+
+
+def test_reorder_does_not_hold_the_last_message_for_ever(bench: Bench) -> None:
+    """When nothing comes to overtake it, it is delivered after a second."""
+    channel = opened(bench)
+    bench.fault("reorder", attributes={"distance": 3})
+    channel.publish(SAMPLES[0], "k")
+    assert channel.read(wait=0.3) == [] or bench.kind != "rabbitmq"
+    bench.clock.advance(2)
+    assert bench.kind != "rabbitmq" or [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+
+
+def test_throttle_refuses_until_it_has_failed_often_enough(bench: Bench) -> None:
+    """``fails: 2``: the third try succeeds; the message is there once."""
+    channel = opened(bench, attempts=1)
+    bench.fault("throttle", when={"fails": 2})
+    refused = "PublishRefused ProvisionedThroughputExceededException"
+    assert publish_until_taken(channel, SAMPLES[0]) == [refused, refused]
+    assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+
+
+def test_throttle_on_deliver_only_delays(bench: Bench) -> None:
+    """The reader tries again and misses nothing."""
+    channel = opened(bench)
+    bench.fault("throttle", direction="deliver", when={"fails": 1})
+    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
+    assert [d.data for d in read_all(channel, 5)] == SAMPLES[:5]
+    assert len(bench.injections()) == 5
+
+
+def test_partial_failure_fails_the_chosen_entries_of_a_batch(bench: Bench) -> None:
+    """The others are in the channel; each entry says what became of it."""
+    channel = opened(bench, attempts=1)
+    bench.fault("partial_failure", when={"every": 3}, attributes={"code": "InternalFailure"})
+    outcomes = channel.publish_many([(data, "k") for data in SAMPLES[:10]])
+    failed = [at for at, outcome in enumerate(outcomes) if not isinstance(outcome, Receipt)]
+    assert failed == [2, 5, 8]
+    assert {outcome.code for outcome in outcomes if isinstance(outcome, PublishRefused)} == {
+        "InternalFailure"
+    }
+    came = read_all(channel, 7)
+    assert [SAMPLES.index(d.data) for d in came] == [0, 1, 3, 4, 6, 7, 9]
+
+
+def test_partial_failure_spares_a_message_put_alone(bench: Bench) -> None:
+    """There is no part of one."""
+    channel = opened(bench)
+    bench.fault("partial_failure")
+    assert publish_until_taken(channel, SAMPLES[0]) == []
+    assert bench.injections() == []
+
+
+@pytest.mark.parametrize(("status", "answer"), [(400, "PublishRefused"), (503, "PublishUnknown")])
+def test_error_fails_a_call_as_told(bench: Bench, status: int, answer: str) -> None:
+    """Below 500 the producer knows that the message was not taken; from 500 it cannot know."""
+    channel = opened(bench, attempts=1)
+    bench.fault("error", attributes={"code": "Odd", "status": status}, when={"fails": 1})
+    assert publish_until_taken(channel, SAMPLES[0]) == [f"{answer} Odd"]
+    assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+
+
+@pytest.mark.parametrize("type_", ["error", "disconnect"])
+def test_a_call_that_fails_after_it_took_effect_leaves_the_message_there(bench: Bench, type_: str) -> None:
+    """The producer that tries again makes a duplicate: both are in the channel."""
+    channel = opened(bench, attempts=1)
+    bench.fault(type_, attributes={"written": True}, when={"fails": 1})
+    with pytest.raises(PublishUnknown):
+        channel.publish(SAMPLES[0], "k")
+    channel.publish(SAMPLES[0], "k")
+    assert [d.data for d in read_all(channel, 2)] == [SAMPLES[0]] * 2
+
+
+def test_error_on_deliver_leaves_the_message_for_the_next_read(bench: Bench) -> None:
+    """A read that fails loses nothing."""
+    channel = opened(bench)
+    bench.fault("error", direction="deliver", when={"fails": 1}, attributes={"status": 400, "code": "Odd"})
+    channel.publish(SAMPLES[0], "k")
+    assert [d.data for d in read_despite_failures(channel)] == [SAMPLES[0]]
+    assert len(bench.injections()) == 1
+
+
+def read_despite_failures(channel: Channel) -> list[Delivery]:
+    from emulator.channels import ChannelUnavailable
+
+    for _ in range(100):
+        try:
+            if found := channel.read(limit=10, wait=0.1):
+                return found
+        except ChannelUnavailable:
+            continue
+    raise AssertionError("nothing came")
+
+
+def test_disconnect_leaves_the_publisher_in_doubt(bench: Bench) -> None:
+    """The connection is gone before an answer; the next try gets a new one."""
+    channel = opened(bench, attempts=1)
+    bench.fault("disconnect", when={"fails": 1})
+    (failure,) = publish_until_taken(channel, SAMPLES[0])
+    assert failure.startswith("PublishUnknown")
+    assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+
+
+def test_disconnect_on_deliver_brings_the_message_again(bench: Bench) -> None:
+    """Nothing was acknowledged on the connection that is gone."""
+    channel = opened(bench)
+    bench.fault("disconnect", direction="deliver", when={"fails": 1})
+    channel.publish(SAMPLES[0], "k")
+    assert [d.data for d in read_despite_failures(channel)] == [SAMPLES[0]]
+
+
+def test_stale_read_finds_nothing_at_first(stream_bench: Bench) -> None:
+    """And everything at the next read."""
+    channel = opened(stream_bench)
+    stream_bench.fault("stale_read", when={"fails": 1})
+    channel.publish(SAMPLES[0], "k")
+    assert channel.read() == []
+    assert [d.data for d in channel.read()] == [SAMPLES[0]]
+
+
+@pytest.mark.parametrize("how", ["flip", "truncate"])
+@pytest.mark.parametrize("direction", ["publish", "deliver"])
+def test_corrupt_damages_the_bytes(bench: Bench, how: str, direction: str) -> None:
+    """On the way in for good, on the way out for this delivery."""
+    channel = opened(bench)
+    bench.fault("corrupt", direction=direction, attributes={"how": how, "bytes": 3})
+    channel.publish(SAMPLES[0], "k")
+    (delivery,) = read_all(channel, 1)
+    assert delivery.data != SAMPLES[0]
+    if how == "flip":
+        assert sum(a != b for a, b in zip(delivery.data, SAMPLES[0], strict=True)) == 3
+    else:
+        assert SAMPLES[0].startswith(delivery.data)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [c for c in ErrorCode if c.value in {"GENERR001", "GENERR002", "GENERR003", "GENERR004", "GENERR007"}],
+)
+def test_mutate_makes_a_message_bad_in_the_way_of_its_code(bench: Bench, code: ErrorCode) -> None:
+    """And in no other: the receiver's judgement is that code."""
+    channel = opened(bench)
+    bench.fault("mutate", attributes={"code": code.value})
+    channel.publish(SAMPLES[0], "k")
+    (delivery,) = read_all(channel, 1)
+    assert judge(delivery.data, now=bench.clock.time()).code is code
+
+
+def test_a_fault_that_means_nothing_there_is_refused(bench: Bench) -> None:
+    """When it is added, with the kinds that it is for; it could only disappoint later."""
+    opened(bench)
+    for type_ in TYPES.values():
+        means_something = bench.kind in {kind.value for kind in type_.kinds}
+        bench.stage.saw(bench.name, bench.kind)
+        if not means_something:
+            with pytest.raises(FaultRefused, match=f"{type_.name} means nothing on .*{bench.kind}"):
+                bench.fault(type_.name, channel=bench.name)
+            with pytest.raises(FaultRefused, match=f"{type_.name} means nothing"):
+                bench.fault(type_.name, channel=f"{bench.kind}:*")
+
+
+def test_fragments_of_a_sequence_keep_their_bytes(bench: Bench) -> None:
+    """A fragment's body is a piece of another's JSON: oversize and mutate leave it alone."""
+    channel = opened(bench)
+    parts = split(Samples(5).big_message(2), new_id=iter(f"{n}" for n in range(9)).__next__)
+    bench.fault("oversize")
+    bench.fault("mutate")
+    channel.publish_many([(part, "k") for part in parts])
+    assert [d.data for d in read_all(channel, 2)] == parts
+    assert bench.injections() == []
