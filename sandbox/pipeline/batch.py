@@ -111,6 +111,7 @@ def _seen(spark: SparkSession, tables: Tables, since: float) -> DataFrame:
     return (
         tables.read(spark, "messages", since=since)
         .select(*deduplication.KEY)
+        .unionByName(tables.read(spark, "parts", since=since).select(*deduplication.KEY))
         .unionByName(tables.read(spark, "rejects", since=since).select(*deduplication.KEY))
         .unionByName(tables.read(spark, "queued", since=since).select(*deduplication.KEY))
     )
@@ -133,7 +134,7 @@ def _sequences(
     since = min(now.timestamp() - rules.sequence_limit * 2, _oldest_open(tables) or now.timestamp())
     columns = [column.split()[0] for column in COLUMNS["parts"].split(", ")]
     parts = (
-        rows.filter(F.col("tables") == "messages+parts")
+        rows.filter(F.col("table") == "parts")
         .select(*columns)
         .unionByName(tables.read(spark, "parts", since=since))
         .persist()

@@ -121,9 +121,10 @@ class _Reading:
         size = max(1, min(self._settings.objects_per_partition, -(-len(keys) // 2)))
         return [Objects(tuple(keys[at : at + size])) for at in range(0, len(keys), size)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Called on an executor for each partition: every line that is not empty, without its line end."""
-        assert isinstance(partition, Objects)
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """Every line that is not empty, without its line end; None where Spark has nothing to read."""
+        if not isinstance(partition, Objects):
+            return
         client, bucket = self._settings.client(), self._settings.bucket
         for key in partition.keys:
             body = client.get_object(Bucket=bucket, Key=key)["Body"].read()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEY = ["minute", "stream", "tenant", "outcome", "code"]
-OUTCOMES = ("messages", "duplicates", "rejects", "queued")
+OUTCOMES = ("messages", "parts", "duplicates", "rejects", "queued")
 
 
 def counted(rows: Mapping[str, DataFrame]) -> DataFrame:

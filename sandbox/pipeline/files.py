@@ -110,7 +110,7 @@ def keep_data(attempt: Attempt, table: str) -> Callable[[Batches], Batches]:
 
 
 def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
-    """Write each row to the tables that its column ``tables`` names (joined by ``+``).
+    """Write each row to the table that its column ``table`` names.
 
     The files that came of it.
     """
@@ -124,11 +124,10 @@ def _route(attempt: Attempt) -> Callable[[Batches], Batches]:
 
         writers = _Writers(attempt, _partition())
         for batch in batches:
-            for names in pc.unique(batch.column("tables")).to_pylist():
-                chosen = batch.filter(pc.equal(batch.column("tables"), names))
+            for table in pc.unique(batch.column("table")).to_pylist():
+                chosen = batch.filter(pc.equal(batch.column("table"), table))
                 for date, rows in _by_date(chosen):
-                    for table in names.split("+"):
-                        writers.add(table, date, rows.select(_NAMES[table]))
+                    writers.add(table, date, rows.select(_NAMES[table]))
         columns = [
             list(values)
             for values in zip(*((f.table, f.path, f.rows, f.bytes) for f in writers.close()), strict=True)
@@ -145,7 +144,7 @@ def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     """Write all rows to one table; the files that came of it."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's habit, heavy
 
-    return write_routed(rows.withColumn("tables", F.lit(table)), attempt)
+    return write_routed(rows.withColumn("table", F.lit(table)), attempt)
 
 
 def _written(files: DataFrame) -> list[File]:

@@ -29,7 +29,7 @@ def changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:
     """What happened to objects, in whole messages and in joined ones, since a batch."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    whole = tables.read(spark, "messages", after=after).filter(F.coalesce("total", F.lit(1)) <= 1)
+    whole = tables.read(spark, "messages", after=after)
     joined = tables.read(spark, "sequences", after=after).filter(F.col("status") == "joined")
     return whole.select(*objects.CHANGE).unionByName(
         joined.withColumnRenamed("last_arrived", "arrived").select(*objects.CHANGE)

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
-    """``marked`` with ``tables``: the names of a row's tables, joined by ``+``.
+    """``marked`` with ``table``: the table that a row goes to.
 
     What lies on the error and invalid ``queues`` was set aside by a receiver and is ``queued``; a code
-    makes a row a reject; a part of a sequence is a message as well.
+    makes a row a reject; a part of a sequence waits for the others.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
@@ -21,7 +21,7 @@ def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
         F.when(F.col("duplicate"), "duplicates")
         .when(F.col("stream").isin(*queues), "queued")
         .when(F.col("code").isNotNull(), "rejects")
-        .when(F.col("total") > 1, "messages+parts")
+        .when(F.col("total") > 1, "parts")
         .otherwise("messages")
     )
-    return marked.withColumn("tables", tables)
+    return marked.withColumn("table", tables)

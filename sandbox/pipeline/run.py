@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
+from sandbox.pipeline.audited import audited
 from sandbox.pipeline.batch import Rules, process
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.place import Place
@@ -150,35 +151,12 @@ def _say(tell: Progress, commit: Commit) -> None:
 
 def arrivals(spark: SparkSession, job: Job) -> DataFrame:
     """The records that a job reads, as a stream."""
-    frames = (
-        [_stream(spark, job, name) for name in job.streams]
-        if job.source == "streams"
-        else [_bucket(spark, job)]
-    )
-    first, *others = frames
-    for other in others:
-        first = first.unionByName(other)
-    return first
-
-
-def _stream(spark: SparkSession, job: Job, name: str) -> DataFrame:
-    options = {
-        "streamName": name,
-        "region": job.region,
+    service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})
+    if job.source == "audit":
+        return audited(spark.readStream.format("bucket").options(bucket=job.bucket, **service).load())
+    options = service | {
+        "streamName": ",".join(job.streams),
         "startingPosition": job.starting_position,
         "maxRecordsPerTrigger": str(job.records_per_trigger),
     }
-    if job.endpoint_url:
-        options["endpointUrl"] = job.endpoint_url
     return spark.readStream.format("kinesis").options(**options).load()
-
-
-def _bucket(spark: SparkSession, job: Job) -> DataFrame:
-    options = {
-        "bucket": job.bucket,
-        "region": job.region,
-        "maxRecordsPerTrigger": str(job.records_per_trigger),
-    }
-    if job.endpoint_url:
-        options["endpointUrl"] = job.endpoint_url
-    return spark.readStream.format("bucket").options(**options).load()

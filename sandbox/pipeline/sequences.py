@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEY = ["stream", "sequence"]
 _SEQUENCES = COLUMNS["sequences"].split(", ")
 _REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
-OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "tables STRING"])
+OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])
 """Columns of ``assembled``: those of ``sequences`` and of ``rejects``, and which of the two a row is for."""
 
 
@@ -81,7 +81,7 @@ def outcome(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     head = {
         "stream": parts[0]["stream"], "sequence": parts[0]["sequence"], "status": parts[0]["status"],
         "parts": len(parts), "total": max(p["total"] for p in parts), "first_arrived": first,
-        "last_arrived": last, "arrived": last, "tables": "sequences", "tenant": parts[0]["tenant"],
+        "last_arrived": last, "arrived": last, "table": "sequences", "tenant": parts[0]["tenant"],
     }  # fmt: skip
     if head["status"] == "overdue":
         said = f"{head['parts']} of {head['total']} parts came within the time limit"
@@ -103,7 +103,7 @@ def outcome(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     head |= {"status": "refused", "code": code, "description": description}
     return [
         head,
-        parts[0] | head | {"tables": "rejects", "data": raw, "identity": f"reject {seen.message_id}"},
+        parts[0] | head | {"table": "rejects", "data": raw, "identity": f"reject {seen.message_id}"},
     ]
 
 
@@ -119,6 +119,6 @@ def _refused(
 ) -> list[dict[str, Any]]:
     reason = {"code": str(code), "description": why}
     rejects = [
-        part | reason | {"tables": "rejects", "identity": f"reject {part['message_id']}"} for part in parts
+        part | reason | {"table": "rejects", "identity": f"reject {part['message_id']}"} for part in parts
     ]
     return [head | reason, *rejects]

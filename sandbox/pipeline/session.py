@@ -66,6 +66,10 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 1024 * 1024),
         "spark.sql.parquet.compression.codec": "zstd",
     }
+    if master.startswith("local"):
+        # A run of a minute never earns back what the optimising compiler costs at start.
+        quiet += " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+        chosen["spark.driver.extraJavaOptions"] = quiet
     if master.startswith("local") or "//127.0.0.1" in master or "//localhost" in master:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         chosen |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}

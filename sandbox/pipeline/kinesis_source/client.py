@@ -57,7 +57,10 @@ class RecordPage(Page):
 
 
 class Shard(NamedTuple):
-    """A shard as ListShards tells it: ``parents`` are those still listed, ``open`` while it takes records."""
+    """A shard as ListShards tells it: ``parents`` are those still listed, ``open`` while it takes records.
+
+    ``id`` is the key in an offset: the shard's id, with ``<stream>/`` before it of several.
+    """
 
     id: str
     parents: tuple[str, ...]
@@ -78,8 +81,11 @@ class Client:
         """Seconds since the epoch on the service's clock, as its last answer dated itself."""
 
     def list_shards(self) -> list[Shard]:
-        """Every shard that is listed, oldest first."""
-        request: dict[str, Any] = {"StreamName": self._settings.stream_name}
+        """Every shard that is listed, oldest first, stream by stream."""
+        return [shard for stream in self._settings.streams for shard in self._shards_of(stream)]
+
+    def _shards_of(self, stream: str) -> list[Shard]:
+        request: dict[str, Any] = {"StreamName": stream}
         raw: list[dict[str, Any]] = []
         while True:
             answer = json.loads(self.call("ListShards", request))
@@ -87,12 +93,19 @@ class Client:
             if not (token := answer.get("NextToken")):
                 break
             request = {"NextToken": token}
+        before = f"{stream}/" if len(self._settings.streams) > 1 else ""
         listed = {str(shard["ShardId"]) for shard in raw}
-        return [_shard(shard, listed) for shard in raw]
+        return [_shard(shard, listed, before) for shard in raw]
+
+    def named(self, shard: str) -> tuple[str, str]:
+        """The stream and the shard that a key of an offset names."""
+        stream, _, shard_id = shard.rpartition("/")
+        return stream or self._settings.streams[0], shard_id
 
     def iterator(self, shard: str, position: str) -> str:
         """A shard iterator that starts behind ``position``."""
-        request: dict[str, Any] = {"StreamName": self._settings.stream_name, "ShardId": shard}
+        stream, shard_id = self.named(shard)
+        request: dict[str, Any] = {"StreamName": stream, "ShardId": shard_id}
         if position.startswith(AT_TIMESTAMP):
             request |= {
                 "ShardIteratorType": "AT_TIMESTAMP",
@@ -106,10 +119,13 @@ class Client:
 
     def holds(self, shard: str, sequence_number: str) -> bool:
         """Whether the record of this sequence number can still be read."""
+        stream, shard_id = self.named(shard)
         request = {
-            "StreamName": self._settings.stream_name, "ShardId": shard,
-            "ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": sequence_number,
-        }  # fmt: skip
+            "StreamName": stream,
+            "ShardId": shard_id,
+            "ShardIteratorType": "AT_SEQUENCE_NUMBER",
+            "StartingSequenceNumber": sequence_number,
+        }
         try:
             iterator = json.loads(self.call("GetShardIterator", request))["ShardIterator"]
             page, _ = self.page(iterator, 1, MarkPage)
@@ -157,10 +173,10 @@ class Client:
 _P = TypeVar("_P", bound=Page)
 
 
-def _shard(raw: dict[str, Any], listed: set[str]) -> Shard:
+def _shard(raw: dict[str, Any], listed: set[str], before: str) -> Shard:
     parents = (raw.get("ParentShardId"), raw.get("AdjacentParentShardId"))
     still_open = "EndingSequenceNumber" not in raw["SequenceNumberRange"]
-    return Shard(str(raw["ShardId"]), tuple(p for p in parents if p in listed), still_open)
+    return Shard(before + raw["ShardId"], tuple(before + p for p in parents if p in listed), still_open)
 
 
 def _refusal(status: int, body: bytes) -> ServiceError:

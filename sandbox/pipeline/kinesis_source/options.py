@@ -19,7 +19,7 @@ class Settings:
     Spark hands them over in any case, with or without ``kinesis.`` before them.
     """
 
-    stream_name: str
+    streams: tuple[str, ...]
     region: str
     endpoint_url: str
     starting_position: str = LATEST
@@ -52,13 +52,17 @@ class Settings:
             if key in _OPTIONS:
                 name, kind = _OPTIONS[key]
                 values[name] = _converted(key, text, kind)
-        if not values.get("stream_name"):
+        if not values.get("streams"):
             raise KinesisSourceError("option streamName is missing")
         values.setdefault(
             "region", os.environ.get("AWS_REGION", os.environ.get("AWS_DEFAULT_REGION", "us-east-1"))
         )
         values.setdefault("endpoint_url", _default_endpoint(values["region"]))
         return cls(**values)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for part in text.split(",") if (name := part.strip()))
 
 
 def _int(text: str) -> int:
@@ -73,7 +77,7 @@ def _bool(text: str) -> bool:
 
 
 _SPELLED: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "streamName": ("stream_name", str), "region": ("region", str), "endpointUrl": ("endpoint_url", str),
+    "streamName": ("streams", _names), "region": ("region", str), "endpointUrl": ("endpoint_url", str),
     "startingPosition": ("starting_position", str), "initialPosition": ("starting_position", str),
     "endingPosition": ("ending_position", str), "failOnDataLoss": ("fail_on_data_loss", _bool),
     "awsAccessKeyId": ("access_key_id", str), "awsSecretKey": ("secret_key", str),

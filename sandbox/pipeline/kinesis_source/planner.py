@@ -120,8 +120,7 @@ class Planner:
         ended = {shard for shard, position in start.items() if position == SHARD_END}
         offset = dict(start)
         for shard in shards:
-            known = shard.id in offset or not ended.intersection(shard.parents)
-            if not known and all(offset.get(p, SHARD_END) == SHARD_END for p in shard.parents):
+            if shard.id not in offset and shard.parents and ended.issuperset(shard.parents):
                 offset[shard.id] = TRIM_HORIZON
         children = {p: [s.id for s in shards if p in s.parents] for p in ended}
         for parent, born in children.items():
@@ -133,7 +132,7 @@ class Planner:
         listed = {shard.id for shard in shards}
         for shard, position in start.items():
             if shard not in listed and position != SHARD_END:
-                self._lost(f"shard {shard} of {self._settings.stream_name} is gone, read up to {position}")
+                self._lost(f"shard {shard} is gone, read up to {position}")
 
     def _walk(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
         self._confirm(shard, start)

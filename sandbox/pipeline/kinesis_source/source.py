@@ -49,7 +49,7 @@ def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator
         if bound is not None and records and int(records[-1].sequence_number) > bound:
             records = [record for record in records if int(record.sequence_number) <= bound]
         if records:
-            yield _arrow(settings.stream_name, part.shard, records)
+            yield _arrow(*client.named(part.shard), records)
             seen, position = seen + len(records), records[-1].sequence_number
         if page.millis_behind_latest == 0 or len(records) < len(page.records):
             break
@@ -97,9 +97,10 @@ class _Reading:
             self._planner = Planner(self._settings, Client(self._settings))
         return self._planner
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Called on an executor for each partition."""
-        assert isinstance(partition, ShardRange)
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """Called on an executor for each partition, and once with None where there is none."""
+        if not isinstance(partition, ShardRange):
+            return iter(())
         return read_range(self._settings, Client(self._settings), partition)
 
 

@@ -1,50 +1,29 @@
-"""A Kinesis and S3 endpoint on the real engine, and one Spark session for all of these tests."""
+"""A sandbox's own AWS endpoint, and one Spark session for all of these tests."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
+import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import pytest
 
-from emulator.clock import Clock
-from emulator.events import Events
-from emulator.kinesis.engine import Engine
-from emulator.listeners.aws import AwsApp
-from emulator.listeners.http import serve
+from emulator.embedded import Embedded, embedded
+from emulator.resources import Topology
+from emulator.settings import Settings
 
 
-class _EngineBackend:
-    """The engine as the listener wants it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.fast_paths: dict[str, Any] = {
-            "PutRecord": engine.put_record_json,
-            "PutRecords": engine.put_records_json,
-            "GetRecords": engine.get_records_json,
-        }
-
-    async def call(self, operation: str, request: dict[str, Any], scope: Any) -> dict[str, Any]:
-        return self._engine.call(operation, request, scope)
-
-
+@dataclass(frozen=True)
 class Endpoint:
-    """An AWS port in this process; ``url`` is where clients reach it."""
+    """An emulator in this process, and what puts records into it."""
 
-    def __init__(self) -> None:
-        clock = Clock()
-        events = Events(clock)
-        self.engine = Engine(None, clock, events)
-        self._app = AwsApp(_EngineBackend(self.engine), events)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(serve(self._app, "127.0.0.1", 0), self._loop).result(10)
-        self.url = self._server.url
+    emulator: Embedded
+
+    @property
+    def url(self) -> str:
+        return self.emulator.aws
 
     def client(self, service: str) -> Any:
         return boto3.client(
@@ -55,35 +34,58 @@ class Endpoint:
             aws_secret_access_key="test",
         )
 
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._server.close(), self._loop).result(10)
-        self._app.close()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
+    def stream(self, shards: int = 1) -> str:
+        """A new stream of its own for a test."""
+        name = f"s-{uuid.uuid5(uuid.NAMESPACE_OID, str(len(self.names())))}"
+        self.client("kinesis").create_stream(StreamName=name, ShardCount=shards)
+        return name
+
+    def names(self) -> list[str]:
+        return list(self.client("kinesis").list_streams(Limit=1000)["StreamNames"])
+
+    def put(self, stream: str, records: list[bytes], key: str | None = None) -> None:
+        kinesis = self.client("kinesis")
+        for number, some in enumerate(_batches(records, 200)):
+            entries = [
+                {"Data": data, "PartitionKey": key or f"{number}-{at}"} for at, data in enumerate(some)
+            ]
+            answer = kinesis.put_records(StreamName=stream, Records=entries)
+            assert answer["FailedRecordCount"] == 0
+
+
+def _batches(records: list[bytes], most: int) -> Iterator[list[bytes]]:
+    """As many records a call as AWS takes, and no more than four megabytes."""
+    some: list[bytes] = []
+    for record in records:
+        if len(some) == most or sum(map(len, some)) + len(record) > 4_000_000:
+            yield some
+            some = []
+        some.append(record)
+    if some:
+        yield some
 
 
 @pytest.fixture(scope="session")
-def endpoint() -> Iterator[Endpoint]:
-    running = Endpoint()
-    yield running
-    running.close()
+def endpoint(credentials: None) -> Iterator[Endpoint]:
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, topology=Topology())
+    with embedded(settings) as emulator:
+        yield Endpoint(emulator)
 
 
 @pytest.fixture(scope="session")
-def spark(monkeypatch_session: pytest.MonkeyPatch) -> Iterator[Any]:
-    from sandbox.pipeline.session import open_session
-
-    session = open_session("local[2]", memory="1g")
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="session")
-def monkeypatch_session() -> Iterator[pytest.MonkeyPatch]:
+def credentials() -> Iterator[None]:
     """Credentials for every process that Spark starts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ACCESS_KEY_ID", "test")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_REGION", "us-east-1")
-        yield patch
+        yield
+
+
+@pytest.fixture(scope="session")
+def spark(credentials: None) -> Iterator[Any]:
+    from sandbox.pipeline.session import open_session
+
+    session = open_session("local[2]", memory="1g")
+    yield session
+    session.stop()

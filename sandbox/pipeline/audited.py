@@ -1,0 +1,53 @@
+"""Stage: lines of the audit log back to the records that were dispatched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from emulator.record_lines import read_line
+from sandbox.pipeline.parsing import RECORDS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+def audited(lines: DataFrame) -> DataFrame:
+    """Rows of the ``bucket`` source to ``RECORDS``, at the place where each message was dispatched.
+
+    The partition key is not in the audit log. A line that is none is a record of its own, at its place in the
+    bucket: the stages behind reject it with its bytes.
+    """
+    return lines.mapInArrow(_records, RECORDS)
+
+
+def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
+    """What one line tells."""
+    try:
+        told = read_line(line)
+        arrived = datetime.fromisoformat(told.arrived)
+    except (msgspec.MsgspecError, ValueError):
+        return {"data": line, "streamName": bucket, "shardId": key, "sequenceNumber": str(number)}
+    place = told.source
+    return {
+        "data": told.data,
+        "streamName": place.stream if place else told.stream,
+        "shardId": place.shard_id if place else told.shard_id,
+        "sequenceNumber": place.sequence_number if place else told.sequence_number,
+        "approximateArrivalTimestamp": arrived,
+    }
+
+
+def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa  # noqa: PLC0415 - on executors
+
+    kinds = {"BINARY": pa.binary(), "STRING": pa.string(), "TIMESTAMP": pa.timestamp("us", "UTC")}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in (c.split() for c in RECORDS.split(", "))])
+    names = ("data", "bucket", "key", "line")
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in names)
+        yield pa.RecordBatch.from_pylist([record(*row) for row in zip(*columns, strict=True)], schema=schema)
