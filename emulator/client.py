@@ -48,9 +48,7 @@ class Client:
 
     def __init__(self, url: str, *, token: str | None = None) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.Client(
-            base_url=self.url, headers=_headers(token), timeout=_PATIENCE, trust_env=False
-        )
+        self._http = httpx.Client(**_connection(self.url, token))
 
     def __enter__(self) -> Self:
         return self
@@ -183,9 +181,7 @@ class AsyncClient:
 
     def __init__(self, url: str, *, token: str | None = None, clock: Clock | None = None) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.AsyncClient(
-            base_url=self.url, headers=_headers(token), timeout=_PATIENCE, trust_env=False
-        )
+        self._http = httpx.AsyncClient(**_connection(self.url, token))
         self._clock = clock or Clock()
 
     async def __aenter__(self) -> Self:
@@ -338,8 +334,15 @@ def _request(query: dict[str, Any] | None = None, body: Any = None) -> dict[str,
     return given
 
 
-def _headers(token: str | None) -> dict[str, str]:
-    return {"authorization": f"Bearer {token}"} if token else {}
+def _connection(url: str, token: str | None) -> dict[str, Any]:
+    return {
+        "base_url": url,
+        "headers": {"authorization": f"Bearer {token}"} if token else {},
+        "timeout": _PATIENCE,
+        "trust_env": False,
+        # Loading the certificates of the world's authorities takes as long as all the rest.
+        "verify": url.startswith("https:"),
+    }
 
 
 def _resume(after: int) -> dict[str, str]:

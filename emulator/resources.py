@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -305,12 +305,16 @@ class FaultTypes(msgspec.Struct, frozen=True):
     types: tuple[FaultType, ...]
 
 
+StreamName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-zA-Z0-9_.-]{1,128}$")]
+BucketName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+
+
 class AuditTap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The audit log: messages of the streams in ``taps`` go to ``stream`` and from there into ``bucket``."""
 
-    stream: str = "audit"
-    bucket: str = "rdss-audit"
-    taps: tuple[str, ...] = ("input", "output", "error", "invalid")
+    stream: StreamName = "audit"
+    bucket: BucketName = "rdss-audit"
+    taps: tuple[StreamName, ...] = ("input", "output", "error", "invalid")
 
 
 class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -319,10 +323,10 @@ class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``archives`` says which stream's messages are kept in which bucket: the error and the invalid queue.
     """
 
-    streams: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
-    buckets: tuple[str, ...] = ()
+    streams: dict[StreamName, Annotated[int, msgspec.Meta(ge=1, le=10_000)]] = {}
+    buckets: tuple[BucketName, ...] = ()
     audit: AuditTap | None = None
-    archives: dict[str, str] = {}
+    archives: dict[StreamName, BucketName] = {}
 
 
 class Populated(msgspec.Struct, frozen=True):

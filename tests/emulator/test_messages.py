@@ -78,7 +78,7 @@ def test_messages_are_numbered_in_the_order_of_arrival_across_shards(
 def test_nothing_is_missed_or_repeated_however_it_is_fed(
     arrivals: list[tuple[int, int]], batches: int
 ) -> None:
-    """Any arrival times in any shards, asked for at any moment: each record is one row, in its shard's order."""
+    """Any arrival times in any shards, asked for at any moment: a row for each record, in shard order."""
     streams = FakeStreams()
     index = MessageIndex(streams)
     size = max(1, len(arrivals) // batches)

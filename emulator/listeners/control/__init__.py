@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Protocol
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,10 +32,14 @@ def control_app(
 ) -> Starlette:
     """The application; ``failed`` is told of errors that nobody foresaw, which a client sees as a 500."""
     routes = [route for part in resources for route in part.routes()]
-    description = msgspec.json.encode(document(routes, version))
+
+    @cache
+    def description() -> bytes:
+        # A tenth of a second, for the few who ask.
+        return msgspec.json.encode(document(routes, version))
 
     async def describe(_: Request) -> Response:
-        return Response(description, media_type=JSON)
+        return Response(await run_in_threadpool(description), media_type=JSON)
 
     return Starlette(
         routes=[StarletteRoute("/openapi.json", describe), *endpoints(routes, failed)],

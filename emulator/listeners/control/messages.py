@@ -16,6 +16,7 @@ from emulator.resources import Counts, MessageDetail, MessagePage, MessageRow
 
 _CATCH_UP_SECONDS = 0.1
 _EVENTS_SEARCHED = 10_000
+_MOST_DIGITS = 19
 
 
 class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,11 +69,16 @@ class MessageResources:
 
     def _detail(self, asked: Asked[Nothing, None]) -> MessageDetail:
         given = asked.path["id"]
-        row = self._index.row(int(given)) if given.isdecimal() and len(given) < 19 else None
+        row = self._row(int(given)) if given.isdecimal() and len(given) < _MOST_DIGITS else None
         if row is None:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {given}")
         data = self._index.data(row)
         return MessageDetail(**msgspec.structs.asdict(row), **_content(data), events=self._events_of(row))
+
+    def _row(self, row_id: int) -> MessageRow | None:
+        if row_id > self._index.last:
+            self._index.catch_up(_CATCH_UP_SECONDS)
+        return self._index.row(row_id)
 
     def _events_of(self, row: MessageRow) -> tuple[dict[str, Any], ...]:
         """What was said of the message in the newest events."""

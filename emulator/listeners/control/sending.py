@@ -8,6 +8,7 @@ from typing import Any
 
 from emulator.catalogue import Catalogue
 from emulator.kinesis import Scope
+from emulator.listeners.asgi import ConnectionAborted
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.resources import NewMessage, Sent
 from emulator.rng import new_uuid
@@ -47,5 +48,9 @@ class SendResources:
         name, scope = self._catalogue.place(wanted.stream)
         key = wanted.key or (peek(wanted.data).message_id or new_uuid())[:256]
         request = {"StreamName": name, "Data": wanted.data, "PartitionKey": key}
-        answer = await self._put(request, scope)
+        try:
+            answer = await self._put(request, scope)
+        except ConnectionAborted as error:
+            why = f"a fault on {wanted.stream} cut the connection: whether the message was taken is not known"
+            raise ApiError(HTTPStatus.BAD_GATEWAY, "connection_cut", why) from error
         return Sent(wanted.stream, answer["ShardId"], answer["SequenceNumber"])

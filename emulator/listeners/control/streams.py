@@ -9,6 +9,8 @@ from typing import Any
 from emulator.catalogue import Catalogue, Listed
 from emulator.kinesis import Engine, ShardView
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.request_validation import check
+from emulator.listeners.service_model import kinesis_model
 from emulator.resources import Reshard, Shard, Stream, StreamDetail, StreamList
 
 
@@ -36,7 +38,9 @@ class StreamResources:
     def _reshard(self, asked: Asked[Nothing, Reshard]) -> StreamDetail:
         listed = self._listed(asked)
         operation, request = _operation(asked.body, listed)
-        self._engine.call(operation, {"StreamName": listed.view.name, **request}, listed.scope)
+        request["StreamName"] = listed.view.name
+        check(request, kinesis_model().operations[operation].request)
+        self._engine.call(operation, request, listed.scope)
         return _whole(self._listed(asked))
 
     def _listed(self, asked: Asked[Any, Any]) -> Listed:

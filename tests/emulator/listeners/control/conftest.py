@@ -1,0 +1,31 @@
+"""A whole emulator with its control API, on free ports, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from emulator.client import Client
+from emulator.embedded import Embedded, embedded
+from emulator.settings import Settings
+
+
+@pytest.fixture
+def emulator() -> Iterator[Embedded]:
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, seed=7)) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def api(emulator: Embedded) -> Iterator[Client]:
+    with Client(emulator.control) as client:
+        yield client
+
+
+@pytest.fixture
+def http(emulator: Embedded) -> Iterator[httpx.Client]:
+    """The control API without our client in between."""
+    with httpx.Client(base_url=emulator.control, trust_env=False, timeout=30, verify=False) as client:
+        yield client

@@ -1,0 +1,282 @@
+"""What each resource of the control API answers, asked by its own client."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from emulator.client import Client, RefusedError
+from emulator.embedded import Embedded
+from emulator.resources import ClockChange, FaultChange, NewFault, Reshard, Topology
+
+MESSAGE = {"messageHeader": {"messageId": "m-1", "messageType": "MetadataCreate"}, "messageBody": {"a": 1}}
+
+
+def put(emulator: Embedded, data: bytes, stream: str = "input", key: str = "k") -> None:
+    """Put a record without the network."""
+    request = {"StreamName": stream, "Data": data, "PartitionKey": key}
+    emulator.parts.engine.call("PutRecord", request, emulator.parts.home)
+
+
+def test_status_says_where_everything_is(emulator: Embedded, api: Client) -> None:
+    """Endpoints, process, seed, clock, streams: what a person or a script needs to go on."""
+    put(emulator, b"x")
+    status = api.status()
+
+    assert (status.aws, status.control) == (emulator.aws, emulator.control)
+    assert (status.pid, status.seed, status.profile, status.messages) == (os.getpid(), 7, "embedded", 1)
+    assert status.clock.real
+    assert [stream.name for stream in status.streams] == ["audit", "error", "input", "invalid", "output"]
+    assert status.uptime > 0
+
+
+def test_a_stream_shows_its_shards_with_lineage(emulator: Embedded, api: Client) -> None:
+    """After a split the parent is closed, names its children, and keeps its records."""
+    put(emulator, b"x")
+    before = api.stream("input")
+    parent = before.shards[0]
+
+    after = api.reshard("input", Reshard("split", shard=parent.id))
+
+    closed = next(shard for shard in after.shards if shard.id == parent.id)
+    children = [shard for shard in after.shards if parent.id in shard.parents]
+    assert not closed.open
+    assert closed.ending_sequence_number is not None
+    assert set(closed.children) == {shard.id for shard in children}
+    assert {shard.starting_hash_key for shard in children} >= {parent.starting_hash_key}
+    assert (after.open_shards, after.closed_shards, after.records) == (3, 1, 1)
+
+
+def test_resharding_without_a_shard_chooses_one(api: Client) -> None:
+    """The widest is split, the narrowest neighbours are merged, and scale makes all of one width."""
+    assert api.reshard("audit", Reshard("split")).open_shards == 2
+    assert api.reshard("audit", Reshard("split")).open_shards == 3
+    merged = api.reshard("audit", Reshard("merge"))
+    assert merged.open_shards == 2
+    widths = {int(s.ending_hash_key) - int(s.starting_hash_key) for s in merged.shards if s.open}
+    assert len(widths) == 1
+    assert api.reshard("audit", Reshard("scale", count=4)).open_shards == 4
+
+
+def test_a_shard_can_be_named_by_its_number(api: Client) -> None:
+    """Nobody types shardId-000000000001 who can type 1."""
+    found = api.reshard("input", Reshard("merge", shard="1", adjacent="0"))
+
+    assert found.open_shards == 1
+    assert found.shards[-1].parents == ("shardId-000000000000", "shardId-000000000001") or set(
+        found.shards[-1].parents
+    ) == {"shardId-000000000000", "shardId-000000000001"}
+
+
+@pytest.mark.parametrize(
+    ("stream", "change", "status", "said"),
+    [
+        ("nope", Reshard("split"), 404, "no stream is named 'nope'"),
+        ("input", Reshard("split", shard="9"), 404, "no open shard is named '9'"),
+        ("error", Reshard("merge"), 400, "only one open shard"),
+        ("input", Reshard("scale"), 400, "to how many"),
+        ("input", Reshard("scale", count=0), 400, "targetShardCount"),
+        ("input", Reshard("split", hash_key="x"), 400, "newStartingHashKey"),
+        ("input", Reshard("split", shard="0", hash_key="3" + "0" * 38), 400, "StartingHashKey"),
+    ],
+)
+def test_a_reshard_that_cannot_be_says_why(
+    api: Client, stream: str, change: Reshard, status: int, said: str
+) -> None:
+    """Wrong stream, wrong shard, nothing to merge, no count: refused, and nothing changed."""
+    with pytest.raises(RefusedError, match=said) as refused:
+        api.reshard(stream, change)
+    assert refused.value.status == status
+    assert all(found.closed_shards == 0 for found in api.streams())
+
+
+def test_a_stream_of_another_region_says_so_in_its_name(emulator: Embedded, api: Client) -> None:
+    """Streams that a client makes elsewhere are listed, readable and resharded under their label."""
+    elsewhere = emulator.parts.home._replace(region="eu-west-2")
+    emulator.parts.engine.call("CreateStream", {"StreamName": "input", "ShardCount": 1}, elsewhere)
+    request = {"StreamName": "input", "Data": b"far", "PartitionKey": "k"}
+    emulator.parts.engine.call("PutRecord", request, elsewhere)
+
+    assert api.stream("input@eu-west-2").records == 1
+    assert api.reshard("input@eu-west-2", Reshard("split")).open_shards == 2
+    row = api.messages(matching="stream:input@*").messages[0]
+    assert api.message(row.id).raw == "far"
+
+
+def test_a_message_is_shown_whole(emulator: Embedded, api: Client) -> None:
+    """Header and body apart, the text as it came, and the events that name it."""
+    put(emulator, msgspec.json.encode(MESSAGE))
+    emulator.parts.events.emit("fault.injected", message_id="m-1", did="nothing much")
+
+    found = api.message(1)
+    assert (found.header, found.body) == (MESSAGE["messageHeader"], MESSAGE["messageBody"])
+    assert found.raw == msgspec.json.encode(MESSAGE).decode()
+    assert [event["did"] for event in found.events] == ["nothing much"]
+
+
+def test_a_message_of_any_bytes_is_shown(emulator: Embedded, api: Client) -> None:
+    """What is not JSON is text, what is not text is base64."""
+    for data in (b"plain", b"\xff", b"[1]", b'{"messageHeader":3}'):
+        put(emulator, data, key="same")
+
+    texts = [api.message(n) for n in range(1, 5)]
+    assert [found.raw for found in texts] == ["plain", None, "[1]", '{"messageHeader":3}']
+    assert texts[1].raw_base64 == "/w=="
+    assert [found.header for found in texts] == [None] * 4
+
+
+@pytest.mark.parametrize("row_id", ["2", "0", "-1", "x", "9" * 30])
+def test_a_message_that_is_not_there(emulator: Embedded, http: httpx.Client, row_id: str) -> None:
+    """404 with a sentence, whatever was asked for."""
+    put(emulator, b"x")
+
+    answer = http.get(f"/messages/{row_id}")
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "no_such_message"
+
+
+def test_the_message_list_is_filtered_and_paged(emulator: Embedded, api: Client) -> None:
+    """A message is in the list as soon as it was acknowledged."""
+    for n in range(5):
+        put(emulator, msgspec.json.encode({"messageHeader": {"messageId": f"m-{n}"}, "messageBody": n}))
+
+    page = api.messages(matching="id:m-*", offset=1, limit=2)
+    assert ([row.message_id for row in page.messages], page.total, page.last) == (["m-1", "m-2"], 5, 5)
+    assert [row.id for row in api.messages(after=3).messages] == [4, 5]
+    with pytest.raises(RefusedError, match="no field 'colour'"):
+        api.messages(matching="colour:blue")
+
+
+def test_the_clock_is_driven_from_outside(emulator: Embedded, api: Client) -> None:
+    """Freeze, advance, change the speed, back to real: each answers with what the clock shows then."""
+    frozen = api.change_clock(ClockChange("freeze"))
+    assert (frozen.speed, frozen.real) == (0, False)
+    assert api.change_clock(ClockChange("advance", seconds=360)).time == pytest.approx(frozen.time + 360)
+    assert api.change_clock(ClockChange("speed", speed=60)).speed == 60
+    assert api.change_clock(ClockChange("real")).real
+    assert api.clock().real
+    assert [event.kind for event in api.events()].count("clock.changed") == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"action": "advance"},
+        {"action": "advance", "seconds": -1},
+        {"action": "advance", "seconds": 1e300},
+        {"action": "speed", "speed": -1},
+        {"action": "backwards"},
+        {"action": "freeze", "colour": 1},
+        [],
+        None,
+    ],
+)
+def test_a_clock_change_that_cannot_be_is_refused(http: httpx.Client, change: Any) -> None:
+    """400, a reason, and the clock goes on as before."""
+    answer = http.post("/clock", content=json.dumps(change))
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"]
+    assert http.get("/clock").json()["real"] is True
+
+
+def test_faults_come_and_go(api: Client) -> None:
+    """Added under a name, changed, listed with counts, removed."""
+    added = api.add_fault(NewFault("duplicate", channel="input", toxicity=0.5))
+    assert api.fault(added.name) == added
+    changed = api.change_fault(added.name, FaultChange(toxicity=0.25, enabled=False))
+    assert (changed.toxicity, changed.enabled, changed.channel) == (0.25, False, "input")
+    assert api.faults() == (changed,)
+    assert api.remove_fault(added.name) == changed
+    assert api.faults() == ()
+    with pytest.raises(RefusedError) as refused:
+        api.remove_fault(added.name)
+    assert (refused.value.status, refused.value.code) == (404, "no_such_fault")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        NewFault("flood"),
+        NewFault("duplicate", toxicity=2),
+        NewFault("duplicate", attributes={"colour": "blue"}),
+        NewFault("latency", attributes={"delay": "soon"}),
+        NewFault("duplicate", direction="sideways"),
+        NewFault("duplicate", when={"sometimes": True}),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused(api: Client, fault: NewFault) -> None:
+    """400 with the reason, and nothing is in force."""
+    with pytest.raises(RefusedError) as refused:
+        api.add_fault(fault)
+    assert (refused.value.status, refused.value.code) == (400, "bad_fault")
+    assert api.faults() == ()
+
+
+def test_the_registry_of_faults_is_told(api: Client) -> None:
+    """The four of the card first; every attribute has a type and a sentence."""
+    types = api.fault_types()
+
+    assert [type_.type for type_ in types][:4] == ["reshard", "duplicate", "latency", "oversize"]
+    assert all(attribute.type and attribute.help for type_ in types for attribute in type_.attributes)
+    assert all(type_.help and type_.directions and type_.channels for type_ in types)
+
+
+def test_populate_makes_only_what_is_missing(api: Client) -> None:
+    """Idempotent: a second time there is nothing to make."""
+    wanted = Topology(streams={"input": 9, "extra": 3}, buckets=("rdss-audit", "extra-bucket"))
+
+    first, second = api.populate(wanted), api.populate(wanted)
+    assert (first.streams, first.buckets) == (("extra",), ("extra-bucket",))
+    assert (second.streams, second.buckets) == ((), ())
+    assert api.stream("extra").open_shards == 3
+    assert api.stream("input").open_shards == 2
+    assert api.populate().streams == ()
+
+
+def test_populate_with_a_name_that_cannot_be(http: httpx.Client) -> None:
+    """Names and counts are what AWS takes; nothing is made of a topology that is refused."""
+    for topology in ({"streams": {"no good": 1}}, {"streams": {"x": 0}}, {"buckets": ["NO"]}, {"stream": {}}):
+        assert http.post("/populate", json={"streams": {"fine": 1}} | topology).status_code == 400
+    assert [s["name"] for s in http.get("/streams").json()["streams"] if s["name"] == "fine"] == []
+
+
+def test_reset_begins_afresh(emulator: Embedded, api: Client) -> None:
+    """No message, no fault, no further stream, real time; what is sent then has the id 1."""
+    put(emulator, b"x")
+    api.add_fault(NewFault("duplicate"))
+    api.change_clock(ClockChange("freeze"))
+    api.populate(Topology(streams={"extra": 1}))
+    api.reshard("input", Reshard("split"))
+    assert api.messages().total == 1
+
+    status = api.reset()
+    assert (status.messages, status.clock.real, api.faults()) == (0, True, ())
+    assert [
+        (s.name, s.open_shards, s.closed_shards) for s in status.streams if s.name in {"input", "extra"}
+    ] == [("input", 2, 0)]
+    put(emulator, b"y")
+    assert [row.id for row in api.messages().messages] == [1]
+
+
+def test_metrics_are_prometheus_text(emulator: Embedded, http: httpx.Client) -> None:
+    """Records by stream, messages, events by kind, injections by fault."""
+    put(emulator, b"x")
+    http.post("/faults", json={"type": "duplicate", "name": "twice"})
+
+    text = http.get("/metrics").text
+    assert 'sandbox_stream_records{stream="input"} 1.0' in text
+    assert "sandbox_messages 1.0" in text
+    assert 'sandbox_events_total{kind="fault.added"} 1.0' in text
+    assert 'sandbox_faults_injected_total{fault="twice",type="duplicate"} 0.0' in text
+
+
+def test_version_and_health(http: httpx.Client) -> None:
+    """Two small questions that scripts wait on."""
+    assert http.get("/version").json() == {"version": "0.1.0", "specification": "4.0.0"}
+    assert http.get("/health").json() == {"status": "ok"}
