@@ -16,6 +16,7 @@ import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 
+from schemas.brief import SHOWN, show
 from schemas.catalogue import definition, reference
 from schemas.formats import FORMATS
 
@@ -73,17 +74,6 @@ _TYPES: Final = {
     "array": "an array",
 }
 _FEW_TERMS: Final = 8
-_SHOWN: Final = 80
-
-
-def show(value: object) -> str:
-    """A value as JSON, cut short; containers by their kind alone."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "an array"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
 
 
 def _say_type(error: ValidationError) -> str:
@@ -97,7 +87,7 @@ def _say_enum(error: ValidationError) -> str:
     known = [str(term) for term in schema.get("enum", [])]
     if len(known) <= _FEW_TERMS:
         return f"{show(error.instance)} is not one of {', '.join(known)}"
-    near = get_close_matches(str(error.instance)[:_SHOWN], known, n=1)
+    near = get_close_matches(str(error.instance)[:SHOWN], known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"{show(error.instance)} is none of the {len(known)} terms of {schema.get('title')}{hint}"
 

@@ -20,9 +20,9 @@ import jsonschema_rs
 import msgspec
 
 from schemas import bodies
+from schemas.brief import show
 from schemas.catalogue import definition, documents, reference
 from schemas.error_codes import ErrorCode
-from schemas.explanation import show
 from schemas.formats import FORMATS
 from schemas.violations import Violation, expired, strict_header, violations
 

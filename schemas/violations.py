@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas import bodies
+from schemas.brief import show
 from schemas.catalogue import definition, reference, uuid_fields
 from schemas.error_codes import ErrorCode
-from schemas.explanation import flaws, show
 from schemas.formats import instant
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _of_message(message: JSON) -> Iterator[Found]:
 
 
 def _of_header(header: JSON) -> Iterator[Found]:
-    for flaw in flaws("header.Header", header):
+    for flaw in _flaws("header.Header", header):
         if flaw.is_uuid:
             code = ErrorCode.GENERR010
         elif flaw.path == ("messageType",) and flaw.rule == "enum":
@@ -113,10 +113,10 @@ def _of_body(message: JSON, *, strict: bool, joined: bool) -> Iterator[Found]:
 
 def _fewest_flaws(named: str, body: object, *, strict: bool) -> list[Flaw]:
     """The flaws under the kind that the body names; where any kind will do, under the closest."""
-    own = flaws(named, body)
+    own = _flaws(named, body)
     if strict or named not in bodies.KINDS.values():
         return own
-    return min(own, flaws(bodies.ANY_OBJECT, body), key=len)
+    return min(own, _flaws(bodies.ANY_OBJECT, body), key=len)
 
 
 _UUID: Final = re.compile(definition(reference("primitives.UUID"))["pattern"].strip("^$"))
@@ -139,6 +139,12 @@ def _wrong_uuids(body: object) -> Iterator[tuple[Path, object]]:
                 yield (*path, name), child
             elif isinstance(child, dict | list):
                 waiting.append(((*path, name), child))
+
+
+def _flaws(name: str, instance: object) -> list[Flaw]:
+    from schemas.explanation import flaws  # noqa: PLC0415 -- slow to import, and only a bad message needs it
+
+    return flaws(name, instance)
 
 
 def _violation(part: str, flaw: Flaw) -> Violation:

@@ -1,0 +1,23 @@
+"""Values in messages to people: short, whatever the value."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+SHOWN: Final = 80
+"""The characters of a value that are shown."""
+
+
+def show(value: object) -> str:
+    """A value as JSON, cut short; objects and arrays by their kind alone, as they may be nested without end.
+
+    >>> show("a"), show([1])
+    ('"a"', 'an array')
+    """
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"
