@@ -8,13 +8,13 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Self
 
 from emulator.broker import SidecarBroker
 from emulator.clock import Clock, stopwatch
 from emulator.faults.interceptor import KinesisFaults
-from emulator.kinesis import Scope
 from emulator.listeners.asgi import App
 from emulator.listeners.aws import AwsApp
 from emulator.listeners.control import Resources, control_app
@@ -31,6 +31,7 @@ from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
 from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.http import Server, serve
+from emulator.listeners.interception import intercepted
 from emulator.parts import Parts, assembled
 from emulator.resources import Populated, Status, Topology
 from emulator.settings import Settings
@@ -110,10 +111,13 @@ class Embedded:
 
     def _aws_app(self) -> AwsApp:
         parts = self.parts
+        backend = EngineBackend(parts.engine, parts.clock)
+        interceptors = [KinesisFaults(parts.stage, parts.clock, parts.engine.stream_of_iterator)]
+        self._put_record = partial(intercepted, interceptors, backend, "PutRecord")
         app = AwsApp(
-            EngineBackend(parts.engine, parts.clock),
+            backend,
             parts.events,
-            [KinesisFaults(parts.stage, parts.clock, parts.engine.stream_of_iterator)],
+            interceptors,
             version=VERSION,
             prepare_services=parts.buckets.prepare,
         )
@@ -139,9 +143,6 @@ class Embedded:
         ]
         app = control_app(resources, VERSION, self._failed)
         return Guard(app, (settings.host, *settings.allowed_hosts), settings.token)
-
-    async def _put_record(self, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        return await EngineBackend(self.parts.engine, self.parts.clock).call("PutRecord", request, scope)
 
     def _failed(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))

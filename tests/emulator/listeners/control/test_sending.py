@@ -8,7 +8,7 @@ import pytest
 
 from emulator.client import Client, RefusedError
 from emulator.embedded import embedded
-from emulator.resources import NewMessage
+from emulator.resources import NewFault, NewMessage
 from emulator.settings import Settings
 
 
@@ -65,6 +65,20 @@ def test_an_unknown_stream_is_named(client: Client) -> None:
     """A stream that is not there is refused by name, and nothing is made."""
     with pytest.raises(RefusedError, match="no stream is named 'nowhere'"):
         client.send(NewMessage("nowhere", b"{}"))
+
+
+def test_a_fault_strikes_what_is_sent_here_too(client: Client) -> None:
+    """A message sent through the control API meets the same faults as one sent through the AWS port."""
+    client.add_fault(NewFault("duplicate", channel="input"))
+    client.send(NewMessage("input", part("s", 1, 1)))
+    client.add_fault(NewFault("error", channel="output", attributes={"code": "InternalFailure"}))
+    client.add_fault(NewFault("disconnect", channel="invalid"))
+
+    assert client.messages(matching="stream:input").total == 2
+    with pytest.raises(RefusedError, match="Injected by the fault stage"):
+        client.send(NewMessage("output", part("s", 1, 1)))
+    with pytest.raises(RefusedError, match="cut the connection"):
+        client.send(NewMessage("invalid", part("s", 1, 1)))
 
 
 def test_sequences_tell_what_came_and_what_is_missing(client: Client) -> None:
