@@ -15,7 +15,12 @@ from tui.feed import keep_looking
 from tui.messages import Done, Lost, Seen, Snapshot, Undone
 from tui.palette import ActionCommands
 from tui.preferences import Preferences
+from tui.screens.audit import AuditScreen
+from tui.screens.buckets import BucketsScreen
+from tui.screens.errors import ErrorsScreen
+from tui.screens.faults import FaultsScreen
 from tui.screens.help import Help
+from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
 from tui.themes import DARK, LIGHT
 
@@ -29,7 +34,14 @@ class SandboxApp(App[None]):
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[Any]] = bindings(Group.EVERYWHERE)
     COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {ActionCommands}
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"streams": StreamsScreen}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        "streams": StreamsScreen,
+        "sequences": SequencesScreen,
+        "audit": AuditScreen,
+        "errors": ErrorsScreen,
+        "faults": FaultsScreen,
+        "buckets": BucketsScreen,
+    }
     DEFAULT_MODE = "streams"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 -- declared by Textual as an instance's
         (0, "-narrow"),
@@ -39,9 +51,9 @@ class SandboxApp(App[None]):
     # What talking to the sandbox and to files can end in; a message says so, and nothing else happens.
     failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
 
-    snapshot: reactive[Snapshot | None] = reactive(None)
-    lost: reactive[str] = reactive("")
-    command: reactive[str] = reactive("")
+    snapshot: reactive[Snapshot | None] = reactive(None, repaint=False)
+    lost: reactive[str] = reactive("", repaint=False)
+    command: reactive[str] = reactive("", repaint=False)
 
     def __init__(self, client: AsyncClient, preferences: Preferences) -> None:
         super().__init__()
@@ -98,8 +110,7 @@ class SandboxApp(App[None]):
     # What keys do everywhere.
 
     def action_go(self, screen: str) -> None:
-        if screen in self.MODES:
-            self.switch_mode(screen)
+        self.switch_mode(screen)
 
     def action_help(self) -> None:
         self.push_screen(Help())

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
+from tui.spans import seconds
+
 WORDS = ("TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER ", "AFTER_SEQUENCE_NUMBER ", "AT_TIMESTAMP ")
 HINT = "a sequence number, 14:05 or -10m, #1234, LATEST, TRIM_HORIZON, AT_TIMESTAMP …"
 
-_AGO = re.compile(r"-(\d+(?:\.\d+)?)([smhd])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 
 
@@ -65,8 +65,8 @@ def parse(text: str, now: float) -> Goal:
 
 
 def _time(text: str, now: float) -> float:
-    if ago := _AGO.fullmatch(text):
-        return now - float(ago[1]) * _SECONDS[ago[2]]
+    if text.startswith("-"):
+        return now - seconds(text[1:])
     if day := _TIME_OF_DAY.fullmatch(text):
         midnight = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return (

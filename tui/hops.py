@@ -9,7 +9,7 @@ from typing import Any
 
 from emulator.resources import MessageDetail, MessageRow
 
-_SHOWN_FIRST = ("stream", "channel", "shard", "fault", "type", "did", "code", "bucket", "key")
+_FIRST = ("stream", "channel", "shard", "fault", "type", "did", "code", "bucket", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,15 @@ def _arrival(row: MessageRow) -> Hop:
 
 def _event(event: Mapping[str, Any]) -> Hop:
     kind = str(event.get("kind", ""))
-    shown = [f"{name} {event[name]}" for name in _SHOWN_FIRST if event.get(name) not in {None, ""}]
+    fields = {name: value for name, value in event.items() if name not in {"id", "time", "kind"}}
     tone = "warning" if kind.startswith("fault") else "error" if "reject" in kind or "error" in kind else ""
-    return Hop(float(event.get("time", 0.0)), kind, ", ".join(shown), tone)
+    return Hop(float(event.get("time", 0.0)), kind, describe(fields), tone)
+
+
+def describe(fields: Mapping[str, Any]) -> str:
+    """An event's fields in a line, those that say most first."""
+    ordered = sorted(fields, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+    return ", ".join(f"{name} {fields[name]}" for name in ordered if fields[name] not in (None, "", [], {}))
 
 
 def moment(text: object) -> float | None:

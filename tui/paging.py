@@ -45,6 +45,10 @@ class Pages(Generic[Row]):
         self._held.move_to_end(number)
         return page[within]
 
+    def holds(self, page: Page[Row]) -> bool:
+        """Whether this page is here already, just as it is."""
+        return self._held.get(page.offset // self.size) == page.rows
+
     def put(self, page: Page[Row]) -> None:
         """Keep a page that starts on a page border; the one used longest ago makes room."""
         number = page.offset // self.size

@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.screen import Screen
-from textual.widgets import Footer
 
 from emulator.resources import Reshard
 from tui.actions import Group, bindings
-from tui.widgets.banner import Banner
-from tui.widgets.command_line import CommandLine
+from tui.screens.place import Place
 from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_desk import MessageDesk
 from tui.widgets.message_list import MessageList
 from tui.widgets.stream_tree import StreamTree, scope
 
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
-    from tui.lineage import Branch
 
-
-class StreamsScreen(Screen[None]):
+class StreamsScreen(Place):
     """What flows, where."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
 
-    def compose(self) -> ComposeResult:
-        yield Banner()
+    def content(self) -> ComposeResult:
         with Container(id="panes"):
             yield StreamTree()
             yield MessageDesk(MessageBrowser())
-        yield CommandLine()
-        yield Footer()
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)
         self.query_one(MessageList).focus()
 
     def _show(self) -> None:
-        if snapshot := cast("SandboxApp", self.app).snapshot:
+        if snapshot := self.sandbox.snapshot:
             self.query_one(StreamTree).show(snapshot)
 
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
@@ -56,16 +46,15 @@ class StreamsScreen(Screen[None]):
     def action_merge(self) -> None:
         self._reshard("merge")
 
-    def _reshard(self, action: Any) -> None:
-        branch: Branch | None = self.query_one(StreamTree).current
-        if branch is None:
+    def _reshard(self, action: Literal["split", "merge"]) -> None:
+        line = self.query_one(StreamTree).current
+        if line is None:
             return
-        app = cast("SandboxApp", self.app)
-        shard = branch.shard.id if branch.shard else None
-        name = branch.stream.name
+        branch = line.branch
+        name, shard = branch.stream.name, branch.shard.id if branch.shard else None
 
         async def reshard() -> str:
-            after = await app.client.reshard(name, Reshard(action, shard))
+            after = await self.client.reshard(name, Reshard(action, shard))
             return f"{name}: {after.open_shards} open shards, {after.closed_shards} closed"
 
-        app.errand(reshard(), f"sandbox reshard {action} {name}{f' {shard}' if shard else ''}")
+        self.sandbox.errand(reshard(), f"sandbox reshard {action} {name}{f' {shard}' if shard else ''}")

@@ -26,8 +26,8 @@ class Banner(Horizontal):
         height: 1;
         background: $panel;
         color: $foreground;
-        #places { width: 1fr; }
-        #state { width: auto; padding: 0 1; }
+        #places { width: auto; }
+        #state { width: 1fr; padding: 0 1; text-align: right; }
         #state.-lost { background: $error; color: $text; text-style: bold; }
     }
     """
@@ -53,9 +53,9 @@ class Banner(Horizontal):
         state = self.query_one("#state", Static)
         state.set_class(bool(app.lost), "-lost")
         if app.lost:
-            state.update("✗ connection lost, trying again")
+            said = "✗ connection lost, trying again"
         elif app.snapshot is None:
-            state.update("… connecting")
+            said = "… connecting"
         else:
             status = app.snapshot.status
             clock = _pace(status.clock)
@@ -65,7 +65,8 @@ class Banner(Horizontal):
                 f"{faults} fault{'' if faults == 1 else 's'} · {clock_time(status.clock.time)[:8]} UTC{clock}"
             )
             narrow = f"{count(status.messages)} msg" + (f" · {faults}⚡" if faults else "")
-            state.update(f"● {wide if self.size.width >= 130 else narrow}")
+            said = f"● {wide if self.size.width >= 130 else narrow}"
+        state.update(said, layout=False)
 
     def on_resize(self) -> None:
         self._show_state()

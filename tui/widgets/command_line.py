@@ -23,4 +23,4 @@ class CommandLine(Static):
 
     def _show(self) -> None:
         command = cast("SandboxApp", self.app).command
-        self.update(Content.assemble(("$ ", "bold $accent"), command) if command else "")
+        self.update(Content.assemble(("$ ", "bold $accent"), command) if command else "", layout=False)

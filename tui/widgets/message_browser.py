@@ -266,7 +266,8 @@ class MessageBrowser(Vertical):
         number = Content(f"{count(shown.total)} message{'' if shown.total == 1 else 's'} ")
         which = Content.styled(self._which(), "$text-muted")
         asked = Content.assemble("  / ", (self.filter, "bold $text-accent")) if self.filter else Content("")
-        self.query_one("#where", Static).update(Content.assemble(number, "  ", which, asked, "   ", state))
+        said = Content.assemble(number, "  ", which, asked, "   ", state)
+        self.query_one("#where", Static).update(said, layout=False)
 
     def _which(self) -> str:
         return {"": "every stream", EVERYTHING_ONCE: "every stream but audit"}.get(self.scope, self.scope)

@@ -120,6 +120,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self._empty = empty
         self._pages: Pages[Row] = Pages()
         self._source: Source[Row] | None = None
+        self._filled: Sequence[Row] | None = None
         self._generation = 0
         self._due = asyncio.Event()
         self._look_again = False
@@ -138,14 +139,16 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
     def browse(self, source: Source[Row], *, cursor: int = 0) -> None:
         """Show another list: the rows of ``source``."""
         self._start_over()
-        self._source = source
+        self._source, self._filled = source, None
         self._pages = Pages()
         self.set_reactive(RowList.cursor, cursor)
         self.look_again()
 
     def fill(self, rows: Sequence[Row]) -> None:
         """Show these rows, the cursor staying at its line."""
-        self._source = None
+        if rows == self._filled:
+            return
+        self._source, self._filled = None, rows
         self._strips.clear()
         self._pages = Pages(size=max(1, len(rows)))
         self._pages.put(Page(0, rows, len(rows)))
@@ -203,7 +206,10 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
             self._start_over()  # the sandbox forgot: what is held here is of before
             self.look_again()
             return
+        if message.page.total == known and self._pages.holds(message.page):
+            return
         self._pages.put(message.page)
+        self._strips.clear()
         if self.paused and self.total:
             self.behind = max(self.behind, message.page.total - self.total)
             self.post_message(self.Changed(self))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
@@ -74,7 +75,8 @@ class SequenceDetail(Vertical):
             lines = ["the body can be joined when every part is there"]
             if found and found[0].complete and len(ordered) < _PARTS_READ:
                 details = [await app.client.message(row.id) for row in ordered]
-                lines = parts.joined(exchange.as_bytes(detail) for detail in details)
+                data = [exchange.as_bytes(detail) for detail in details]
+                lines = await asyncio.to_thread(parts.joined, data)
             self.post_message(self.Came(found[0] if found else None, ordered, lines))
         except app.failures as error:
             self.post_message(Undone(str(error)))

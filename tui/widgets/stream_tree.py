@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual.message import Message
 
+from emulator.resources import Shard, StreamDetail
 from tui import lineage
 from tui.columns import Column
 from tui.figures import count, rate, shard, size
@@ -14,6 +17,23 @@ from tui.widgets.row_list import RowList
 
 _BAR_CELLS = 12
 _SPARK_CELLS = 10
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the tree: a stream or shard with its rate now and its rates of late."""
+
+    branch: Branch
+    now: float
+    rates: tuple[float, ...]
+
+    @property
+    def held(self) -> StreamDetail | Shard:
+        return self.branch.shard or self.branch.stream
+
+    @property
+    def closed(self) -> bool:
+        return self.branch.shard is not None and not self.branch.shard.open
 
 
 def label(branch: Branch) -> str:
@@ -32,43 +52,27 @@ def hash_range(branch: Branch) -> str:
     return range_bar(*lineage.span(branch.shard), _BAR_CELLS)
 
 
-def _tone(branch: Branch) -> str:
-    return "" if branch.shard is None or branch.shard.open else "dim"
+def _tone(line: Line) -> str:
+    return "dim" if line.closed else ""
 
 
-def _bar_tone(branch: Branch) -> str:
-    return "accent" if branch.shard and branch.shard.open else "dim"
+def _bar_tone(line: Line) -> str:
+    return "accent" if line.branch.shard and line.branch.shard.open else "dim"
 
 
-def _records(branch: Branch) -> str:
-    return count((branch.shard or branch.stream).records)
+TREE_COLUMNS: tuple[Column[Line], ...] = (
+    Column("stream, shard", 20, lambda line: label(line.branch), _tone, worth=9, stretch=True),
+    Column("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
+    Column("records", 8, lambda line: count(line.held.records), _tone, right=True, worth=8),
+    Column("bytes", 7, lambda line: size(line.held.bytes), lambda _: "dim", right=True, worth=4),
+    Column("rate", 7, lambda line: rate(line.now) if line.now else "", lambda _: "good", right=True, worth=6),
+    Column(
+        "last 5 s", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), lambda _: "good", worth=5
+    ),
+)
 
 
-def _bytes(branch: Branch) -> str:
-    return size((branch.shard or branch.stream).bytes)
-
-
-def columns(rates: Rates) -> tuple[Column[Branch], ...]:
-    """What a line of the tree shows, with the rates from ``rates``."""
-
-    def now(branch: Branch) -> str:
-        return rate(per_second) if (per_second := rates.now(branch.key)) else ""
-
-    def spark(branch: Branch) -> str:
-        return sparkline(rates.of(branch.key), _SPARK_CELLS)
-
-    bars = Column("hash keys", _BAR_CELLS, hash_range, _bar_tone, worth=8)
-    return (
-        Column("stream, shard", 20, label, _tone, worth=9, stretch=True),
-        bars,
-        Column("records", 8, _records, _tone, right=True, worth=8),
-        Column("bytes", 7, _bytes, lambda _: "dim", right=True, worth=4),
-        Column("rate", 7, now, lambda _: "good", right=True, worth=6),
-        Column("last 30 s", _SPARK_CELLS, spark, lambda _: "good", worth=5),
-    )
-
-
-class StreamTree(RowList[Branch]):
+class StreamTree(RowList[Line]):
     """The streams; says which is ``Chosen`` for the message list."""
 
     class Chosen(Message):
@@ -81,7 +85,7 @@ class StreamTree(RowList[Branch]):
     def __init__(self) -> None:
         self._rates = Rates()
         self.chosen: Branch | None = None
-        super().__init__(columns(self._rates), marked=self._is_chosen, empty="no streams yet", id="tree")
+        super().__init__(TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", id="tree")
 
     def show(self, snapshot: Snapshot) -> None:
         """Draw the streams as they stand."""
@@ -89,17 +93,20 @@ class StreamTree(RowList[Branch]):
             self._rates.note(stream.name, snapshot.at, stream.records)
             for each in stream.shards:
                 self._rates.note(f"{stream.name}/{each.id}", snapshot.at, each.records)
-        self.fill(lineage.grow(snapshot.streams))
+        self.fill([self._line_of(branch) for branch in lineage.grow(snapshot.streams)])
+
+    def _line_of(self, branch: Branch) -> Line:
+        return Line(branch, self._rates.now(branch.key), tuple(self._rates.of(branch.key)[-_SPARK_CELLS:]))
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         message.stop()
-        branch: Branch = message.row
+        branch: Branch = message.row.branch
         self.chosen = None if self.chosen and self.chosen.key == branch.key else branch
         self.redraw()
         self.post_message(self.Chosen(self.chosen))
 
-    def _is_chosen(self, branch: Branch) -> bool:
-        return self.chosen is not None and self.chosen.key == branch.key
+    def _is_chosen(self, line: Line) -> bool:
+        return self.chosen is not None and self.chosen.key == line.branch.key
 
 
 def scope(branch: Branch | None) -> str:

@@ -1,0 +1,25 @@
+"""Buckets: objects by prefix, and what is in them."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from tui.screens.place import Place
+from tui.widgets.object_browser import ObjectBrowser
+from tui.widgets.object_view import ObjectView
+
+
+class BucketsScreen(Place):
+    """The buckets and an object of theirs."""
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            yield ObjectBrowser()
+            yield ObjectView()
+
+    def on_mount(self) -> None:
+        self.query_one("#entries").focus()
+
+    def on_object_browser_opened(self, message: ObjectBrowser.Opened) -> None:
+        self.query_one(ObjectView).show(message.bucket, message.key)

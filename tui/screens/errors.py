@@ -1,0 +1,91 @@
+"""Error queues: what is in the error and the invalid queue by code, why, and sending it again."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.message import Message
+
+from emulator.resources import Count
+from schemas.error_codes import ErrorCode, Queue
+from tui import figures
+from tui.actions import Group, bindings
+from tui.columns import Column
+from tui.messages import Undone
+from tui.screens.place import Place
+from tui.widgets.message_browser import MessageBrowser
+from tui.widgets.message_desk import MessageDesk
+from tui.widgets.row_list import RowList
+
+QUEUES = f"stream:{','.join(queue.value for queue in Queue)}"
+_POLL_SECONDS = 1.0
+_MEANINGS = {code.value: code.description for code in ErrorCode}
+
+COUNT_COLUMNS: tuple[Column[Count], ...] = (
+    Column("code", 12, lambda row: row.value or "no code", lambda _: "error", worth=9),
+    Column("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
+    Column(
+        "meaning", 20, lambda row: _MEANINGS.get(row.value or "", ""), lambda _: "dim", worth=5, stretch=True
+    ),
+)
+
+
+class ErrorsScreen(Place):
+    """The codes with their counts, and the messages of the one chosen."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
+
+    class Counted(Message):
+        """The counts came."""
+
+        def __init__(self, counts: tuple[Count, ...]) -> None:
+            super().__init__()
+            self.counts = counts
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chosen: Count | None = None
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            yield RowList(COUNT_COLUMNS, marked=self._is_chosen, empty="no message was refused", id="codes")
+            yield MessageDesk(MessageBrowser(QUEUES))
+
+    def on_mount(self) -> None:
+        self._count()
+        self.set_interval(_POLL_SECONDS, self._count)
+        self.query_one(MessageBrowser).list.focus()
+
+    def _count(self) -> None:
+        if self.is_current:
+            self.run_worker(self._fetch(), group="counts", exclusive=True)
+
+    async def _fetch(self) -> None:
+        try:
+            self.post_message(self.Counted(await self.client.counts("code", matching=QUEUES)))
+        except self.sandbox.failures as error:
+            if not self.sandbox.lost:
+                self.post_message(Undone(str(error)))
+
+    def on_errors_screen_counted(self, message: Counted) -> None:
+        self.query_one("#codes", RowList).fill(message.counts)
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        if message.control.id == "codes":
+            row: Count = message.row
+            same = self._chosen is not None and self._chosen.value == row.value
+            self._chosen = None if same else row
+            message.control.redraw()
+            code = "" if same else f" code:{row.value or 'none'}"
+            self.query_one(MessageBrowser).look_at(QUEUES + code)
+
+    def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
+        self.set_class(message.reading, "-reading")
+
+    def action_redrive_all(self) -> None:
+        self.query_one(MessageDesk).redrive_all()
+
+    def _is_chosen(self, row: Count) -> bool:
+        return self._chosen is not None and self._chosen.value == row.value

@@ -1,0 +1,188 @@
+"""Faults: those in force with what they did, the kinds there are, the clock, and everything that happens."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from emulator.events import Event
+from emulator.resources import ClockChange, Fault, FaultChange, FaultType
+from tui import figures
+from tui.actions import Group, bindings
+from tui.columns import Column
+from tui.hops import describe
+from tui.messages import Undone
+from tui.paging import Page
+from tui.screens.add_fault import AddFault
+from tui.screens.place import Place
+from tui.screens.prompt import Prompt
+from tui.spans import seconds
+from tui.widgets.row_list import RowList
+
+_POLL_SECONDS = 0.5
+
+
+def _attributes(row: Fault) -> str:
+    given = {**row.attributes, **{name: value for name, value in row.when.items() if value is not None}}
+    return " ".join(f"{name}={value}" for name, value in given.items() if value not in {None, ""})
+
+
+def _paused(row: Fault) -> str:
+    return "" if row.enabled else "dim"
+
+
+FAULT_COLUMNS: tuple[Column[Fault], ...] = (
+    Column("in force", 14, lambda row: f"{'●' if row.enabled else '‖'} {row.name}", _paused, worth=9),
+    Column("kind", 10, lambda row: row.type, _paused, worth=5),
+    Column("channel", 8, lambda row: row.channel, _paused, worth=8),
+    Column("way", 7, lambda row: row.direction, _paused, worth=4),
+    Column("share", 5, lambda row: f"{row.toxicity:.0%}", _paused, right=True, worth=7),
+    Column(
+        "struck",
+        7,
+        lambda row: figures.count(row.injected),
+        lambda row: "warning" if row.injected else "",
+        right=True,
+        worth=8,
+    ),
+    Column("settings", 12, _attributes, lambda _: "dim", worth=6, stretch=True),
+)
+TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
+    Column("kinds", 16, lambda row: row.type, lambda _: "accent", worth=9),
+    Column("way", 24, lambda row: ", ".join(row.directions), lambda _: "dim", worth=3),
+    Column("does", 30, lambda row: row.help, worth=8, stretch=True),
+)
+EVENT_COLUMNS: tuple[Column[Event], ...] = (
+    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=8),
+    Column(
+        "happened",
+        17,
+        lambda row: row.kind,
+        lambda row: "warning" if row.kind.startswith("fault") else "",
+        worth=9,
+    ),
+    Column("", 20, lambda row: describe(row.fields), worth=7, stretch=True),
+)
+
+
+class FaultsScreen(Place):
+    """Break something, and watch."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.FAULTS)
+
+    class Kinds(Message):
+        """The registry of faults came."""
+
+        def __init__(self, types: tuple[FaultType, ...]) -> None:
+            super().__init__()
+            self.types = types
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="faults"):
+                yield Static(id="clock", markup=False)
+                yield RowList(
+                    FAULT_COLUMNS, empty="no fault in force; a on a kind below adds one", id="in-force"
+                )
+                yield RowList(TYPE_COLUMNS, empty="no kinds known yet", id="kinds")
+            yield RowList(EVENT_COLUMNS, every=_POLL_SECONDS, empty="nothing happened yet", id="happened")
+
+    def on_mount(self) -> None:
+        self.watch(self.app, "snapshot", self._show)
+        happened = self.query_one("#happened", RowList)
+        happened.browse(self._events)
+        happened.following = True
+        self.run_worker(self._fetch_kinds())
+        self.query_one("#kinds").focus()
+
+    async def _fetch_kinds(self) -> None:
+        try:
+            self.post_message(self.Kinds(await self.client.fault_types()))
+        except self.sandbox.failures as error:
+            self.post_message(Undone(str(error)))
+
+    def on_faults_screen_kinds(self, message: Kinds) -> None:
+        self.query_one("#kinds", RowList).fill(message.types)
+
+    async def _events(self, offset: int, limit: int) -> Page[Event]:
+        total = await self.client.last_event()
+        return Page(offset, await self.client.events(after=offset, limit=limit), total)
+
+    def _show(self) -> None:
+        if snapshot := self.sandbox.snapshot:
+            clock = snapshot.status.clock
+            pace = "real time" if clock.real else f"speed {clock.speed:g}" if clock.speed else "frozen"
+            seed = f"seed {snapshot.status.seed}"
+            self.query_one("#clock", Static).update(
+                f"clock {figures.date_time(clock.time)} UTC, {pace} · {seed}"
+            )
+            self.query_one("#in-force", RowList).fill(snapshot.faults)
+
+    # Faults.
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        if message.control.id == "kinds":
+            self.app.push_screen(AddFault(message.row))
+
+    def action_add(self) -> None:
+        if (kind := self.query_one("#kinds", RowList).current) is not None:
+            self.app.push_screen(AddFault(kind))
+
+    def action_pause_fault(self) -> None:
+        if fault := self._fault:
+            on = not fault.enabled
+
+            async def change() -> str:
+                await self.client.change_fault(fault.name, FaultChange(enabled=on))
+                return f"{fault.name} {'strikes again' if on else 'is paused'}"
+
+            path = f"{self.client.url}/faults/{fault.name}"
+            self.sandbox.errand(change(), f"curl -X PATCH {path} -d '{{\"enabled\": {str(on).lower()}}}'")
+
+    def action_remove(self) -> None:
+        if fault := self._fault:
+
+            async def remove() -> str:
+                gone = await self.client.remove_fault(fault.name)
+                return f"removed {gone.name}, which struck {figures.count(gone.injected)} times"
+
+            self.sandbox.errand(remove(), f"sandbox fault remove {fault.name}")
+
+    @property
+    def _fault(self) -> Fault | None:
+        return self.query_one("#in-force", RowList).current
+
+    # The clock.
+
+    def action_freeze(self) -> None:
+        clock = self.sandbox.snapshot.status.clock if self.sandbox.snapshot else None
+        if clock and not clock.real and clock.speed == 0:
+            self._turn(ClockChange("speed", speed=1.0), "sandbox clock speed 1")
+        else:
+            self._turn(ClockChange("freeze"), "sandbox clock freeze")
+
+    def action_advance(self) -> None:
+        def advance(text: str | None) -> None:
+            if text:
+                try:
+                    span = seconds(text)
+                except ValueError as error:
+                    self.post_message(Undone(str(error)))
+                else:
+                    self._turn(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
+
+        self.app.push_screen(Prompt("Let so much time pass at once", hint="30s, 6m, 24h, 7d"), advance)
+
+    def action_real_time(self) -> None:
+        self._turn(ClockChange("real"), "sandbox clock real")
+
+    def _turn(self, change: ClockChange, command: str) -> None:
+        async def turn() -> str:
+            clock = await self.client.change_clock(change)
+            return f"the clock says {figures.date_time(clock.time)} UTC"
+
+        self.sandbox.errand(turn(), command)

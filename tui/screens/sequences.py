@@ -1,0 +1,95 @@
+"""Sequences: every message sent in several parts, with what came of it and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.widgets import Static
+
+from emulator.resources import SequenceRow
+from tui import figures, parts
+from tui.actions import Group, bindings
+from tui.columns import Column
+from tui.paging import Page
+from tui.screens.place import Place
+from tui.widgets.message_browser import EVERYTHING_ONCE
+from tui.widgets.row_list import RowList
+from tui.widgets.sequence_detail import SequenceDetail
+
+_CELLS = 20
+_POLL_SECONDS = 1.0
+
+
+def _tone(row: SequenceRow) -> str:
+    return "good" if row.complete else "warning"
+
+
+class SequencesScreen(Place):
+    """The sequences, and the one under the cursor in full."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.SEQUENCES)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unfinished = False
+        self._shown: SequenceRow | None = None
+
+    def content(self) -> ComposeResult:
+        columns = (
+            Column[SequenceRow](
+                "first (UTC)", 12, lambda row: figures.clock_time(row.first), lambda _: "dim", worth=5
+            ),
+            Column[SequenceRow]("stream", 8, lambda row: row.stream, worth=7),
+            Column[SequenceRow]("type", 17, lambda row: row.message_type or "", worth=4),
+            Column[SequenceRow](
+                "came", 7, lambda row: f"{len(row.positions)}/{row.total}", _tone, right=True, worth=9
+            ),
+            Column[SequenceRow]("parts", _CELLS, lambda row: parts.cells(row, _CELLS), _tone, worth=8),
+            Column[SequenceRow]("size", 7, lambda row: figures.size(row.size), right=True, worth=3),
+            Column[SequenceRow]("waiting", 8, self._waiting, right=True, worth=6),
+            Column[SequenceRow]("state", 16, parts.state, _tone, worth=6, stretch=True),
+        )
+        with Container(id="panes"):
+            with Vertical(id="sequences"):
+                yield Static(id="where")
+                yield RowList(
+                    columns, every=_POLL_SECONDS, empty="no message came in several parts", id="list"
+                )
+            yield SequenceDetail()
+
+    def on_mount(self) -> None:
+        self._browse()
+        self.query_one("#list").focus()
+
+    def action_unfinished(self) -> None:
+        self._unfinished = not self._unfinished
+        self._browse()
+
+    def _browse(self) -> None:
+        unfinished = self._unfinished
+
+        async def read(offset: int, limit: int) -> Page[SequenceRow]:
+            page = await self.client.sequences(
+                offset=offset, limit=limit, matching=EVERYTHING_ONCE, unfinished=unfinished
+            )
+            return Page(offset, page.sequences, page.total)
+
+        self.query_one("#list", RowList).browse(read)
+
+    def on_row_list_changed(self, message: RowList.Changed) -> None:
+        if message.control.id == "list":
+            which = "with a part missing" if self._unfinished else "in several parts"
+            self.query_one("#where", Static).update(
+                f"{figures.count(message.control.total)} messages {which}"
+            )
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row: SequenceRow | None = message.row
+        if message.control.id == "list" and row is not None and row != self._shown:
+            self._shown = row
+            self.query_one(SequenceDetail).show(row.sequence, row.stream)
+
+    def _waiting(self, row: SequenceRow) -> str:
+        return "" if row.complete else figures.span(max(0.0, self.sandbox.now - row.first))

@@ -1,0 +1,70 @@
+"""What is in one object."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from tui import figures
+from tui.messages import Undone
+from tui.preview import Preview, preview
+from tui.widgets.text_lines import TextLines
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+
+class ObjectView(Vertical):
+    """Fetches and shows the object that it is told."""
+
+    DEFAULT_CSS = """
+    ObjectView {
+        #name { height: 1; padding: 0 1; background: $panel-darken-1; }
+        TextLines { height: 1fr; padding: 0 1; }
+    }
+    """
+
+    class Came(Message):
+        """The object came."""
+
+        def __init__(self, bucket: str, key: str, size: int, shown: Preview) -> None:
+            super().__init__()
+            self.bucket = bucket
+            self.key = key
+            self.size = size
+            self.shown = shown
+
+    def compose(self) -> ComposeResult:
+        yield Static("enter on an object shows what is in it", id="name", markup=False)
+        yield TextLines()
+
+    def show(self, bucket: str, key: str) -> None:
+        """Show this object."""
+        self.run_worker(self._fetch(bucket, key), group="object", exclusive=True)
+
+    async def _fetch(self, bucket: str, key: str) -> None:
+        app = cast("SandboxApp", self.app)
+        try:
+            data = await app.client.object(bucket, key)
+            shown = await asyncio.to_thread(preview, key, data)
+            self.post_message(self.Came(bucket, key, len(data), shown))
+        except app.failures as error:
+            self.post_message(Undone(str(error)))
+
+    def on_object_view_came(self, message: Came) -> None:
+        message.stop()
+        name = message.key.rpartition("/")[2]
+        self.query_one("#name", Static).update(
+            f"{message.shown.kind} · {figures.size(message.size)} · {name}"
+        )
+        self.query_one(TextLines).show(message.shown.lines, json=message.shown.json)
+        app = cast("SandboxApp", self.app)
+        if app.snapshot:
+            app.command = (
+                f"aws --endpoint-url {app.snapshot.status.aws} s3 cp s3://{message.bucket}/{message.key} -"
+            )
