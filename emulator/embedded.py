@@ -62,7 +62,9 @@ class Embedded:
             self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
             self.parts.buckets.endpoint = self.aws
+            self._live = EventResources(self.parts.events)
             self.control = await self._listen(self._control_app(), self.settings.control_port)
+            self._stack.callback(self._live.close)
             self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
             self.parts.archives.start()
             self.broker = SidecarBroker(self.settings, self.parts.events, self.parts.stage)
@@ -126,7 +128,6 @@ class Embedded:
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings
-        live = EventResources(parts.events)
         counts = EventCounts()
         self._stack.enter_context(parts.events.subscribed(counts))
         resources: list[Resources] = [
@@ -135,7 +136,7 @@ class Embedded:
             MessageResources(parts.index, parts.events),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
-            live,
+            self._live,
             FaultResources(parts.stage),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives),
