@@ -2,6 +2,6 @@
 
 from emulator.journal.frames import DamagedLog
 from emulator.journal.log import Log
-from emulator.journal.segments import Segments, Slice
+from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice
 
-__all__ = ["DamagedLog", "Log", "Segments", "Slice"]
+__all__ = ["SEGMENT_BYTES", "DamagedLog", "Log", "Segments", "Slice"]

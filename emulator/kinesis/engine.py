@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import DamagedLog
+from emulator.journal import SEGMENT_BYTES, DamagedLog
 from emulator.kinesis import fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
@@ -31,7 +31,8 @@ class Engine:
     An acknowledged record survives ``kill -9``; with ``fsync`` loss of power
     too. ``limits`` "strict" enforces AWS's throughput limits and quotas.
     ``transition_seconds`` of the clock pass before a stream that is created,
-    resharded or deleted is ACTIVE or gone. Raises ``DamagedLog``.
+    resharded or deleted is ACTIVE or gone. A shard's records go to a new file
+    when one has ``segment_bytes``. Raises ``DamagedLog``.
     """
 
     def __init__(
@@ -43,10 +44,17 @@ class Engine:
         fsync: bool = False,
         limits: Limits = "relaxed",
         transition_seconds: float = 0.0,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
         enforced = Strict(clock) if limits == "strict" else Relaxed()
         self._registry = Registry(
-            directory, clock, events, enforced, fsync=fsync, transition=transition_seconds
+            directory,
+            clock,
+            events,
+            enforced,
+            fsync=fsync,
+            transition=transition_seconds,
+            segment_bytes=segment_bytes,
         )
         self._on_records: list[OnRecords] = []
 

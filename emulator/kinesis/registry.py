@@ -40,6 +40,7 @@ class Registry:
         *,
         fsync: bool,
         transition: float,
+        segment_bytes: int,
     ) -> None:
         self.lock = threading.RLock()
         self.clock = clock
@@ -50,6 +51,7 @@ class Registry:
         self.transition = transition
         self.accounts: dict[Scope, AccountState] = {}
         self._directory = directory
+        self._segment_bytes = segment_bytes
         self._streams: dict[Scope, dict[str, Stream]] = {}
         self._by_number: dict[int, Stream] = {}
         self._last_number = 0
@@ -221,7 +223,7 @@ class Registry:
             stream.take(change)
         else:
             directory = self._directory / "streams" / f"{change.number:09d}" if self._directory else None
-            stream = Stream(change, directory)
+            stream = Stream(change, directory, self._segment_bytes)
             self._by_number[change.number] = stream
             self._streams.setdefault(change.scope, {})[change.name] = stream
             self._last_number = max(self._last_number, change.number)

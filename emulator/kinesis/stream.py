@@ -73,8 +73,9 @@ Routed = dict[Shard, range | list[int]]
 class Stream:
     """A stream with its shards in the order of their indexes."""
 
-    def __init__(self, state: StreamState, directory: Path | None) -> None:
+    def __init__(self, state: StreamState, directory: Path | None, segment_bytes: int) -> None:
         self.directory = directory
+        self._segment_bytes = segment_bytes
         self.shards: dict[str, Shard] = {}
         self.open_shards: list[Shard] = []
         self._starts: list[bytes] = []
@@ -161,7 +162,8 @@ class Stream:
             shard.records.close()
 
     def _records(self, shard: ShardState) -> Segments:
-        return Segments(None if self.directory is None else self.directory / f"{shard.index:012d}")
+        directory = None if self.directory is None else self.directory / f"{shard.index:012d}"
+        return Segments(directory, segment_bytes=self._segment_bytes)
 
 
 def _hash_bytes(hash_key: str) -> bytes:

@@ -41,22 +41,19 @@ def attempt(call: Any) -> Any:
         return error.code, error.message
 
 
-@pytest.fixture(scope="module")
-def pair() -> tuple[Api, Api]:
-    """Two engines to which the same happens, by the one path and by the other."""
-    both = Api(None), Api(None)
-    for api in both:
-        api.create(shards=3)
-    return both
+def engine_with_three_shards() -> Api:
+    api = Api(None)
+    api.create(shards=3)
+    return api
 
 
 @settings(max_examples=150, deadline=None)
 @given(name=NAMES, entries=ENTRIES, ascii_only=st.booleans())
 def test_put_records_is_the_same_on_both_paths(
-    pair: tuple[Api, Api], name: str, entries: list[dict[str, Any]], ascii_only: bool
+    name: str, entries: list[dict[str, Any]], ascii_only: bool
 ) -> None:
     """What the fast path takes, it answers and stores exactly as the full path does."""
-    fast, full = pair
+    fast, full = engine_with_three_shards(), engine_with_three_shards()
     body = {"StreamName": name, "Records": [encoded(entry) for entry in entries]}
     try:
         answer = json.loads(
@@ -75,9 +72,9 @@ def test_put_records_is_the_same_on_both_paths(
 
 @settings(max_examples=60, deadline=None)
 @given(entry=ENTRIES.filter(bool).map(lambda entries: entries[0]))
-def test_put_record_is_the_same_on_both_paths(pair: tuple[Api, Api], entry: dict[str, Any]) -> None:
+def test_put_record_is_the_same_on_both_paths(entry: dict[str, Any]) -> None:
     """The same for a single record."""
-    fast, full = pair
+    fast, full = engine_with_three_shards(), engine_with_three_shards()
     body = json.dumps({"StreamName": "s"} | encoded(entry)).encode()
     try:
         answer = json.loads(fast.engine.put_record_json(body, SCOPE))
@@ -90,11 +87,9 @@ def test_put_record_is_the_same_on_both_paths(pair: tuple[Api, Api], entry: dict
 
 @settings(max_examples=60, deadline=None)
 @given(shard=st.integers(0, 2), limit=st.one_of(st.none(), st.integers(1, 30)), skip=st.integers(0, 10))
-def test_get_records_is_the_same_on_both_paths(
-    pair: tuple[Api, Api], shard: int, limit: int | None, skip: int
-) -> None:
+def test_get_records_is_the_same_on_both_paths(shard: int, limit: int | None, skip: int) -> None:
     """From any place, with any limit, the JSON says what the full path says."""
-    fast, _ = pair
+    fast = engine_with_three_shards()
     fast(
         "PutRecords", StreamName="s", Records=[{"Data": b"%d" % i, "PartitionKey": str(i)} for i in range(9)]
     )

@@ -176,7 +176,7 @@ def test_an_on_demand_stream_is_not_resharded_by_hand(api: Api) -> None:
 
 @pytest.mark.parametrize("counts", [(2, 4), (4, 2), (2, 3), (3, 2), (1, 7), (7, 5), (5, 1), (4, 4)])
 def test_scaling_ends_with_shards_of_equal_size(api: Api, counts: tuple[int, int]) -> None:
-    """Whatever the counts, the open ranges are those of a new stream of that size; parents have at most two."""
+    """The open ranges are those of a new stream of that size, whatever the counts were."""
     current, target = counts
     api.create(shards=current)
     api.create("fresh", shards=target)

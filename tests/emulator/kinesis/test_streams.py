@@ -152,7 +152,7 @@ def test_a_stream_with_consumers_is_deleted_only_when_that_is_enforced(api: Api)
 
 
 def test_transitions_take_as_long_as_the_clock_says(engines: Callable[..., Api]) -> None:
-    """CREATING, UPDATING and DELETING each last, also over a restart, and the stream is used as AWS allows."""
+    """CREATING, UPDATING and DELETING each last, over a restart too, and allow what AWS allows."""
     api = engines(transition_seconds=30)
 
     def status() -> str:
