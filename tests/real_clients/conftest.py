@@ -1,0 +1,96 @@
+"""A sandbox in a process of its own, and the clients that ``tests.real_clients.install`` brings."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.real_clients import install
+
+REGION = "us-east-1"
+
+
+class Sandbox:
+    """A running ``sandbox up``: ``url`` is its AWS port, ``environment`` what a client's process needs."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "sandbox", "up", "--json", "--aws-port", "0", "--control-port", "0"]
+        self._process = subprocess.Popen(
+            [*command, "--amqp", "off", "--topology", "none", "--data-dir", "data"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+        )
+        assert self._process.stdout is not None
+        self.url: str = json.loads(self._process.stdout.readline())["aws"]
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_REGION": REGION,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    def client(self, service: str) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name=REGION,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.communicate(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    running = Sandbox(tmp_path_factory.mktemp("sandbox"))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def kinesis(sandbox: Sandbox) -> Iterator[Any]:
+    client = sandbox.client("kinesis")
+    yield client
+    client.close()
+
+
+def _installed(what: str, make: Callable[[], Path]) -> Path:
+    try:
+        return make()
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"{what} is not installed and cannot be ({error}): python -m tests.real_clients.install")
+
+
+@pytest.fixture(scope="session")
+def aws_cli() -> Path:
+    """The ``aws`` command."""
+    return _installed("the AWS CLI", lambda: install.python_environment("awscli", install.AWS_CLI)) / "aws"
+
+
+@pytest.fixture(scope="session")
+def javascript() -> Path:
+    """The folder whose ``node_modules`` holds the AWS SDK for JavaScript."""
+    return _installed(
+        "the AWS SDK for JavaScript", lambda: install.node_packages("javascript", *install.JAVASCRIPT)
+    ).parent
+
+
+@pytest.fixture(scope="session")
+def kcl() -> Path:
+    """The ``bin`` of the environment that holds the KCL, its jars and its Python side."""
+    return _installed("the Java KCL", lambda: install.python_environment("kcl", install.KCL))

