@@ -39,11 +39,19 @@ class Buckets:
             self._make()
 
     def empty(self) -> None:
-        """Remove every bucket and object, and make what is wanted again."""
+        """Remove every bucket and object, and what else moto holds, and make what is wanted again."""
         with self._lock:
             if self._started:
-                _moto_s3(self._home.account).reset()
+                _forget_all()
                 self._make()
+
+    def close(self) -> None:
+        """Leave nothing to the next emulator of this process: moto has one state for all of it."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            if self._started:
+                _forget_all()
 
     def client(self) -> S3Client:
         """A boto3 client of the AWS ``endpoint``; boto3 is imported at the first call."""
@@ -67,6 +75,12 @@ class Buckets:
         for name in self._wanted:
             if name not in backend.buckets:
                 backend.create_bucket(name, self._home.region)
+
+
+def _forget_all() -> None:
+    from moto.moto_api._internal.models import moto_api_backend  # noqa: PLC0415 -- only once moto is there
+
+    moto_api_backend.reset()
 
 
 def _moto_s3(account: str) -> Any:

@@ -90,6 +90,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stack.callback(stage.close)
         stage.control = lambda operation, request: engine.call(operation, request, home)
         buckets = Buckets(home)
+        stack.callback(buckets.close)
         positions = directory.positions if directory else None
         archives = Archives(
             engine=engine,
