@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,6 +14,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 
 if TYPE_CHECKING:
     from emulator.client import Client
+    from sandbox.endpoint import Endpoint
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,3 +56,31 @@ def connect(control: str | None) -> Client:
 
     url, token = reach(control)
     return Client(url, token=token)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStream:
+    """A stream of the running sandbox; ``since`` tells it from an earlier one of that name."""
+
+    endpoint: Endpoint
+    since: str
+
+    def repository(self, application: str) -> Path:
+        """Where an application of the command line keeps what it knows of this stream's messages."""
+        from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
+
+        return Path(STATE_DIRECTORY, f"{application}-{self.since}.sqlite3")
+
+
+def find_stream(control: str | None, name: str) -> FoundStream:
+    """A stream of the running sandbox. CommandFailed when it has none of that name."""
+    from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- not every command needs channels
+
+    with connect(control) as client:
+        found = client.status()
+        arns = {stream.name: stream.arn for stream in found.streams}
+        if name not in arns:
+            there = ", ".join(arns) or "none"
+            raise CommandFailed(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
+        first = client.stream(name).shards[0].starting_sequence_number
+    return FoundStream(Endpoint(found.aws, arns[name].split(":")[3]), first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,10 @@ from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from sandbox.demo.endpoint import Endpoint
     from sandbox.demo.plan import Plan
     from sandbox.demo.run import Pipeline, Place, Progress
     from sandbox.demo.verdict import Result
+    from sandbox.endpoint import Endpoint
 
 
 @click.command()
@@ -84,12 +85,12 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
 @contextmanager
 def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
     """A sandbox of the demonstration's own, on free ports, while the context lasts."""
-    from sandbox.demo.endpoint import Endpoint  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.demo.run import Place  # noqa: PLC0415 -- as above
+    from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles import embedded  # noqa: PLC0415 -- as above
 
     options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--topology", "default"]
-    options += ["--host", "127.0.0.1", "--data-dir", "data", "--seed", str(seed)]
+    options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     try:
         running = embedded.start_detached(options, folder)
     except embedded.CannotStart as error:
@@ -121,6 +122,9 @@ def _pipeline() -> Pipeline:
 def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
     from sandbox.pipeline.run import run_once  # noqa: PLC0415 -- pyspark
 
+    # Spark's own processes sign requests too; a sandbox takes any pair.
+    os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
+    os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
     return run_once(endpoint_url=endpoint.url, source="streams", to=to, progress=progress)
 
 

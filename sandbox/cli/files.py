@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def found_in(files: Iterable[str]) -> Iterator[Document | str]:
-    """What the files hold, ``-`` being standard input; for one that cannot be read, a sentence that says why."""
+    """What the files hold, ``-`` being standard input; for one that cannot be read, a line that says why."""
     from sandbox.documents import documents  # noqa: PLC0415 -- kept out of sandbox --help
 
     for name in files:
         try:
             with _opened(name) as lines:
-                yield from documents(name, lines)
+                yield from documents("standard input" if name == "-" else name, lines)
         except OSError as error:
             yield f"{name} cannot be read: {error.strerror or error}"
 

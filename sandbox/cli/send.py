@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import connect, control_option
+from sandbox.cli.connection import control_option, find_stream
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
@@ -17,8 +16,6 @@ from sandbox.cli.output import json_option, print_json
 if TYPE_CHECKING:
     from sandbox.documents import Document
     from sandbox.gateway import Gateway
-
-REPOSITORY = "sender.sqlite3"
 
 
 @click.command()
@@ -30,9 +27,9 @@ REPOSITORY = "sender.sqlite3"
 def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None, as_json: bool) -> int:
     """Send the messages in each FILE, or on standard input with -.
 
-    A file holds one message, one a line, or a published header or body, which goes out with a counterpart. Large
-    messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent now is the
-    first to go the next time. Exit code 2: something could not be read or was no message, and the rest was sent.
+    A file holds one message, one a line, or a published header or body, which goes out with a counterpart.
+    Large messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent
+    now goes first the next time. Exit code 2: something could not be read or was no message; the rest was sent.
     """
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- kept out of sandbox --help
 
@@ -87,27 +84,13 @@ def _send(gateway: Gateway, document: Document, as_is: bool, as_json: bool) -> s
 def _gateway(control: str | None, channel: str) -> Iterator[Gateway]:
     """A gateway to a stream of the running sandbox. CommandFailed when there is no such stream."""
     from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.channels.kinesis import connect as connect_kinesis  # noqa: PLC0415 -- as above
     from emulator.clock import Clock  # noqa: PLC0415 -- as above
-    from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- as above
     from sandbox.gateway import Gateway  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
-    aws, region = find_stream(control, channel)
-    clock = Clock()
+    found, clock = find_stream(control, channel), Clock()
     with (
-        closing(Repository(Path(STATE_DIRECTORY, REPOSITORY), clock)) as repository,
-        closing(KinesisChannel(connect_kinesis(aws, region=region), channel, clock=clock)) as opened,
+        closing(Repository(found.repository("sender"), clock)) as repository,
+        closing(KinesisChannel(found.endpoint.kinesis(), channel, clock=clock)) as opened,
     ):
         yield Gateway(opened, repository, clock)
-
-
-def find_stream(control: str | None, name: str) -> tuple[str, str]:
-    """The AWS endpoint and region of the running sandbox. CommandFailed when it has no such stream."""
-    with connect(control) as client:
-        found = client.status()
-    streams = {stream.name: stream for stream in found.streams}
-    if name not in streams:
-        there = ", ".join(streams) or "none"
-        raise CommandFailed(f"the sandbox has no stream {name!r}; there are {there}", Exit.USAGE)
-    return found.aws, streams[name].arn.split(":")[3]

@@ -13,10 +13,10 @@ from emulator.channels.kinesis import KinesisChannel
 from emulator.client import Client
 from emulator.clock import Clock
 from emulator.record_lines import Line, Place, read_line
-from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.plan import CHANNEL
-from sandbox.demo.traffic import BUCKETS
 from sandbox.demo.workload import Item
+from sandbox.endpoint import Endpoint
+from sandbox.receiver.over_kinesis import BUCKETS
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 from schemas.peek import peek

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from emulator.client import Client
 from emulator.clock import Clock
-from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.expectation import expect
 from sandbox.demo.observation import observe
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receiving, send
 from sandbox.demo.verdict import Result, judge
 from sandbox.demo.workload import Item, workload
+from sandbox.endpoint import Endpoint
 from sandbox.repository import Repository, Standing, Status
 
 PATIENCE_SECONDS = 20.0
@@ -68,6 +68,7 @@ def _tables(pipeline: Pipeline, place: Place, progress: Progress) -> Mapping[str
     try:
         return pipeline(place.aws, place.folder / "tables", progress)
     except Exception as error:  # noqa: BLE001 -- a pipeline that fails is a line of the verdict
+        (place.folder / "pipeline-failure.txt").write_text(str(error), encoding="utf-8")
         return error
 
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from hashlib import sha256
 
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
-from sandbox.demo.endpoint import Endpoint
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
-from sandbox.gateway import Gateway, Machine
-from sandbox.receiver import Arrival, Receiver, Rejects, S3Originals
+from sandbox.endpoint import Endpoint
+from sandbox.gateway import Gateway
+from sandbox.receiver import Arrival
+from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
 from schemas.sequence import body_of
 
-BUCKETS = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
 _AT_ONCE = 20
-_RECEIVER = Machine("rdss-sandbox-demo-receiver", "localhost")
 _ARRIVALS = """
 CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, messageType TEXT, parts INTEGER, body TEXT)
 """
@@ -67,18 +65,8 @@ def receive(
     """Receive in this thread, writing down what arrives, until ``everything_came``."""
     with repository.transaction() as store:
         store.execute(_ARRIVALS)
-    with ExitStack() as open_channels:
-
-        def channel(name: str) -> KinesisChannel:
-            opened = KinesisChannel(
-                endpoint.kinesis(), name, clock=clock, checkpoints=repository.checkpoints(name)
-            )
-            open_channels.callback(opened.close)
-            return opened
-
-        gateways = {queue: Gateway(channel(queue.value), repository, clock) for queue in Queue}
-        rejects = Rejects(gateways, BUCKETS, S3Originals(endpoint.s3()), clock, _RECEIVER)
-        Receiver(channel(CHANNEL), repository, _write_down, rejects, clock).run(everything_came)
+    with receiver_over_kinesis(endpoint, CHANNEL, repository, _write_down, clock) as receiver:
+        receiver.run(everything_came)
 
 
 def _write_down(arrival: Arrival, store: sqlite3.Connection) -> None:

@@ -169,9 +169,15 @@ def _archives(seen: Observation) -> list[Line]:
 def _pipeline(seen: Observation, wanted: Expectation, tables: Mapping[str, int] | Exception) -> Line:
     claim = "tables written by the pipeline"
     whole = len(wanted.processed) - len(wanted.joined)
-    expected = {"messages": whole, "sequences": len(wanted.joined), "rejects": seen.rejects.total()}
+    expected = {
+        "messages": whole,
+        "sequences": len(wanted.joined),
+        "duplicates": seen.stored - seen.delivered + wanted.repeats,
+        "rejects": seen.rejects.total(),
+    }
     if isinstance(tables, Exception):
-        return Line(claim, f"{type(tables).__name__}: {tables}", _counted(expected), holds=False)
+        why = f"{type(tables).__name__}: {tables}".splitlines()[0]
+        return Line(claim, why[:200], _counted(expected), holds=False)
     observed = {name: tables.get(name, 0) for name in expected}
     return Line(claim, _counted(observed), _counted(expected), observed == expected)
 

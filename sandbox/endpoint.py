@@ -1,4 +1,4 @@
-"""The AWS side of the sandbox that a demonstration runs against."""
+"""The AWS side of a sandbox, as its own applications reach it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,124 @@
+"""``sandbox receive``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import control_option, find_stream
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from emulator.channels import Channel
+    from sandbox.receiver import Arrival
+
+Step = Callable[[int], int]
+"""Receives at most so many messages; how many came."""
+
+_PRINTED_AS_THEY_ARE = ("audit", "error", "invalid")
+_AT_ONCE = 500
+_WAIT_SECONDS = 1.0
+
+
+class _ReaderGone(BaseException):
+    """Whoever read our output has enough: the message is not processed, and comes again the next time."""
+
+
+@click.command()
+@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
+@click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
+@click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
+@control_option
+@json_option
+def receive(channel: str, follow: bool, count: int | None, control: str | None, as_json: bool) -> int:
+    """Receive messages and print each once: with --json the whole message, one a line.
+
+    Duplicates are dropped, sequences joined, bad messages moved to the error or invalid queue; the next
+    receive goes on where this one ends. What is in audit, error and invalid is printed as it is. Exit code 1:
+    fewer than N came.
+    """
+    printed = 0
+
+    def show(data: bytes) -> None:
+        nonlocal printed
+        try:
+            click.echo(_on_one_line(data) if as_json else _described(data))
+        except BrokenPipeError as error:
+            raise _ReaderGone from error
+        printed += 1
+
+    try:
+        with _stepping(control, channel, show) as step:
+            while count is None or printed < count:
+                limit = _AT_ONCE if count is None else min(_AT_ONCE, count - printed)
+                if not step(limit) and not follow:
+                    break
+    except _ReaderGone as gone:
+        raise BrokenPipeError from gone
+    if count is not None and printed < count:
+        click.echo(f"sandbox: {printed} of {count} messages came", err=True)
+        return Exit.FAIL
+    return Exit.PASS
+
+
+@contextmanager
+def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> Iterator[Step]:
+    """The way to receive from this stream, with everything open that it needs."""
+    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- as above
+    from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from sandbox.gateway import SendFailedError  # noqa: PLC0415 -- as above
+    from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
+    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+
+    found, clock = find_stream(control, name), Clock()
+
+    def process(arrival: Arrival, _store: sqlite3.Connection) -> None:
+        show(arrival.data)
+
+    try:
+        with closing(Repository(found.repository("receiver"), clock)) as repository:
+            if name in _PRINTED_AS_THEY_ARE:
+                checkpoints = repository.checkpoints(name)
+                client = found.endpoint.kinesis()
+                with closing(KinesisChannel(client, name, clock=clock, checkpoints=checkpoints)) as channel:
+                    yield lambda limit: _print(channel, limit, show)
+            else:
+                with receiver_over_kinesis(found.endpoint, name, repository, process, clock) as receiver:
+                    yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
+    except (ChannelUnavailable, SendFailedError) as error:
+        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+
+
+def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
+    deliveries = channel.read(limit=limit, wait=_WAIT_SECONDS)
+    for delivery in deliveries:
+        show(delivery.data)
+        channel.commit(delivery)
+    return len(deliveries)
+
+
+def _described(data: bytes) -> str:
+    from schemas.peek import peek  # noqa: PLC0415 -- kept out of sandbox --help
+
+    seen = peek(data)
+    code = f"  {seen.error_code}" if seen.error_code else ""
+    return f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(data):>9,} bytes{code}"
+
+
+def _on_one_line(data: bytes) -> bytes:
+    """The message with the line breaks taken out that its sender put between its fields."""
+    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if b"\n" not in data:
+        return data
+    try:
+        return msgspec.json.format(data, indent=-1)
+    except msgspec.DecodeError:
+        return data.replace(b"\n", b" ")
