@@ -105,7 +105,7 @@ class Segments:
                 reached += lines
                 limit -= lines
                 max_size -= size
-                if not limit or max_size <= 0:
+                if not limit or max_size <= 0 or reached < frame.ordinal + frame.lines:
                     return Slice(parts, reached - ordinal, reached)
         return Slice(parts, reached - ordinal, reached)
 
@@ -149,6 +149,7 @@ class Segments:
             self._segments.append(segment)
         for path in paths[-1:]:
             segment, self.torn_bytes = Segment.open(path)
+            segment.storage.close()
             self._segments.append(segment)
 
     def _new_segment(self, first: int) -> Segment:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 from pathlib import Path
 from typing import Protocol
 
@@ -53,8 +55,21 @@ class FileStorage:
         """The open file."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._descriptor = _open(self.path)
         return self._descriptor
+
+
+def _open(path: Path) -> int:
+    """Open ``path``; when the process may not have more open files, let it have as many as it is allowed."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o644)
+    except OSError as error:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if error.errno != errno.EMFILE or soft == hard:
+            raise
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        return os.open(path, flags, 0o644)
 
 
 class MemoryStorage:

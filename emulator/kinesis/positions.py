@@ -8,45 +8,59 @@ from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import invalid_argument
 from emulator.kinesis.stream import Shard, Stream
 
+_BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
+
 
 def starting_ordinal(stream: Stream, shard: Shard, position: dict[str, Any], now: int) -> int:
     """The number of the first record to read for a position {Type, SequenceNumber, Timestamp} at ``now`` ms.
 
     Raises InvalidArgumentException.
     """
-    kind = position["Type"]
+    kind, sequence_number = position["Type"], position.get("SequenceNumber")
     shard.records.trim(stream.horizon(now))
-    if kind == "TRIM_HORIZON":
-        return shard.records.first
-    if kind == "LATEST":
-        return shard.records.next
     if kind == "AT_TIMESTAMP":
-        return _at_timestamp(shard, position, now)
-    if position.get("SequenceNumber") is None:
+        return _at_timestamp(shard, position.get("Timestamp"), now)
+    if (sequence_number is None) == (kind in _BY_NUMBER):
         raise invalid_argument(
-            f"Must specify a sequence number when the position in shard {shard.id} is {kind}."
+            "Must either specify (1) AT_SEQUENCE_NUMBER or AFTER_SEQUENCE_NUMBER and StartingSequenceNumber "
+            f"or (2) TRIM_HORIZON or LATEST and no StartingSequenceNumber. Request specified {kind} and "
+            f"{'no' if sequence_number is None else 'also a'} StartingSequenceNumber."
         )
-    return _at_sequence_number(stream, shard, position["SequenceNumber"], kind)
+    if sequence_number is None:
+        return shard.records.first if kind == "TRIM_HORIZON" else shard.records.next
+    ordinal = _at_sequence_number(stream, shard, sequence_number)
+    return ordinal + 1 if kind == "AFTER_SEQUENCE_NUMBER" else ordinal
 
 
-def _at_timestamp(shard: Shard, position: dict[str, Any], now: int) -> int:
-    if position.get("Timestamp") is None:
-        raise invalid_argument("Must specify Timestamp when the position in a shard is AT_TIMESTAMP.")
-    at = round(position["Timestamp"] * 1000)
+def _at_timestamp(shard: Shard, timestamp: float | None, now: int) -> int:
+    if timestamp is None:
+        raise invalid_argument(
+            "Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP. "
+            "Current value is: null"
+        )
+    at = round(timestamp * 1000)
     if at > now:
-        raise invalid_argument(f"The timestamp {position['Timestamp']} must not be in the future.")
+        raise invalid_argument(
+            "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis. "
+            f"timestampInMillis: {at}, currentTimestampInMillis: {now}"
+        )
     return shard.records.first_at_or_after(at)
 
 
-def _at_sequence_number(stream: Stream, shard: Shard, text: str, kind: str) -> int:
+def _at_sequence_number(stream: Stream, shard: Shard, text: str) -> int:
     found = sequence_numbers.position(text)
     where = (
-        f"StartingSequenceNumber {text} used in GetShardIterator on shard {shard.id} in stream {stream.name}"
+        f"StartingSequenceNumber {text} used in GetShardIterator on shard {shard.id} in stream {stream.name} "
+        f"under account {stream.account} is invalid"
     )
     if found is None:
-        raise invalid_argument(f"{where} under account {stream.account} is invalid.")
-    if found.prefix != shard.prefix or found.ordinal > shard.records.next:
+        raise invalid_argument(f"{where}.")
+    other = next((s for s in stream.shards.values() if s.prefix == found.prefix), None)
+    if other is not None and other is not shard:
         raise invalid_argument(
-            f"{where} under account {stream.account} is invalid because it did not come from this stream."
+            f"Invalid StartingSequenceNumber. It encodes {other.id}, while it was used in a call to a shard "
+            f"with {shard.id}"
         )
-    return found.ordinal + (kind == "AFTER_SEQUENCE_NUMBER")
+    if other is None or found.ordinal > shard.records.next:
+        raise invalid_argument(f"{where} because it did not come from this stream.")
+    return found.ordinal

@@ -116,8 +116,8 @@ class Stream:
         return self.state.busy if now < self.state.busy_until else "ACTIVE"
 
     def shard(self, shard_id: str) -> Shard:
-        """The shard with this id. Raises ResourceNotFoundException."""
-        found = self.shards.get(shard_id)
+        """The shard with this id, or with this number for short. Raises ResourceNotFoundException."""
+        found = self.shards.get(shard_id) or self.shards.get(_whole_id(shard_id))
         if found is None:
             raise shard_not_found(shard_id, self.name, self.account)
         return found
@@ -164,6 +164,12 @@ class Stream:
     def _records(self, shard: ShardState) -> Segments:
         directory = None if self.directory is None else self.directory / f"{shard.index:012d}"
         return Segments(directory, segment_bytes=self._segment_bytes)
+
+
+def _whole_id(shard_id: str) -> str:
+    """``shardId-000000000007`` for ``shardId-7`` and for ``7``."""
+    number = shard_id.removeprefix("shardId-")
+    return f"shardId-{int(number):012d}" if number.isascii() and number.isdecimal() else shard_id
 
 
 def _hash_bytes(hash_key: str) -> bytes:

@@ -34,7 +34,7 @@ def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dic
     _require_fit(stream, request, "data")
     _require_hash_key(request)
     ordering = request.get("SequenceNumberForOrdering")
-    if ordering is not None and sequence_numbers.position(ordering) is None:
+    if ordering is not None and not _in_the_past(ordering, registry.now_ms()):
         raise invalid_argument(
             f"ExclusiveMinimumSequenceNumber {ordering} used in PutRecord on stream {stream.name} under "
             f"account {stream.account} is invalid."
@@ -149,6 +149,11 @@ def raise_when_none_is_stored(written: Written) -> None:
 def encryption(stream: Stream) -> dict[str, Any]:
     """What an answer says about a stream's encryption."""
     return {} if stream.state.encryption == "NONE" else {"EncryptionType": stream.state.encryption}
+
+
+def _in_the_past(sequence_number: str, now: int) -> bool:
+    found = sequence_numbers.position(sequence_number)
+    return found is not None and found.arrival <= now
 
 
 def _require_fit(stream: Stream, record: dict[str, Any], where: str) -> int:

@@ -68,7 +68,7 @@ def require_tags(name: str, account: str, tags: dict[str, str], more: dict[str, 
         if not _VALID.match(text):
             raise invalid_argument(
                 "Some tags contain invalid characters. Valid characters: "
-                "Unicode letters, digits, white space, _ . / = + - % @."
+                "Unicode letters, digits, white space, _ . / = + - % @ :."
             )
     together = tags | more
     if len(together) > MAX_TAGS:

@@ -1,6 +1,7 @@
 """Segments: numbered lines in blocks, read from anywhere, trimmed by age, found again after a restart."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,40 @@ def test_one_flush_serves_every_writer_that_waits(tmp_path: Path, monkeypatch: p
     segments.sync()
     assert len(flushed) == 2
     segments.close()
+
+
+def test_a_thousand_shards_are_not_stopped_by_the_limit_on_open_files(tmp_path: Path) -> None:
+    """The process lets itself have as many open files as it is allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = len(list(Path("/dev/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 20, hard))
+    try:
+        shards = [Segments(tmp_path / str(i)) for i in range(40)]
+        for shard in shards:
+            put(shard, 1, 1000)
+        for shard in shards:
+            shard.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@given(
+    blocks=st.lists(st.lists(st.integers(9, 900), min_size=1, max_size=6), min_size=1, max_size=8),
+    limit=st.integers(1, 20),
+    max_size=st.integers(1, 3000),
+)
+def test_reading_on_from_where_the_last_read_ended_gives_every_line_once(
+    blocks: list[list[int]], limit: int, max_size: int
+) -> None:
+    """Whatever the sizes of lines, blocks and reads, a reader that goes on at ``next`` misses and repeats nothing."""
+    segments = Segments(None)
+    for sizes in blocks:
+        first = segments.next
+        payload = b"".join(line(first + i, size) for i, size in enumerate(sizes))
+        segments.append(payload, len(sizes), sum(sizes), arrival=1)
+    read: list[int] = []
+
+    while read[-1:] != [segments.next - 1]:
+        read += numbers(segments, len(read) + 1, limit, max_size)
+
+    assert read == list(range(1, segments.next))

@@ -112,15 +112,16 @@ def test_each_kind_of_iterator_starts_where_it_says(api: Api) -> None:
 @pytest.mark.parametrize(
     ("kind", "more", "words"),
     [
-        ("AT_SEQUENCE_NUMBER", {}, "Must specify"),
+        ("AT_SEQUENCE_NUMBER", {}, "Request specified AT_SEQUENCE_NUMBER and no StartingSequenceNumber"),
+        ("LATEST", {"StartingSequenceNumber": "5"}, "LATEST and also a StartingSequenceNumber"),
         ("AFTER_SEQUENCE_NUMBER", {"StartingSequenceNumber": "5"}, "is invalid"),
         (
             "AFTER_SEQUENCE_NUMBER",
             {"StartingSequenceNumber": "49" + "0" * 54},
             "did not come from this stream",
         ),
-        ("AT_TIMESTAMP", {}, "Must specify Timestamp"),
-        ("AT_TIMESTAMP", {"Timestamp": NOON + 1}, "in the future"),
+        ("AT_TIMESTAMP", {}, "Must specify timestampInMillis"),
+        ("AT_TIMESTAMP", {"Timestamp": NOON + 1}, "cannot be greater than"),
     ],
 )
 def test_a_position_that_cannot_be_is_refused(api: Api, kind: str, more: dict[str, Any], words: str) -> None:
@@ -385,3 +386,51 @@ def test_a_full_disk_fails_the_records_of_that_shard_and_says_why(
     assert api.drain(0) == [b"before", b"after"]
     assert api.drain(1) == [b"fine"]
     assert api("ListTagsForStream", StreamName="s")["Tags"] == []
+
+
+def test_a_number_of_another_shard_is_refused_by_name(api: Api) -> None:
+    """As AWS does: it says which shard the number is of."""
+    api.create(shards=2)
+    number = api.put(ExplicitHashKey="0")["SequenceNumber"]
+
+    with pytest.raises(
+        KinesisError, match=r"It encodes shardId-000000000000, while it was used .* shardId-000000000001"
+    ):
+        api.iterator(1, "AT_SEQUENCE_NUMBER", StartingSequenceNumber=number)
+
+
+def test_shard_ids_can_be_abbreviated(api: Api) -> None:
+    """AWS takes shardId-1 and 1 as well."""
+    api.create(shards=2)
+    api.put(b"in one", ExplicitHashKey=str(2**128 - 1))
+
+    for shard_id in ("shardId-1", "1", "shardId-000000000001"):
+        token = api("GetShardIterator", StreamName="s", ShardId=shard_id, ShardIteratorType="TRIM_HORIZON")[
+            "ShardIterator"
+        ]
+        assert [record["Data"] for record in api.get(token)["Records"]] == [b"in one"]
+    api.refuses(
+        "ResourceNotFoundException",
+        "Could not find shard shardId-x in stream s under account 000000000000.",
+        "GetShardIterator",
+        StreamName="s",
+        ShardId="shardId-x",
+        ShardIteratorType="LATEST",
+    )
+
+
+def test_a_number_to_order_after_must_be_one_of_the_past(api: Api) -> None:
+    """SequenceNumberForOrdering is taken when it is a number, and refused in AWS's words when not."""
+    api.create()
+    first = api.put()["SequenceNumber"]
+
+    assert api.put(SequenceNumberForOrdering=first)["SequenceNumber"] > first
+    api.refuses(
+        "InvalidArgumentException",
+        "ExclusiveMinimumSequenceNumber 7 used in PutRecord on stream s under account 000000000000",
+        "PutRecord",
+        StreamName="s",
+        Data=b"",
+        PartitionKey="k",
+        SequenceNumberForOrdering="7",
+    )
