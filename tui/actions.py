@@ -41,7 +41,11 @@ class Action:
         return f"go('{name.removeprefix('go_')}')" if name.startswith("go_") else name
 
     def binding(self) -> Binding:
-        return Binding(self.keys, self.handler, self.label, show=self.shown, id=self.id, tooltip=self.help)
+        first, _, _ = self.keys.partition(",")
+        shown_as = KEY_NAMES.get(first)
+        return Binding(
+            self.keys, self.handler, self.label, self.shown, shown_as, id=self.id, tooltip=self.help
+        )
 
 
 def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, bool]) -> Iterator[Action]:
@@ -89,7 +93,7 @@ ACTIONS: tuple[Action, ...] = (
         Group.MESSAGE,
         ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", True),
         ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it."),
-        ("diff", "d", "Diff", "Compare with the message marked before; a duplicate with its first.", True),
+        ("diff", "d", "Diff", "Compare with the message marked before; a duplicate with its first."),
         ("sequence", "equals_sign", "Sequence", "The other parts of this message."),
         ("life", "l", "Life line", "Where this message has been: every stream, fault and queue."),
         ("copy", "y", "Copy", "Copy the message as it was sent to the clipboard."),
@@ -143,7 +147,7 @@ KEY_NAMES = {
     "slash": "/", "right_square_bracket": "]", "left_square_bracket": "[", "question_mark": "?", "colon": ":",
     "equals_sign": "=", "plus": "+",
     "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←",
-    "escape": "esc",
+    "escape": "esc", "space": "␣", "enter": "⏎", "delete": "del", "backspace": "⌫",
 }  # fmt: skip
 
 

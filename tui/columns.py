@@ -19,7 +19,7 @@ def _plain(_: object) -> str:
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """``cell`` says what to show in ``width`` cells; ``tone`` how: "", error, warning, good, dim, accent.
+    """``cell`` says what to show in ``width`` cells; ``tone`` how: "" or a word of ``row_list``.
 
     Where there is not room for all, those with the lowest ``worth`` go first; the one that is to
     ``stretch`` takes what is left over.

@@ -8,6 +8,7 @@ from typing import Any
 
 from emulator import resources as r
 from emulator.client import RefusedError, UnreachableError
+from emulator.events import Event
 from emulator.message_filter import MARKS, compile_filter
 
 NOON = 1_780_000_000.0
@@ -15,6 +16,15 @@ TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "
 STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
 CODES = {"error": "GENERR006", "invalid": "GENERR001"}
 KEYS = 2**128
+EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("sandbox.started", {"version": "0.1.0", "seed": 42}),
+    ("fault.added", {"fault": "latency", "channel": "input", "type": "latency"}),
+    ("stream.resharded", {"stream": "input", "action": "split"}),
+    (
+        "fault.injected",
+        {"fault": "latency", "channel": "input", "did": "held 412 ms", "message_id": "000001f4"},
+    ),
+)
 
 
 def shard(
@@ -207,6 +217,109 @@ class Canned:
                 },
             ),
         )
+
+    async def send(self, message: r.NewMessage) -> r.Sent:
+        self._answer("send", message)
+        return r.Sent(message.stream, "shardId-000000000000", "4959")
+
+    async def counts(self, by: str, *, matching: str = "") -> tuple[r.Count, ...]:
+        self._answer("counts", matching)
+        condition = compile_filter(matching)
+        rows = self._db.execute(
+            f"SELECT {by}, count(*) FROM message WHERE {condition.sql or '1'} GROUP BY {by} ORDER BY 2 DESC",
+            condition.parameters,
+        )
+        return tuple(r.Count(*each) for each in rows)
+
+    async def sequences(
+        self, *, offset: int = 0, limit: int = 100, matching: str = "", unfinished: bool = False
+    ) -> r.SequencePage:
+        self._answer("sequences", matching)
+        made = [
+            r.SequenceRow(
+                sequence=f"{number:08x}-0000-4000-8000-000000000000",
+                stream="input",
+                message_type=TYPES[number % len(TYPES)],
+                total=total,
+                positions=positions,
+                parts=len(positions) + number % 2,
+                size=total * 998_000,
+                first=NOON + number * 3,
+                last=NOON + number * 3 + 2,
+            )
+            for number, (total, positions) in enumerate(
+                ((5, (1, 2, 3, 4, 5)), (3, (1, 3)), (12, tuple(range(1, 12))), (64, tuple(range(1, 40))))
+            )
+        ]
+        kept = [each for each in made if not (unfinished and each.complete)]
+        return r.SequencePage(tuple(kept[offset : offset + limit]), len(kept))
+
+    async def fault_types(self) -> tuple[r.FaultType, ...]:
+        self._answer("fault_types")
+        delay = r.FaultAttribute("delay", "duration", 0.2, "how long", "s")
+        shape = r.FaultAttribute(
+            "distribution", "choice", "fixed", "how it varies", choices=("fixed", "normal")
+        )
+        late = r.FaultType(
+            "latency", "Time passes before a call is answered.", ("publish", "deliver"), (), (delay, shape)
+        )
+        copies = r.FaultAttribute("copies", "integer", 1, "how many more times it comes")
+        twice = r.FaultType("duplicate", "A message comes twice.", ("publish", "deliver"), (), (copies,))
+        return (twice, late)
+
+    async def add_fault(self, fault: r.NewFault) -> r.Fault:
+        self._answer("add_fault", fault)
+        if fault.toxicity is not None and not 0 <= fault.toxicity <= 1:
+            raise RefusedError(400, "bad_fault", f"toxicity is {fault.toxicity}: give a share from 0 to 1")
+        made = r.Fault(
+            fault.name or fault.type, fault.type, fault.channel or "*", fault.direction or "publish"
+        )
+        self.all_faults += (made,)
+        return made
+
+    async def change_fault(self, name: str, change: r.FaultChange) -> r.Fault:
+        self._answer("change_fault", (name, change))
+        return self.all_faults[0]
+
+    async def remove_fault(self, name: str) -> r.Fault:
+        self._answer("remove_fault", name)
+        gone = next(each for each in self.all_faults if each.name == name)
+        self.all_faults = tuple(each for each in self.all_faults if each.name != name)
+        return gone
+
+    async def change_clock(self, change: r.ClockChange) -> r.ClockReading:
+        self._answer("change_clock", change)
+        return r.ClockReading(NOON + 120, 0.0, False)
+
+    async def last_event(self) -> int:
+        self._answer("last_event")
+        return len(EVENTS)
+
+    async def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        self._answer("events", after)
+        return [
+            Event(number, NOON + number, kind, fields)
+            for number, (kind, fields) in enumerate(EVENTS, 1)
+            if after < number <= after + limit
+        ]
+
+    async def buckets(self) -> tuple[r.Bucket, ...]:
+        self._answer("buckets")
+        return tuple(r.Bucket(name, NOON) for name in ("rdss-audit", "rdss-error", "rdss-invalid"))
+
+    async def objects(
+        self, bucket: str, *, prefix: str = "", after: str | None = None, limit: int = 1000
+    ) -> r.ObjectPage:
+        self._answer("objects", (bucket, prefix))
+        keys = [f"audit/2026/05/{day}/{number:03}.ndjson" for day in (27, 28) for number in range(3)]
+        found = tuple(
+            r.ObjectRow(key, 4096, NOON) for key in [*keys, "report.json"] if key.startswith(prefix)
+        )
+        return r.ObjectPage(found, None)
+
+    async def object(self, bucket: str, key: str) -> bytes:
+        self._answer("object", (bucket, key))
+        return b'{"verdict": "pass"}' if key.endswith(".json") else b'{"n": 1}\n{"n": 2}\n'
 
     def _answer(self, what: str, given: Any = None) -> None:
         if self.gone:

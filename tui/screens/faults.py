@@ -9,21 +9,17 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.events import Event
 from emulator.resources import ClockChange, Fault, FaultChange, FaultType
 from tui import figures
 from tui.actions import Group, bindings
 from tui.columns import Column
-from tui.hops import describe
 from tui.messages import Undone
-from tui.paging import Page
 from tui.screens.add_fault import AddFault
 from tui.screens.place import Place
 from tui.screens.prompt import Prompt
 from tui.spans import seconds
+from tui.widgets.event_list import EventList
 from tui.widgets.row_list import RowList
-
-_POLL_SECONDS = 0.5
 
 
 def _attributes(row: Fault) -> str:
@@ -56,17 +52,6 @@ TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
     Column("way", 24, lambda row: ", ".join(row.directions), lambda _: "dim", worth=3),
     Column("does", 30, lambda row: row.help, worth=8, stretch=True),
 )
-EVENT_COLUMNS: tuple[Column[Event], ...] = (
-    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=8),
-    Column(
-        "happened",
-        17,
-        lambda row: row.kind,
-        lambda row: "warning" if row.kind.startswith("fault") else "",
-        worth=9,
-    ),
-    Column("", 20, lambda row: describe(row.fields), worth=7, stretch=True),
-)
 
 
 class FaultsScreen(Place):
@@ -89,13 +74,10 @@ class FaultsScreen(Place):
                     FAULT_COLUMNS, empty="no fault in force; a on a kind below adds one", id="in-force"
                 )
                 yield RowList(TYPE_COLUMNS, empty="no kinds known yet", id="kinds")
-            yield RowList(EVENT_COLUMNS, every=_POLL_SECONDS, empty="nothing happened yet", id="happened")
+            yield EventList()
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)
-        happened = self.query_one("#happened", RowList)
-        happened.browse(self._events)
-        happened.following = True
         self.run_worker(self._fetch_kinds())
         self.query_one("#kinds").focus()
 
@@ -107,10 +89,6 @@ class FaultsScreen(Place):
 
     def on_faults_screen_kinds(self, message: Kinds) -> None:
         self.query_one("#kinds", RowList).fill(message.types)
-
-    async def _events(self, offset: int, limit: int) -> Page[Event]:
-        total = await self.client.last_event()
-        return Page(offset, await self.client.events(after=offset, limit=limit), total)
 
     def _show(self) -> None:
         if snapshot := self.sandbox.snapshot:

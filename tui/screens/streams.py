@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.containers import Container
+from textual.containers import Container, Vertical
 
 from emulator.resources import Reshard
 from tui.actions import Group, bindings
 from tui.screens.place import Place
+from tui.widgets.event_list import EventList
 from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_desk import MessageDesk
 from tui.widgets.message_list import MessageList
@@ -23,7 +24,9 @@ class StreamsScreen(Place):
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
-            yield StreamTree()
+            with Vertical(id="overview"):
+                yield StreamTree()
+                yield EventList()
             yield MessageDesk(MessageBrowser())
 
     def on_mount(self) -> None:

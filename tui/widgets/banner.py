@@ -26,7 +26,7 @@ class Banner(Horizontal):
         height: 1;
         background: $panel;
         color: $foreground;
-        #places { width: auto; }
+        #places { width: auto; link-style: none; link-color: $foreground; link-background: $panel; }
         #state { width: 1fr; padding: 0 1; text-align: right; }
         #state.-lost { background: $error; color: $text; text-style: bold; }
     }

@@ -22,7 +22,7 @@ from tui.paging import Page, Pages, Source
 
 Row = TypeVar("Row")
 
-_TONES = ("error", "warning", "good", "dim", "accent")
+_TONES = ("error", "warning", "good", "dim", "accent", "primary")
 _STRIPS_KEPT = 2000
 
 
@@ -56,6 +56,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         .row-list--good { color: $text-success; }
         .row-list--dim { color: $text-muted; }
         .row-list--accent { color: $text-accent; }
+        .row-list--primary { color: $primary; }
     }
     """
 
@@ -131,7 +132,6 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self.behind = 0
 
     def on_mount(self) -> None:
-        super().on_mount()  # type: ignore[no-untyped-call]  # Textual left it so
         self.run_worker(self._keep_fetching(), group="pages", exclusive=True)
         if self._every:
             self.set_interval(self._every, self.look_again)

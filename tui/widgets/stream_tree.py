@@ -57,7 +57,7 @@ def _tone(line: Line) -> str:
 
 
 def _bar_tone(line: Line) -> str:
-    return "accent" if line.branch.shard and line.branch.shard.open else "dim"
+    return "primary" if line.branch.shard and line.branch.shard.open else "dim"
 
 
 TREE_COLUMNS: tuple[Column[Line], ...] = (

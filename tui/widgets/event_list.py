@@ -1,0 +1,40 @@
+"""Everything that happens in the sandbox, as it happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from emulator.events import Event
+from tui import figures
+from tui.columns import Column
+from tui.hops import describe
+from tui.paging import Page
+from tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+_POLL_SECONDS = 0.5
+_TONES = {"fault.injected": "warning", "stream.resharded": "accent", "request.failed": "error"}
+
+EVENT_COLUMNS: tuple[Column[Event], ...] = (
+    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=8),
+    Column("happened", 16, lambda row: row.kind, lambda row: _TONES.get(row.kind, ""), worth=9),
+    Column("", 20, lambda row: describe(row.fields), worth=7, stretch=True),
+)
+
+
+class EventList(RowList[Event]):
+    """The event stream, at its end until scrolled away from it."""
+
+    def __init__(self) -> None:
+        super().__init__(EVENT_COLUMNS, every=_POLL_SECONDS, empty="nothing happened yet", id="happened")
+
+    def on_mount(self) -> None:
+        self.browse(self._read)
+        self.following = True
+
+    async def _read(self, offset: int, limit: int) -> Page[Event]:
+        client = cast("SandboxApp", self.app).client
+        # The ids are dense: the row at offset n has the id n + 1.
+        return Page(offset, await client.events(after=offset, limit=limit), await client.last_event())
