@@ -11,6 +11,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLog
+from emulator.journal.storage import sync_folders
 
 
 class Log:
@@ -33,6 +34,8 @@ class Log:
                 self._end = frame.end
             self.torn_bytes = os.fstat(self._descriptor).st_size - self._end
             os.ftruncate(self._descriptor, self._end)
+            if fsync:
+                sync_folders(path, levels=2)
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -43,7 +46,7 @@ class Log:
             position = self._end
             end = frames.write_all(self._descriptor, [frames.header(payload), payload], position)
             if self._fsync:
-                os.fsync(self._descriptor)
+                os.fdatasync(self._descriptor)
             self._end = end
             return position
 

@@ -39,7 +39,7 @@ class Segments:
         self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
         self._reading: Segment | None = None
         self._sync_lock = threading.Lock()
-        self._synced = 0
+        self._dirty: dict[Segment, None] = {}
         self.torn_bytes = 0
         if directory is not None:
             self._open_files(directory)
@@ -73,16 +73,19 @@ class Segments:
         if self.first == segment.next:
             self._oldest = arrival
         segment.append(payload, count, size, arrival)
+        self._dirty[segment] = None
 
     def sync(self) -> None:
         """Return when everything appended before the call survives loss of power; callers share one flush."""
-        segment = self._segments[-1]
-        wanted = segment.next
         with self._sync_lock:
-            if self._synced < wanted:
-                reached = segment.next
-                segment.storage.sync()
-                self._synced = reached
+            for segment in tuple(self._dirty):
+                # Taken out first: what is appended during the flush makes it dirty again.
+                self._dirty.pop(segment, None)
+                try:
+                    segment.storage.sync()
+                except OSError:
+                    self._dirty[segment] = None
+                    raise
 
     def read(self, ordinal: int, limit: int, max_size: int) -> Slice:
         """Up to ``limit`` lines and ``max_size`` bytes of user data from ``ordinal`` on, at least one if any.
@@ -126,7 +129,9 @@ class Segments:
             return
         self.first = self.first_at_or_after(before)
         while len(self._segments) > 1 and self._segments[0].next <= self.first:
-            self._segments.pop(0).delete()
+            gone = self._segments.pop(0)
+            self._dirty.pop(gone, None)
+            gone.delete()
         self._oldest = self._arrival_of(self.first)
 
     def close(self) -> None:
@@ -156,8 +161,6 @@ class Segments:
         return Segment.in_memory(first) if self._directory is None else Segment.create(self._directory, first)
 
     def _roll(self, full: Segment) -> Segment:
-        if self._synced:
-            full.storage.sync()
         full.seal()
         fresh = self._new_segment(full.next)
         self._segments.append(fresh)

@@ -30,6 +30,8 @@ class FileStorage:
         self.path = path
         self.end = end
         self._descriptor: int | None = None
+        self._new = not end
+        self._deleted = False
 
     def append(self, parts: list[bytes]) -> None:
         """Write ``parts`` at the end; OSError leaves nothing of them behind."""
@@ -39,8 +41,13 @@ class FileStorage:
         return os.pread(self.descriptor(), min(length, self.end - position), position)
 
     def sync(self) -> None:
-        """Return when everything appended so far survives loss of power."""
+        """Return when everything appended so far survives loss of power, the file's name with it."""
+        if self._deleted:
+            return
         os.fdatasync(self.descriptor())
+        if self._new:
+            sync_folders(self.path, levels=3)
+            self._new = False
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -48,6 +55,7 @@ class FileStorage:
             self._descriptor = None
 
     def delete(self) -> None:
+        self._deleted = True
         self.close()
         self.path.unlink(missing_ok=True)
 
@@ -59,8 +67,18 @@ class FileStorage:
         return self._descriptor
 
 
+def sync_folders(path: Path, *, levels: int) -> None:
+    """Return when the name of ``path``, and of ``levels - 1`` folders above it, survive loss of power."""
+    for folder in path.parents[:levels]:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def _open(path: Path) -> int:
-    """Open ``path``; when the process may not have more open files, let it have as many as it is allowed."""
+    """Open ``path``; where the process may not have more open files, let it have all it is allowed."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
         return os.open(path, flags, 0o644)

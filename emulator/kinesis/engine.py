@@ -93,7 +93,7 @@ class Engine:
         return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
-        """Have ``callback(stream name, shard id)`` called after records came or a shard closed.
+        """Have ``callback(stream name, shard id)`` called after records came, a shard closed or was deleted.
 
         It is called on the writer's thread. Returns the function that ends it.
         """
@@ -165,8 +165,8 @@ class Engine:
                 registry.events.emit("journal.damaged", file=str(error.path), position=error.position)
                 raise internal_failure(str(error)) from error
             finally:
-                touched = registry.take_touched()
-        registry.sync(shard for _, shard in touched)
+                written, touched = registry.take_touched()
+        registry.sync(written)
         for stream, shard in touched:
             for callback in tuple(self._on_records):
                 callback(stream.name, shard.id)

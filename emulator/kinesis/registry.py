@@ -55,6 +55,7 @@ class Registry:
         self._streams: dict[Scope, dict[str, Stream]] = {}
         self._by_number: dict[int, Stream] = {}
         self._last_number = 0
+        self._written: list[Shard] = []
         self._touched: list[tuple[Stream, Shard]] = []
         self._log: Log | None = None
         if directory is not None:
@@ -143,21 +144,23 @@ class Registry:
         return {"busy": "UPDATING", "busy_until": self.clock.time() + self.transition}
 
     def write(self, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
-        """Append records now; what was written is in ``take_touched`` until somebody makes it known."""
+        """Append records now; what was written is in ``take_touched`` until it is flushed and made known."""
         written = Written([""] * len(entries))
         routed = self.limits.admit(stream, stream.route(entries), sizes, written)
         write(stream, routed, entries, sizes, written, now=self.now_ms())
-        self._touched.extend((stream, shard) for shard in written.shards)
+        self._written.extend(written.shards)
+        self.touch(stream, written.shards)
         return written
 
     def touch(self, stream: Stream, shards: Iterable[Shard]) -> None:
         """Have the readers of ``shards`` look again."""
         self._touched.extend((stream, shard) for shard in shards)
 
-    def take_touched(self) -> list[tuple[Stream, Shard]]:
-        """The shards written or closed since the last call."""
-        touched, self._touched = self._touched, []
-        return touched
+    def take_touched(self) -> tuple[list[Shard], list[tuple[Stream, Shard]]]:
+        """The shards written since the last call, and all whose readers are to look again."""
+        taken = self._written, self._touched
+        self._written, self._touched = [], []
+        return taken
 
     def check_shard_quota(self, scope: Scope, more: int) -> None:
         """Raise LimitExceededException when ``more`` open shards are too many for the account."""

@@ -37,6 +37,7 @@ def deregister_stream_consumer(registry: Registry, request: dict[str, Any], scop
     }
     registry.save(changed(stream.state, consumers=left, policies=policies))
     registry.subscriptions.end(consumer_arn(stream, consumer))
+    registry.touch(stream, stream.shards.values())
     registry.events.emit("consumer.deregistered", stream=stream.name, consumer=consumer.name)
     return {}
 
@@ -64,7 +65,9 @@ def subscribe_to_shard(registry: Registry, request: dict[str, Any], scope: Scope
     stream, consumer = find_consumer(registry, request, scope)
     position = request["StartingPosition"]
     arn = consumer_arn(stream, consumer)
-    return {"EventStream": registry.subscriptions.begin(stream, arn, request["ShardId"], position)}
+    subscription = registry.subscriptions.begin(stream, arn, request["ShardId"], position)
+    registry.touch(stream, [stream.shard(request["ShardId"])])
+    return {"EventStream": subscription}
 
 
 def find_consumer(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, ConsumerState]:

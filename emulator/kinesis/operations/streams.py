@@ -65,6 +65,7 @@ def delete_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
         )
     now = registry.clock.time()
     registry.subscriptions.end(stream.arn)
+    registry.touch(stream, stream.shards.values())
     if registry.transition:
         registry.save(
             changed(stream.state, busy="DELETING", busy_until=now + registry.transition, consumers=[])

@@ -209,7 +209,7 @@ def test_a_thousand_shards_are_not_stopped_by_the_limit_on_open_files(tmp_path: 
 def test_reading_on_from_where_the_last_read_ended_gives_every_line_once(
     blocks: list[list[int]], limit: int, max_size: int
 ) -> None:
-    """Whatever the sizes of lines, blocks and reads, a reader that goes on at ``next`` misses and repeats nothing."""
+    """Whatever the sizes of lines, blocks and reads, going on at ``next`` misses and repeats nothing."""
     segments = Segments(None)
     for sizes in blocks:
         first = segments.next

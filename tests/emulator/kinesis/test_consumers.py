@@ -203,6 +203,8 @@ def test_a_subscription_ends_with_its_consumer_and_its_stream(api: Api, deleted:
     api.create()
     arn = register(api)
     subscription = subscribe(api, arn)
+    told: list[tuple[str, str]] = []
+    api.engine.on_records(lambda stream, shard: told.append((stream, shard)))
 
     if deleted == "consumer":
         api("DeregisterStreamConsumer", ConsumerARN=arn)
@@ -211,3 +213,4 @@ def test_a_subscription_ends_with_its_consumer_and_its_stream(api: Api, deleted:
 
     assert subscription.next_batch(empty=True) is None
     assert subscription.ended == "deleted"
+    assert told == [("s", ZERO)]

@@ -434,3 +434,42 @@ def test_a_number_to_order_after_must_be_one_of_the_past(api: Api) -> None:
         PartitionKey="k",
         SequenceNumberForOrdering="7",
     )
+
+
+def test_with_fsync_a_record_is_acknowledged_after_it_is_on_the_disk(
+    engines: Callable[..., Api], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The flush comes before the answer, also when the batch begins a new file; a failed one is said."""
+    flushed: list[int] = []
+    monkeypatch.setattr("emulator.journal.storage.os.fdatasync", flushed.append)
+    api = engines(fsync=True, segment_bytes=1)
+    api.create()
+    for i in range(3):
+        before = len(flushed)
+        api.put(b"%d" % i)
+        assert len(flushed) > before
+
+    def broken(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("emulator.journal.storage.os.fdatasync", broken)
+    api.refuses(
+        "InternalFailure", "Input/output error", "PutRecord", StreamName="s", Data=b"x", PartitionKey="k"
+    )
+    monkeypatch.undo()
+    api("DeleteStream", StreamName="s")
+    assert api.directory is not None
+    assert not list(api.directory.glob("streams/*"))
+
+
+def test_without_fsync_nothing_is_flushed(
+    engines: Callable[..., Api], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write that has returned survives the end of the process, and that is what was asked for."""
+    flushed: list[int] = []
+    monkeypatch.setattr("emulator.journal.storage.os.fdatasync", flushed.append)
+    api = engines()
+    api.create()
+    api.put()
+
+    assert flushed == []
