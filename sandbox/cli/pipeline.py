@@ -2,9 +2,220 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
+
+from sandbox.cli.failures import Exit
+from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.pipeline_options import (
+    Service,
+    Session,
+    bar,
+    failures,
+    names_of,
+    place_option,
+    service_options,
+    spark_options,
+    streams_option,
+    tables_at,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sandbox.pipeline.run import Job
+    from sandbox.pipeline.tables import Tables
 
 
 @click.group("pipeline")
 def pipeline() -> None:
     """Turn streams and buckets into tables with Spark."""
+
+
+@pipeline.command()
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["streams", "audit"]),
+    default="streams",
+    show_default=True,
+    help="Read the shards, or the audit bucket.",
+)
+@place_option("--to")
+@click.option(
+    "--once/--follow", "once", default=True, show_default=True, help="Read what is there, or go on."
+)
+@streams_option
+@click.option("--bucket", default="rdss-audit", show_default=True, metavar="NAME", help="The audit bucket.")
+@click.option(
+    "--starting",
+    default="TRIM_HORIZON",
+    show_default=True,
+    metavar="POSITION",
+    help="Where a first run begins.",
+)
+@click.option("--checkpoint", metavar="DIR", help="Where offsets are kept; needed when the tables go to S3.")
+@click.option("--batch", default=100_000, show_default=True, type=click.IntRange(1), help="Records a batch.")
+@spark_options
+@service_options
+@json_option
+def run(*, once: bool, session: Session, service: Service, as_json: bool, **chosen: Any) -> None:
+    """Read streams or the audit log and write tables, exactly once.
+
+    A run that was killed at any point is started again with the same command. --follow goes on until Ctrl-C.
+    """
+    with failures(), bar() as tell:
+        job = _job(service, **chosen)
+        tell("starting Spark", 0.0)
+        rows = _run(session(), job, once=once, tell=tell).rows()
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(("table", "rows"), rows.items())
+
+
+def _job(
+    service: Service,
+    *,
+    source: str,
+    place: str,
+    streams: str,
+    bucket: str,
+    starting: str,
+    checkpoint: str | None,
+    batch: int,
+) -> Job:
+    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.run import Job  # noqa: PLC0415 -- as above
+
+    url, region = service()
+    return Job(
+        Place.at(place, url, region),
+        endpoint_url=url,
+        source="audit" if source == "audit" else "streams",
+        streams=names_of(streams),
+        bucket=bucket,
+        region=region,
+        starting_position=starting,
+        records_per_trigger=batch,
+        checkpoint=checkpoint,
+    )
+
+
+def _run(spark: SparkSession, job: Job, *, once: bool, tell: Callable[[str, float], None]) -> Tables:
+    import signal  # noqa: PLC0415 -- only where one waits
+    import threading  # noqa: PLC0415 -- as above
+
+    from sandbox.pipeline import run as running  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if once:
+        return running.once(spark, job, progress=tell)
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return running.follow(spark, job, stopped=stop.is_set, progress=tell)
+
+
+@pipeline.command()
+@place_option("--at")
+@click.option(
+    "--html",
+    default=Path("runs/pipeline-report.html"),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the page is written.",
+)
+@spark_options
+@service_options
+@json_option
+def report(*, place: str, html: Path, session: Session, service: Service, as_json: bool) -> None:
+    """Add the tables up: a page with charts, and a summary here."""
+    from emulator.rng import new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.page import page  # noqa: PLC0415 -- as above
+    from sandbox.pipeline.report import report as add_up  # noqa: PLC0415 -- as above
+
+    with failures(), bar() as tell:
+        tables = tables_at(place, service)
+        tell("adding up", 0.3)
+        found = add_up(session(), tables, new_uuid())
+    html.parent.mkdir(parents=True, exist_ok=True)
+    html.write_text(page(found), encoding="utf-8")
+    if as_json:
+        print_json(found)
+        return
+    print_table(("table", "rows"), found.rows.items())
+    if found.rejects:
+        click.echo()
+        codes = [(code, count, found.queued.get(code, 0)) for code, count in found.rejects.items()]
+        print_table(("code", "rejected", "queued"), codes)
+    click.echo(f"\npage: {html}")
+
+
+@pipeline.command()
+@click.argument("sql")
+@place_option("--at")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1), help="Rows to show at most.")
+@spark_options
+@service_options
+@json_option
+def query(*, sql: str, place: str, limit: int, session: Session, service: Service, as_json: bool) -> None:
+    """Ask the tables with SQL.
+
+    They are messages, parts, sequences, objects, rejects, queued, duplicates, arrivals and figures.
+    """
+    with failures():
+        from sandbox.pipeline.query import ask  # noqa: PLC0415 -- kept out of sandbox --help
+
+        tables = tables_at(place, service)
+        titles, rows = ask(session(), tables, sql, limit)
+    if as_json:
+        for row in rows:
+            print_json(dict(zip(titles, row, strict=True)))
+    else:
+        print_table(titles, rows)
+
+
+@pipeline.command()
+@place_option("--at")
+@streams_option
+@click.option("--bucket", default="rdss-audit", show_default=True, metavar="NAME", help="The audit bucket.")
+@click.option(
+    "--repository",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A receiver's repository to compare with as well.",
+)
+@spark_options
+@service_options
+@json_option
+def reconcile(
+    *,
+    place: str,
+    streams: str,
+    bucket: str,
+    repository: Path | None,
+    session: Session,
+    service: Service,
+    as_json: bool,
+) -> int:
+    """Compare what was dispatched with the audit log, the tables and a receiver.
+
+    Exit code 1: something is missing, or there is something that no stream knows.
+    """
+    with failures():
+        from sandbox.pipeline.reconciling import Running, reconcile as compare  # noqa: I001, PLC0415 -- as above
+
+        tables = tables_at(place, service)
+        found = compare(session(), tables, Running(*service(), names_of(streams), bucket, repository))
+    if as_json:
+        print_json(found)
+    else:
+        print_table(("", "records"), found.lines())
+        for record in found.missing:
+            lacking = ", ".join(record.missing_from)
+            click.echo(f"{record.place} {record.message_id or '(no messageId)'}: not in {lacking}")
+    return Exit.PASS if found.exact else Exit.FAIL

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 KEY = ["minute", "stream", "tenant", "outcome", "code"]
 OUTCOMES = ("messages", "parts", "duplicates", "rejects", "queued")
@@ -61,21 +61,9 @@ def added(before: DataFrame, new: DataFrame) -> DataFrame:
     )
 
 
-def summed(figures: DataFrame, *by: str) -> DataFrame:
-    """Figures by some of their keys, with ``p50``, ``p95`` and ``most`` of the latency in milliseconds."""
+def quantile(sketch: str, rank: float) -> Column:
+    """The latency in milliseconds below which a share ``rank`` (0 to 1) of a sketch's messages lies."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    sketch = F.kll_merge_agg_bigint("latency")
-    return (
-        figures.groupBy(*by)
-        .agg(
-            F.sum("messages").alias("messages"),
-            F.sum("bytes").alias("bytes"),
-            F.max("latency_ms_max").alias("most"),
-            sketch.alias("sketch"),
-        )
-        .withColumn("p50", F.kll_sketch_get_quantile_bigint("sketch", F.lit(0.5)))
-        .withColumn("p95", F.kll_sketch_get_quantile_bigint("sketch", F.lit(0.95)))
-        .drop("sketch")
-        .orderBy(*by)
-    )
+    known = F.kll_sketch_get_n_bigint(sketch) > 0
+    return F.when(known, F.kll_sketch_get_quantile_bigint(sketch, F.lit(rank)))

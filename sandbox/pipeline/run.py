@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from emulator.rng import new_uuid
 from sandbox.pipeline.audited import audited
 from sandbox.pipeline.batch import Rules, process
+from sandbox.pipeline.failures import PipelineFailedError, UsageError, failure_of
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.publication import publish
@@ -56,7 +57,7 @@ class Job:
         return self.place.path("_checkpoint")
 
 
-class CheckpointMissingError(RuntimeError):
+class CheckpointMissingError(UsageError):
     """A run that writes to S3 was given no folder for its offsets."""
 
 
@@ -122,26 +123,33 @@ def follow(
 def _query(
     spark: SparkSession, job: Job, trigger: dict[str, bool | str], tell: Progress
 ) -> Iterator[tuple[StreamingQuery, Tables]]:
-    tables, token = Tables(job.place), new_uuid()
+    """The query while it runs, and the tables it writes. PipelineFailedError is what it ended with."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - heavy
+
+    tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
     tables.sweep()
 
     def take(records: DataFrame, batch: int) -> None:
         run = records.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""
-        if not tables.holds(batch, run):
-            tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
-            _say(tell, process(records, tables, job.rules, Attempt(job.place, batch, token), run))
+        try:
+            if not tables.holds(batch, run):
+                tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
+                _say(tell, process(records, tables, job.rules, Attempt(job.place, batch, token), run))
+        except PipelineFailedError as error:
+            failed.append(error)
+            raise
 
-    writer = (
-        arrivals(spark, job)
-        .writeStream.foreachBatch(take)
-        .option("checkpointLocation", job.checkpoint_folder)
-        .trigger(**trigger)  # type: ignore[arg-type]
-    )
-    query = writer.start()
+    writer = arrivals(spark, job).writeStream.foreachBatch(take)
+    writer = writer.option("checkpointLocation", job.checkpoint_folder)
+    query: StreamingQuery | None = None
     try:
+        query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
         yield query, tables
+    except PySparkException as error:
+        raise (failed[0] if failed else failure_of(error)) from None
     finally:
-        query.stop()
+        if query is not None:
+            query.stop()
 
 
 def _say(tell: Progress, commit: Commit) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox import java
+from sandbox.pipeline.failures import UnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
-class PysparkMissingError(RuntimeError):
+class PysparkMissingError(UnavailableError):
     """The extra ``pipeline`` is not installed."""
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sandbox.pipeline.failures import UsageError
 from sandbox.pipeline.place import Place
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Publication(msgspec.Struct, frozen=True):
     files: tuple[File, ...]
 
 
-class AnotherRunError(RuntimeError):
+class AnotherRunError(UsageError):
     """The tables belong to a run with another checkpoint."""
 
 

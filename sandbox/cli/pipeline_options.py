@@ -1,0 +1,149 @@
+"""What the commands of ``sandbox pipeline`` have in common: Spark, the endpoint, the tables, failures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.failures import CommandFailed, Exit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sandbox.pipeline.tables import Tables
+
+Session: TypeAlias = "Callable[[], SparkSession]"
+"""Opens the Spark session that the options ask for."""
+Service: TypeAlias = Callable[[], tuple[str | None, str]]
+"""Gives the AWS endpoint's URL (None for AWS's own) and the region."""
+Command: TypeAlias = Callable[..., Any]
+
+streams_option = click.option(
+    "--streams",
+    default="input,output,error,invalid",
+    show_default=True,
+    metavar="NAMES",
+    help="Which streams.",
+)
+
+
+def names_of(streams: str) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(name for part in streams.split(",") if (name := part.strip()))
+
+
+def place_option(flag: str) -> Callable[[Command], Command]:
+    """The option that says where the tables are."""
+    text = "Where the tables are: a folder, or s3://bucket/prefix."
+    return click.option(
+        flag, "place", default="runs/pipeline", show_default=True, metavar="DIR|s3://...", help=text
+    )
+
+
+def spark_options(command: Command) -> Command:
+    """Options of the Spark session; the command gets ``session``, which opens it."""
+
+    @wraps(command)
+    def with_session(*, master: str, memory: str, conf: tuple[str, ...], **others: Any) -> Any:
+        return command(session=lambda: _session(master, memory, conf), **others)
+
+    options = (
+        click.option(
+            "--master", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs."
+        ),
+        click.option(
+            "--memory", default="1g", show_default=True, metavar="SIZE", help="Heap of Spark's driver."
+        ),
+        click.option(
+            "--conf", multiple=True, metavar="KEY=VALUE", help="A further Spark setting; repeatable."
+        ),
+    )
+    return reduce(lambda wrapped, option: option(wrapped), reversed(options), with_session)
+
+
+def service_options(command: Command) -> Command:
+    """Options of the AWS endpoint; the command gets ``service``, which gives its URL and the region."""
+
+    @wraps(command)
+    def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
+        return command(service=lambda: _service(endpoint, control), **others)
+
+    text = "The AWS endpoint; by default that of the running sandbox, with 'aws' AWS's own."
+    return control_option(click.option("--endpoint", metavar="URL", help=text)(with_service))
+
+
+def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
+    from sandbox.pipeline.session import open_session  # noqa: PLC0415 -- kept out of sandbox --help
+
+    bad = next((pair for pair in conf if "=" not in pair), None)
+    if bad is not None:
+        raise CommandFailed(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
+    settings = dict(pair.split("=", 1) for pair in conf)
+    return open_session(master, memory=memory, settings=settings)
+
+
+def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str]:
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    if endpoint == "aws":
+        return None, region
+    if endpoint is None:
+        with connect(control) as client:
+            endpoint = client.status().aws
+    # Spark's own processes sign requests too; a sandbox takes any pair.
+    os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
+    os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
+    return endpoint, region
+
+
+def tables_at(place: str, service: Service) -> Tables:
+    """The tables in a place. CommandFailed when there are none."""
+    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.tables import Tables  # noqa: PLC0415 -- as above
+
+    url, region = service() if place.startswith("s3://") else (None, "us-east-1")
+    tables = Tables(Place.at(place, url, region))
+    if not tables.commits:
+        raise CommandFailed(
+            f"there are no tables in {place}; write some with: sandbox pipeline run --to {place}", Exit.USAGE
+        )
+    return tables
+
+
+@contextmanager
+def bar() -> Iterator[Callable[[str, float], None]]:
+    """A bar on standard error that follows what a run says it is doing."""
+    from rich import progress  # noqa: PLC0415 -- kept out of sandbox --help
+    from rich.console import Console  # noqa: PLC0415 -- as above
+
+    text = progress.TextColumn("{task.description:<46}")
+    columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("starting", total=1.0)
+        yield lambda what, share: shown.update(task, description=what, completed=share)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """The pipeline's own errors as a line and an exit code."""
+    from sandbox.java import JavaMissingError  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline import failures as kinds  # noqa: PLC0415 -- as above
+
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"pyspark", "pyarrow", "pandas"}:
+            raise
+        line = f"the pipeline needs {missing.name}: pip install 'rdss-sandbox[pipeline]'"
+        raise CommandFailed(line, Exit.ENVIRONMENT) from None
+    except (JavaMissingError, kinds.UnavailableError) as missing:
+        raise CommandFailed(str(missing), Exit.ENVIRONMENT) from missing
+    except kinds.UsageError as wrong:
+        raise CommandFailed(str(wrong), Exit.USAGE) from wrong
+    except kinds.PipelineFailedError as failed:
+        raise CommandFailed(str(failed), Exit.FAIL) from failed

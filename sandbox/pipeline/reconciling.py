@@ -1,0 +1,60 @@
+"""Reconciliation of a running system: its streams, its audit bucket, its tables, a receiver's repository."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.pipeline.audited import audited
+from sandbox.pipeline.failures import UsageError, failure_of
+from sandbox.pipeline.reconciliation import Reconciliation, compared, places, summed, table_places
+from sandbox.pipeline.tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Running:
+    """The system to look at; ``repository`` is the file of a receiver."""
+
+    endpoint_url: str | None
+    region: str
+    streams: tuple[str, ...]
+    bucket: str
+    repository: Path | None = None
+
+
+def reconcile(spark: SparkSession, tables: Tables, running: Running) -> Reconciliation:
+    """Read the streams and the audit bucket as they are now and compare them with the tables.
+
+    UsageError when the repository is none; PipelineFailedError when something cannot be read.
+    """
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    service = {"region": running.region}
+    if running.endpoint_url:
+        service["endpointUrl"] = running.endpoint_url
+    received = None if running.repository is None else _received(spark, running.repository)
+    names = ",".join(running.streams)
+    dispatched = spark.read.format("kinesis").options(streamName=names, **service).load()
+    lines = spark.read.format("bucket").options(bucket=running.bucket, **service).load()
+    logged = places(audited(lines)).filter(F.col("stream").isin(*running.streams))
+    try:
+        return summed(compared(places(dispatched), logged, table_places(spark, tables), received))
+    except PySparkException as failed:
+        raise failure_of(failed) from failed
+
+
+def _received(spark: SparkSession, repository: Path) -> DataFrame:
+    try:
+        with closing(sqlite3.connect(f"file:{repository}?mode=ro", uri=True)) as database:
+            statement = "SELECT messageId FROM messages WHERE status = 'RECEIVED' AND messageId IS NOT NULL"
+            rows = database.execute(statement).fetchall()
+    except sqlite3.Error as wrong:
+        raise UsageError(f"{repository} is no receiver's repository: {wrong}") from None
+    return spark.createDataFrame(rows, "message_id STRING")
