@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,9 +79,17 @@ def _types() -> dict[str, FaultType]:
 
 
 def _command(type_: FaultType) -> click.Command:
-    parameters: list[click.Parameter] = [_option(attribute) for attribute in type_.attributes]
-    directions = [direction.value for direction in type_.directions]
-    parameters += [
+    common = _common_options([direction.value for direction in type_.directions])
+    taken = {flag for option in common for flag in option.opts}
+    own = [_option(type_, attribute, taken) for attribute in type_.attributes]
+    command = click.Command(
+        type_.name, params=[*own, *common], callback=_adder(type_), help=type_.description
+    )
+    return json_option(control_option(command))
+
+
+def _common_options(directions: list[str]) -> list[click.Parameter]:
+    return [
         click.Option(["--name"], help="What to call it.  [default: its type]"),
         click.Option(["--channel"], metavar="GLOB", help="Where: a stream or queue.  [default: *]"),
         click.Option(["--direction"], type=click.Choice(directions), help=f"[default: {directions[0]}]"),
@@ -97,17 +105,20 @@ def _command(type_: FaultType) -> click.Command:
             ["--match"], multiple=True, metavar="FIELD=GLOB", help="Only messages whose header is like this."
         ),
     ]
-    command = click.Command(type_.name, params=parameters, callback=_adder(type_), help=type_.description)
-    return json_option(control_option(command))
 
 
-def _option(attribute: Attribute) -> click.Option:
+def option_name(type_: FaultType, attribute: Attribute, taken: Container[str]) -> str:
+    """The attribute as an option, with its type's name before it where every fault has such an option."""
+    flag = f"--{attribute.name.replace('_', '-')}"
+    return f"--{type_.name}-{flag[2:]}" if flag in taken else flag
+
+
+def _option(type_: FaultType, attribute: Attribute, taken: Container[str]) -> click.Option:
     unit = f" in {attribute.unit}" if attribute.unit else ""
     default = "" if attribute.default in (None, "") else f"  [default: {attribute.default}]"
     kind = click.Choice(attribute.choices) if attribute.choices else None
-    flag = f"--{attribute.name.replace('_', '-')}"
     return click.Option(
-        [flag, f"attribute_{attribute.name}"],
+        [option_name(type_, attribute, taken), f"attribute_{attribute.name}"],
         type=kind,
         metavar=None if kind else attribute.type.upper(),
         help=f"{attribute.description}{unit}.{default}",
