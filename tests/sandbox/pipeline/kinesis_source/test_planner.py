@@ -1,0 +1,297 @@
+"""The planner of the ``kinesis`` source over a model of shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from sandbox.pipeline.kinesis_source.client import Mark, MarkPage, Record, Shard
+from sandbox.pipeline.kinesis_source.errors import DataLossError, KinesisSourceError, ServiceError
+from sandbox.pipeline.kinesis_source.options import Settings
+from sandbox.pipeline.kinesis_source.planner import Planner, ShardRange
+from sandbox.pipeline.kinesis_source.source import read_range
+
+
+@dataclass
+class ModelShard:
+    parents: tuple[str, ...] = ()
+    open: bool = True
+    records: list[int] = field(default_factory=list)
+    trimmed: int = 0
+
+
+class ModelStream:
+    """Shards in memory with the client's methods; an iterator is ``shard|index`` and expires when told to."""
+
+    def __init__(self) -> None:
+        self.shards: dict[str, ModelShard] = {"shard-0": ModelShard()}
+        self.next = 1
+        self.expire_next = False
+        self.server_time = 1000.0
+
+    def put(self, shard: str, count: int) -> None:
+        for _ in range(count):
+            self.shards[shard].records.append(self.next)
+            self.next += 1
+
+    def split(self, shard: str) -> list[str]:
+        self.shards[shard].open = False
+        names = [f"shard-{len(self.shards) + at}" for at in (0, 1)]
+        self.shards |= {name: ModelShard((shard,)) for name in names}
+        return names
+
+    def merge(self, one: str, other: str) -> str:
+        self.shards[one].open = self.shards[other].open = False
+        name = f"shard-{len(self.shards)}"
+        self.shards[name] = ModelShard((one, other))
+        return name
+
+    def open_shards(self) -> list[str]:
+        return [name for name, shard in self.shards.items() if shard.open]
+
+    def list_shards(self) -> list[Shard]:
+        return [Shard(name, shard.parents, shard.open) for name, shard in self.shards.items()]
+
+    def named(self, shard: str) -> tuple[str, str]:
+        return "stream", shard
+
+    def iterator(self, shard: str, position: str) -> str:
+        records = self.shards[shard].records
+        start = (
+            next((i for i, n in enumerate(records) if n > int(position)), len(records))
+            if position.isdigit()
+            else 0
+        )
+        return f"{shard}|{max(start, self.shards[shard].trimmed)}"
+
+    def holds(self, shard: str, sequence_number: str) -> bool:
+        kept = self.shards[shard].records[self.shards[shard].trimmed :]
+        return int(sequence_number) in kept
+
+    def page(self, iterator: str, limit: int, kind: Any) -> tuple[Any, int]:
+        if self.expire_next:
+            self.expire_next = False
+            raise ServiceError("ExpiredIteratorException", "too old", 400)
+        name, _, start = iterator.partition("|")
+        shard = self.shards[name]
+        end = min(int(start) + min(limit, 3), len(shard.records))
+        found = shard.records[int(start) : end]
+        done = end == len(shard.records)
+        following = None if done and not shard.open else f"{name}|{end}"
+        records: list[Any] = (
+            [Mark(str(n)) for n in found]
+            if kind is MarkPage
+            else [Record(str(n), str(n).encode(), "key", 1.0) for n in found]
+        )
+        page = kind(millis_behind_latest=0 if done else 5, next_shard_iterator=following, records=records)
+        return page, 100 * len(found)
+
+
+def _settings(**more: str) -> Settings:
+    return Settings.of({"streamName": "stream", "region": "r", "endpointUrl": "http://x", **more})
+
+
+def _read(stream: ModelStream, part: ShardRange, settings: Settings | None = None) -> list[int]:
+    batches = read_range(settings or _settings(), stream, part)  # type: ignore[arg-type]
+    return [int(data) for batch in batches for data in batch.column("data").to_pylist()]
+
+
+class Reading(RuleBasedStateMachine):
+    """A stream that is written, split and merged while it is read in batches and the reader is restarted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stream = ModelStream()
+        self.planner = _planner(self.stream)
+        self.offset = self.planner.first("TRIM_HORIZON")
+        self.read: set[tuple[int, str]] = set()
+
+    def _chosen(self, number: int) -> str:
+        shards = self.stream.open_shards()
+        return shards[number % len(shards)]
+
+    @rule(number=st.integers(0, 9), count=st.integers(1, 12))
+    def put(self, number: int, count: int) -> None:
+        self.stream.put(self._chosen(number), count)
+
+    @rule(number=st.integers(0, 9))
+    def split(self, number: int) -> None:
+        self.stream.split(self._chosen(number))
+
+    @rule(number=st.integers(0, 9))
+    def merge(self, number: int) -> None:
+        one, other = self._chosen(number), self._chosen(number + 1)
+        if one != other:
+            self.stream.merge(one, other)
+
+    @rule()
+    def restart(self) -> None:
+        self.planner = _planner(self.stream)
+
+    @rule()
+    def expire(self) -> None:
+        self.stream.expire_next = True
+
+    @rule(limit=st.one_of(st.none(), st.integers(1, 9)))
+    def batch(self, limit: int | None) -> None:
+        end = self.planner.end(self.offset, limit, None)
+        ranges = self.planner.ranges(self.offset, end)
+        found = {(n, part.shard) for part in ranges for n in _read(self.stream, part)}
+        # A batch that is planned anew after a crash, without the walk's memory, reads the same records.
+        again = _planner(self.stream).ranges(self.offset, end)
+        assert found == {(n, part.shard) for part in again for n in _read(self.stream, part)}
+        assert not found & self.read
+        for shard in {shard for _, shard in found}:
+            for parent in self.stream.shards[shard].parents:
+                assert {(n, parent) for n in self.stream.shards[parent].records} <= self.read
+        self.read |= found
+        self.offset = end
+
+    def teardown(self) -> None:
+        before: dict[str, str] = {}
+        while before != self.offset:
+            before = self.offset
+            self.batch(None)
+        assert sorted(n for n, _ in self.read) == list(range(1, self.stream.next))
+        ended = {name for name, shard in self.stream.shards.items() if not shard.open}
+        assert not ended & set(self.offset)
+
+
+class TestReading(Reading.TestCase):  # type: ignore[misc, name-defined]
+    """Every record is read once, parents' before children's, and ended shards are forgotten."""
+
+    settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+
+
+def _planner(stream: ModelStream, **options: str) -> Planner:
+    return Planner(_settings(**options), stream)  # type: ignore[arg-type]
+
+
+def test_a_stream_that_reads_on_while_shards_catch_up_ends_once() -> None:
+    """``availableNow`` stops where each shard was caught up with, though producers go on."""
+    stream = ModelStream()
+    stream.put("shard-0", 5)
+    planner = _planner(stream)
+    planner.stop_when_caught_up = True
+    offset = planner.end(planner.first("TRIM_HORIZON"), None, None)
+    stream.put("shard-0", 5)
+    assert planner.end(offset, None, None) == offset == {"shard-0": "5"}
+
+
+def test_latest_waits_at_an_idle_shard_from_the_moment_it_began() -> None:
+    """LATEST is fixed at the start: what comes to an idle shard afterwards is not skipped."""
+    stream = ModelStream()
+    children = stream.split("shard-0")
+    planner = _planner(stream)
+    offset = planner.first("LATEST")
+    assert offset == dict.fromkeys(children, "AT_TIMESTAMP 1000.0")
+    stream.put(children[0], 1)
+    assert planner.end(offset, None, None)[children[0]] == "1"
+
+
+def test_a_limit_of_records_is_kept() -> None:
+    """A trigger takes no more records than it may, spread over the shards."""
+    stream = ModelStream()
+    for child in stream.split("shard-0"):
+        stream.put(child, 50)
+    planner = _planner(stream)
+    start = planner.end(planner.first("TRIM_HORIZON"), 20, None)
+    end = planner.end(start, 20, None)
+    assert sum(part.records or 0 for part in planner.ranges(start, end)) == 20
+
+
+def test_a_long_range_is_cut_into_partitions() -> None:
+    """One busy shard keeps more than one core busy."""
+    stream = ModelStream()
+    stream.put("shard-0", 30)
+    planner = _planner(stream, recordsPerPartition="9")
+    start = planner.first("TRIM_HORIZON")
+    ranges = planner.ranges(start, planner.end(start, None, None))
+    assert len(ranges) == 4
+    assert [n for part in ranges for n in _read(stream, part)] == list(range(1, 31))
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_expired_records_stop_a_restart_unless_told_otherwise(tolerant: bool) -> None:
+    """Records that expired behind a checkpoint are an error by default; with failOnDataLoss=false they are not."""
+    stream = ModelStream()
+    stream.put("shard-0", 9)
+    stream.shards["shard-0"].trimmed = 6
+    planner = _planner(stream, failOnDataLoss=str(not tolerant))
+    if tolerant:
+        assert planner.end({"shard-0": "2"}, None, None) == {"shard-0": "9"}
+    else:
+        with pytest.raises(DataLossError, match="record 2 of shard shard-0 has expired"):
+            planner.end({"shard-0": "2"}, None, None)
+
+
+def test_a_shard_that_is_gone_is_data_loss() -> None:
+    """A checkpoint that names a shard which no longer exists stops the run with that shard's name."""
+    with pytest.raises(DataLossError, match="shard shard-7 is gone"):
+        _planner(ModelStream()).end({"shard-7": "3"}, None, None)
+
+
+def test_a_range_that_gives_fewer_records_than_planned_is_data_loss() -> None:
+    """An executor that finds fewer records than the driver counted does not pass them over."""
+    stream = ModelStream()
+    stream.put("shard-0", 4)
+    with pytest.raises(DataLossError, match="gave 4 of 5 records"):
+        _read(stream, ShardRange("shard-0", "TRIM_HORIZON", "4", 5))
+    with pytest.raises(DataLossError, match="behind 4 up to 6"):
+        _read(stream, ShardRange("shard-0", "4", "6"))
+    assert _read(stream, ShardRange("shard-0", "4", "6"), _settings(failOnDataLoss="false")) == []
+
+
+def test_a_child_of_two_waits_for_both() -> None:
+    """The child of a merge is not read while one of its parents still has records."""
+    stream = ModelStream()
+    one, other = stream.split("shard-0")
+    stream.put(one, 1)
+    stream.put(other, 8)
+    child = stream.merge(one, other)
+    stream.put(child, 1)
+    planner = _planner(stream, maxFetchRecordsPerShard="2")
+    offset, seen = planner.first("TRIM_HORIZON"), list[str]()
+    for _ in range(9):
+        end = planner.end(offset, None, None)
+        seen += [part.shard for part in planner.ranges(offset, end)]
+        offset = end
+    assert seen[-1] == child
+    assert seen.count(child) == 1
+
+
+def test_positions_as_the_field_writes_them() -> None:
+    """LATEST, TRIM_HORIZON, EARLIEST, AT_TIMESTAMP and an offset as JSON are taken; anything else is explained."""
+    planner = _planner(ModelStream())
+    assert planner.first("earliest") == planner.first("TRIM_HORIZON") == {"shard-0": "TRIM_HORIZON"}
+    assert planner.first("AT_TIMESTAMP 1970-01-01T00:01:00Z") == {"shard-0": "AT_TIMESTAMP 60.0"}
+    assert planner.first('{"shard-0": "17"}') == {"shard-0": "17"}
+    with pytest.raises(KinesisSourceError, match="startingPosition is 'yesterday'"):
+        planner.first("yesterday")
+    with pytest.raises(KinesisSourceError, match="no RFC 3339 time"):
+        planner.first("AT_TIMESTAMP noon")
+
+
+def test_options_in_any_case_with_or_without_their_prefix() -> None:
+    """Options are found however the field writes them, and a wrong one is named with what would do."""
+    options = {"KINESIS.STREAMNAME": "a, b", "kinesis.endpointUrl": "http://y", "initialposition": "LATEST"}
+    chosen = Settings.of(options | {"Region": "eu-west-2", "failondataloss": "FALSE"})
+    assert (chosen.streams, chosen.endpoint_url, chosen.region) == (("a", "b"), "http://y", "eu-west-2")
+    assert chosen.starting_position == "LATEST"
+    assert not chosen.fail_on_data_loss
+    for wrong, said in (
+        ({}, "streamName is missing"),
+        ({"streamName": "a", "strmName": "b"}, "unknown option 'strmname'; known: streamName"),
+        (
+            {"streamName": "a", "maxRecordsPerTrigger": "0"},
+            "maxrecordspertrigger is '0', but must be a whole number",
+        ),
+        ({"streamName": "a", "failOnDataLoss": "maybe"}, "must be true or false"),
+    ):
+        with pytest.raises(KinesisSourceError, match=said):
+            Settings.of(wrong)
