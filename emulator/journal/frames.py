@@ -18,7 +18,9 @@ from isal.isal_zlib import crc32
 
 _FIELDS = struct.Struct("<IIIIQQ")
 _CHECK = struct.Struct("<I")
-HEADER_BYTES = _FIELDS.size + _CHECK.size
+_HEADER = struct.Struct("<IIIIQQI")
+HEADER_BYTES = _HEADER.size
+_SCAN_BYTES = 1 << 20
 
 
 class DamagedLog(Exception):  # noqa: N818 - it says what was found
@@ -68,34 +70,39 @@ def header(payload: bytes, *, lines: int = 1, size: int = 0, ordinal: int = 0, a
 
 def parse(raw: bytes, position: int, offset: int = 0) -> Frame | None:
     """The header at ``offset`` in ``raw``, ``position`` in its file; None when it does not check out."""
-    fields = raw[offset : offset + _FIELDS.size]
-    if len(raw) < offset + HEADER_BYTES or _CHECK.unpack_from(raw, offset + _FIELDS.size)[0] != crc32(fields):
+    if len(raw) < offset + HEADER_BYTES:
         return None
-    return Frame(position, *_FIELDS.unpack(fields))
+    length, check, lines, size, ordinal, arrival, own_check = _HEADER.unpack_from(raw, offset)
+    if crc32(memoryview(raw)[offset : offset + _FIELDS.size]) != own_check:
+        return None
+    return Frame(position, length, check, lines, size, ordinal, arrival)
 
 
-def scan(descriptor: int, path: Path, *, start: int = 0, payloads: bool = True) -> Iterator[Frame]:
-    """The whole frames of a file from ``start`` on; stops where a torn tail begins.
+def scan(descriptor: int, path: Path) -> Iterator[Frame]:
+    """The whole frames of a file, each with its payload checked; stops where a torn tail begins.
 
-    With ``payloads`` false only headers are checked, and the payload of the last frame.
     Raises ``DamagedLog``.
     """
-    position, end = start, os.fstat(descriptor).st_size
+    position, end = 0, os.fstat(descriptor).st_size
+    buffer, base = b"", 0
     while position < end:
-        raw = os.pread(descriptor, HEADER_BYTES, position)
-        frame = parse(raw, position)
+        if position + HEADER_BYTES > base + len(buffer):
+            buffer, base = os.pread(descriptor, _SCAN_BYTES, position), position
+        frame = parse(buffer, position, position - base)
         if frame is None:
-            if len(raw) < HEADER_BYTES or _only_zeros(descriptor, position, end):
+            if end - position < HEADER_BYTES or _only_zeros(descriptor, position, end):
                 return
             raise DamagedLog(path, position, "the header of a block does not match its checksum")
         if frame.end > end:
             return
-        if payloads or frame.end == end:
-            payload = os.pread(descriptor, frame.length, frame.start)
-            if crc32(payload) != frame.check:
-                if frame.end == end and payload.endswith(b"\0"):
-                    return
-                raise DamagedLog(path, position, "a block does not match its checksum")
+        if frame.end > base + len(buffer):
+            size = max(_SCAN_BYTES, HEADER_BYTES + frame.length)
+            buffer, base = os.pread(descriptor, size, position), position
+        payload = memoryview(buffer)[frame.start - base : frame.end - base]
+        if crc32(payload) != frame.check:
+            if frame.end == end and payload.tobytes().endswith(b"\0"):
+                return
+            raise DamagedLog(path, position, "a block does not match its checksum")
         yield frame
         position = frame.end
 
