@@ -31,10 +31,9 @@ from emulator.faults.fault import (
 from emulator.faults.message import Message
 from emulator.faults.records import check_record, concerning
 from emulator.faults.registry import TYPES, known_type
-from emulator.faults.strike import Injection, injection_of, strike
+from emulator.faults.strike import Handlers, Injection, injection_of, strike
 from emulator.faults.targets import Target, find_target
 from emulator.faults.timers import Timers
-from emulator.kinesis.errors import KinesisError
 from emulator.resources import Fault, FaultChange, NewFault
 from emulator.rng import Chance
 
@@ -64,6 +63,7 @@ class Stage:
         self._channels: dict[str, Kind] = {}
         self._concerned: dict[tuple[Direction, str | None, Kind], tuple[ActiveFault, ...]] = {}
         self._timers = Timers(clock)
+        self._handlers = Handlers(self._perform, self._failed)
 
     def add(self, wanted: NewFault) -> Fault:
         """Put a fault in force. FaultRefused when it cannot be, or means nothing where it would strike."""
@@ -166,7 +166,7 @@ class Stage:
         call = Call(channel, Kind(kind), direction, items, single)
         with self._lock:
             faults = self._concerning(direction, channel, call.kind)
-            injections = strike(faults, call, self._clock.time(), self._world(), self._perform)
+            injections = strike(faults, call, self._clock.time(), self._world(), self._handlers)
         for injection in injections:
             self._tell(injection)
         return call
@@ -219,20 +219,20 @@ class Stage:
     def _perform(self, fault: ActiveFault, hit: Hit) -> None:
         try:
             done = fault.type.inject(hit)
-        except (KinesisError, OSError, FaultRefused) as error:
-            self._events.emit(
-                "fault.failed",
-                fault=fault.name,
-                type=fault.type.name,
-                channel=hit.call.channel,
-                why=str(error),
-            )
+        except Exception as error:  # noqa: BLE001 -- told of as an event; what set it off has gone through
+            self._failed(fault, hit, error)
             done = None
         if done is not None:
             self._tell(injection_of(fault, hit, done))
             return
         with self._lock:
             fault.injected -= 1
+
+    def _failed(self, fault: ActiveFault, hit: Hit, error: Exception) -> None:
+        why = str(error) or repr(error)
+        self._events.emit(
+            "fault.failed", fault=fault.name, type=fault.type.name, channel=hit.call.channel, why=why
+        )
 
     def _tell(self, injection: Injection) -> None:
         self._events.emit("fault.injected", **injection._asdict())

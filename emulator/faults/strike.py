@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from emulator.faults.active import ActiveFault
 from emulator.faults.fault import Call, Done, Hit, Phase, World
+
+Failed: TypeAlias = Callable[[ActiveFault, Hit, Exception], None]
+
+
+class Handlers(NamedTuple):
+    """What to call to act on a channel, and for a fault that could not strike."""
+
+    perform: Callable[[ActiveFault, Hit], None]
+    failed: Failed
 
 
 class Injection(NamedTuple):
@@ -33,7 +42,7 @@ def strike(
     call: Call,
     now: float,
     world: World,
-    perform: Callable[[ActiveFault, Hit], None],
+    handlers: Handlers,
 ) -> list[Injection]:
     """Let ``faults``, in the order of their phases, strike ``call``; what was done.
 
@@ -41,7 +50,7 @@ def strike(
     so that the same messages meet it whichever others are in force. A call that
     fails is charged to each of its messages for which it would have failed, so
     that it does not matter how messages are batched. What acts on the channel
-    is left in ``call.actions`` for ``perform``.
+    is left in ``call.actions`` for ``handlers.perform``.
     """
     struck: list[Injection] = []
     for fault in faults:
@@ -57,12 +66,21 @@ def strike(
             if fault.type.phase is Phase.CONTROL:
                 fault.remember(chosen)
                 fault.injected += 1
-                call.actions.append(lambda fault=fault, hit=hit: perform(fault, hit))  # type: ignore[misc]
-            elif done := fault.type.inject(hit):
+                call.actions.append(lambda fault=fault, hit=hit: handlers.perform(fault, hit))  # type: ignore[misc]
+            elif done := _injected(fault, hit, handlers.failed):
                 fault.remember(chosen)
                 fault.injected += 1
                 struck.append(injection_of(fault, hit, done))
     return struck
+
+
+def _injected(fault: ActiveFault, hit: Hit, failed: Failed) -> Done | None:
+    """A fault that cannot cope with a message must not break what it was to disturb."""
+    try:
+        return fault.type.inject(hit)
+    except Exception as error:  # noqa: BLE001 -- told of as an event
+        failed(fault, hit, error)
+        return None
 
 
 def _over(call: Call, fault: ActiveFault) -> bool:

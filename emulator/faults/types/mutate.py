@@ -41,7 +41,7 @@ def _parsed(data: bytes) -> _Message | None:
     """The message, where it has a header and a body of its own; a fragment's body is a piece of another's."""
     try:
         message = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     whole = isinstance(message, dict) and all(
         isinstance(message.get(part), dict) for part in (_HEADER, _BODY)

@@ -35,7 +35,7 @@ def grow(data: bytes, size: int) -> bytes | None:
     try:
         message = msgspec.json.decode(data)
         header, body = message["messageHeader"], message["messageBody"]
-    except (msgspec.DecodeError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return data + b" " * (size - len(data))
     if isinstance(body, str):
         return None

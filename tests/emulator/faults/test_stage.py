@@ -1,0 +1,379 @@
+"""Whom the faults strike: conditions, counts, refusals, and the same again every time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.fault import Call, FaultRefused
+from emulator.faults.message import Message
+from emulator.faults.registry import TYPES
+from emulator.faults.stage import Stage, UnknownFault
+from emulator.resources import FaultChange, NewFault
+from emulator.rng import Chance, Draws
+
+if TYPE_CHECKING:
+    from tests.emulator.conftest import Bench
+
+NOON = 1_790_000_000.0
+Injections = list[tuple[str, str | None, str]]
+
+
+def message(number: int, type_: str = "MetadataCreate", tenant: int = 1) -> bytes:
+    header = {
+        "messageId": f"00000000-0000-4000-8000-{number:012d}",
+        "messageType": type_,
+        "messageClass": "Command",
+        "tenantJiscID": tenant,
+        "generator": "test",
+    }
+    return json.dumps({"messageHeader": header, "messageBody": {"objectTitle": f"title {number}"}}).encode()
+
+
+MESSAGES = [message(number) for number in range(60)]
+
+
+class Bed:
+    """A stage with nothing around it."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self.clock = Clock(frozen_at=NOON)
+        self.events = Events(self.clock, keep=200_000)
+        self.stage = Stage(Chance(seed), self.clock, self.events)
+
+    def add(self, type_: str, **fields: Any) -> str:
+        return self.stage.add(NewFault(type_, **fields)).name
+
+    def publish(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
+        return self.stage.publishing(channel, kind, [Message(data, "k") for data in messages])
+
+    def deliver(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
+        return self.stage.delivering(channel, kind, [Message(data, "k", NOON) for data in messages])
+
+    def struck(self, fault: str | None = None) -> list[int]:
+        """The numbers of the messages struck, as often as they were."""
+        ids = [i[1] for i in self.injections() if fault in {None, i[0]}]
+        return [int(id_[-12:]) for id_ in ids if id_]
+
+    def injections(self) -> Injections:
+        events = [event for event in self.events.since(limit=200_000) if event.kind == "fault.injected"]
+        return [(e.fields["fault"], e.fields["message_id"], e.fields["did"]) for e in events]
+
+
+@pytest.fixture
+def bed() -> Bed:
+    return Bed()
+
+
+@pytest.mark.parametrize(
+    ("when", "struck"),
+    [
+        ({}, list(range(60))),
+        ({"every": 20}, [19, 39, 59]),
+        ({"first": 3}, [0, 1, 2]),
+        ({"after": 57}, [57, 58, 59]),
+        ({"after": 10, "first": 20, "every": 10}, [19, 29]),
+        ({"match": {"messageType": "Metadata*", "messageId": "*000007"}}, [7]),
+        ({"match": {"channel": "out*"}}, []),
+        ({"match": {"tenantJiscID": 1, "channel": "in*"}, "first": 1}, [0]),
+        ({"at": "10s"}, []),
+        ({"for": 1}, list(range(60))),
+    ],
+)
+def test_conditions_choose_the_messages(bed: Bed, when: dict[str, Any], struck: list[int]) -> None:
+    """Counts count the messages that meet the other conditions, one at a time or in batches."""
+    bed.add("duplicate", when=when)
+    bed.publish(*MESSAGES[:13])
+    for data in MESSAGES[13:20]:
+        bed.publish(data)
+    bed.publish(*MESSAGES[20:])
+    assert bed.struck() == struck
+
+
+def test_a_window_of_time_opens_and_closes_on_the_clock(bed: Bed) -> None:
+    """``at`` and ``for`` count from when the fault was added."""
+    bed.add("duplicate", when={"at": "10s", "for": "5s"})
+    for number in range(20):
+        bed.publish(MESSAGES[number])
+        bed.clock.advance(1)
+    assert bed.struck() == [10, 11, 12, 13, 14]
+
+
+def test_a_limit_ends_a_fault(bed: Bed) -> None:
+    """After so many injections it strikes nobody."""
+    bed.add("duplicate", limit=4)
+    bed.publish(*MESSAGES)
+    assert bed.struck() == [0, 1, 2, 3]
+    assert bed.stage.get("duplicate").injected == 4
+
+
+def test_toxicity_is_the_share_of_messages_struck() -> None:
+    """About one in five of ten thousand."""
+    bed = Bed()
+    bed.add("duplicate", toxicity=0.2)
+    bed.publish(*(message(number) for number in range(10_000)))
+    assert 1_880 < len(bed.struck()) < 2_120
+
+
+def test_a_state_of_failures_is_for_each_message(bed: Bed) -> None:
+    """``fails: 2`` with every other message: each of those fails twice, then passes for good."""
+    bed.add("throttle", when={"every": 2, "fails": 2})
+    for data in MESSAGES[:4]:
+        outcomes = [bed.publish(data).items[0].failure is not None for _ in range(4)]
+        assert outcomes == ([True, True, False, False] if MESSAGES.index(data) % 2 else [False] * 4)
+
+
+def test_a_message_that_was_spared_stays_spared_when_it_comes_again(bed: Bed) -> None:
+    """And one that was struck passes sooner or later: chance keeps no message out for ever."""
+    bed.add("throttle", toxicity=0.5)
+    spared = [data for data in MESSAGES if bed.publish(data).items[0].failure is None]
+    assert 15 < len(spared) < 45
+    assert all(bed.publish(data).items[0].failure is None for data in spared)
+    rest = [data for data in MESSAGES if data not in spared]
+    for _ in range(40):
+        rest = [data for data in rest if bed.publish(data).items[0].failure]
+    assert rest == []
+
+
+def test_equal_payloads_that_are_no_messages_are_told_apart(bed: Bed) -> None:
+    """By how many of the same came before, so that half of them is half of them."""
+    bed.add("duplicate", toxicity=0.5)
+    bed.publish(*[b"hello"] * 200)
+    assert 70 < bed.stage.get("duplicate").injected < 130
+
+
+def test_no_fault_wants_nothing(bed: Bed) -> None:
+    """Nor does one for another channel, another direction, or another kind of channel."""
+    assert not bed.stage.wants("publish", "input", "kinesis")
+    bed.add("duplicate", channel="in*")
+    bed.add("expire_iterator", channel="input")
+    assert bed.stage.wants("publish", "input", "kinesis")
+    assert bed.stage.wants("publish", None, "kinesis")
+    assert not bed.stage.wants("publish", "output", "kinesis")
+    assert bed.stage.wants("deliver", "input", "kinesis")
+    assert not bed.stage.wants("deliver", "input", "memory")
+    bed.stage.clear()
+    assert not bed.stage.wants("publish", "input", "kinesis")
+
+
+def test_a_disabled_fault_strikes_nobody_until_it_is_enabled(bed: Bed) -> None:
+    """PATCH changes what is given and keeps the rest, the count and the memory included."""
+    bed.add("duplicate", attributes={"copies": 3}, when={"first": 2})
+    bed.stage.change("duplicate", FaultChange(enabled=False))
+    bed.publish(MESSAGES[0])
+    bed.stage.change("duplicate", FaultChange(enabled=True, attributes={"distance": 2}))
+    bed.publish(*MESSAGES[:5])
+    assert bed.struck() == [0, 1]
+    fault = bed.stage.change("duplicate", FaultChange(limit=9))
+    assert (fault.attributes, fault.injected, fault.limit) == ({"copies": 3, "distance": 2}, 2, 9)
+
+
+def test_every_injection_is_an_event_with_what_was_done(bed: Bed) -> None:
+    """Fault, type, channel, direction, message, words and data."""
+    bed.add("duplicate", name="twice", channel="memory:in*", attributes={"copies": 2})
+    bed.publish(MESSAGES[4])
+    (event,) = [event for event in bed.events.since() if event.kind == "fault.injected"]
+    assert event.fields == {
+        "fault": "twice",
+        "type": "duplicate",
+        "channel": "input",
+        "direction": "publish",
+        "message_id": "00000000-0000-4000-8000-000000000004",
+        "did": "put 3 times, as a producer does that saw no answer",
+        "data": {"copies": 2},
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"type": "duplicat"}, "no fault type 'duplicat'; there are reshard, duplicate"),
+        ({"direction": "control"}, "duplicate has no direction 'control'; it has publish, deliver"),
+        ({"toxicity": 1.5}, "toxicity is 1.5: give a probability from 0 to 1"),
+        ({"limit": -1}, "limit is -1"),
+        ({"attributes": {"copys": 1}}, "duplicate has no attribute 'copys'; it has copies, distance"),
+        ({"attributes": {"copies": 0}}, "attribute copies is 0: give a number from 1"),
+        ({"attributes": {"copies": "many"}}, "attribute copies is 'many': give a number"),
+        ({"attributes": {"copies": 1.5}}, "give a whole number"),
+        ({"attributes": {"copies": True}}, "give a number"),
+        ({"type": "latency", "attributes": {"delay": "soon"}}, "'soon' is no length of time"),
+        ({"type": "latency", "attributes": {"distribution": "odd"}}, "give one of constant, uniform"),
+        ({"type": "latency", "attributes": {"on": "record"}}, "its direction is deliver"),
+        ({"type": "latency", "attributes": {"distribution": "pareto", "shape": 0}}, "give a number above 0"),
+        ({"type": "error", "attributes": {"written": "maybe"}}, "give true or false"),
+        ({"type": "error", "attributes": {"status": 200}}, "from 400 to 599"),
+        ({"type": "error", "attributes": {"code": None}}, "give a text"),
+        ({"type": "reshard", "attributes": {"action": "scale"}}, "give the shards to scale to"),
+        ({"type": "reshard", "attributes": {"hash_key": "middle"}}, "give a decimal number"),
+        ({"type": "pause", "attributes": {"target": "nobody"}}, "no target 'nobody'"),
+        ({"type": "kill", "attributes": {"target": "1"}}, "process 1 is not to be paused or killed"),
+        ({"type": "kill", "attributes": {"target": "4000000"}}, "process 4000000 cannot be reached"),
+        ({"when": {"each": 2}}, "when has no 'each'; it has at, for, every"),
+        ({"when": {"every": 0}}, "when.every is 0: give a whole number from 1"),
+        ({"when": {"at": "-1s"}}, "is no length of time"),
+        ({"when": {"match": {"type": "x"}}}, "when.match has no field 'type'; it has messageId"),
+        ({"when": {"match": "x"}}, "when.match is 'x'"),
+        ({"name": "there"}, "a fault named 'there' is in force already"),
+        ({"type": "expire_iterator", "channel": "rabbitmq:*"}, "means nothing on 'rabbitmq:*'"),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused_with_what_would_do(
+    bed: Bed, fields: dict[str, Any], why: str
+) -> None:
+    """The value, and what to give instead; nothing is in force afterwards."""
+    bed.add("duplicate", name="there")
+    with pytest.raises(FaultRefused) as refused:
+        bed.add(**({"type_": fields.pop("type", "duplicate")} | fields))
+    assert why in str(refused.value)
+    assert [fault.name for fault in bed.stage.list()] == ["there"]
+
+
+def test_a_fault_that_is_not_there_is_unknown(bed: Bed) -> None:
+    """To get, change and remove."""
+    for do in (bed.stage.get, bed.stage.remove, lambda name: bed.stage.change(name, FaultChange(limit=1))):
+        with pytest.raises(UnknownFault, match="no fault is named 'nothing'"):
+            do("nothing")
+
+
+def test_faults_without_a_name_are_named_by_their_type(bed: Bed) -> None:
+    """And numbered where there are several."""
+    assert [bed.add("latency") for _ in range(3)] == ["latency", "latency-2", "latency-3"]
+
+
+# The same again every time
+
+
+def any_faults(draws: Draws, count: int) -> list[NewFault]:
+    """A set of faults of any types with any conditions."""
+    return [any_fault(draws, f"fault {number}") for number in range(count)]
+
+
+def any_fault(draws: Draws, name: str) -> NewFault:
+    names = [name for name in TYPES if name not in {"pause", "kill", "reshard", "partial_failure"}]
+    type_ = TYPES[draws.choice(names)]
+    when: dict[str, Any] = {}
+    for condition, most in (("every", 5), ("first", 40), ("after", 20), ("fails", 3)):
+        if draws.random() < 0.2:
+            when[condition] = draws.randint(1, most)
+    if draws.random() < 0.2:
+        when["match"] = {"messageType": draws.choice(["MetadataCreate", "MetadataRead", "*"])}
+    attributes: dict[str, Any] = {}
+    if type_.name == "latency":
+        attributes = {
+            "distribution": draws.choice(["constant", "uniform", "normal", "lognormal", "pareto"]),
+            "jitter": 0.1,
+        }
+    if type_.name == "oversize":
+        attributes = {"limit": 2000}
+    return NewFault(
+        type_.name,
+        name=name,
+        direction=draws.choice([d.value for d in type_.directions]),
+        toxicity=draws.choice([0.1, 0.5, 0.9, 1.0]),
+        when=when,
+        attributes=attributes,
+    )
+
+
+def go(bed: Bed, size: int, rounds: int = 4) -> Injections:
+    """Send messages in batches until they are taken, then read them until they come; or give up."""
+    for pass_ in (bed.publish, bed.deliver):
+        waiting = list(MESSAGES[:8])
+        for _ in range(rounds):
+            if not waiting:
+                break
+            batch = waiting[:size]
+            call = pass_(*batch, kind="kinesis")
+            failed = [
+                data for data, item in zip(batch, call.items, strict=True) if call.failure or item.failure
+            ]
+            waiting = failed + waiting[len(batch) :] if len(failed) < len(batch) else waiting
+    assert not [event for event in bed.events.since(limit=200_000) if event.kind == "fault.failed"]
+    return sorted(bed.injections(), key=str)
+
+
+def bed_with(faults: list[NewFault], seed: int = 7) -> Bed:
+    bed = Bed(seed)
+    for fault in faults:
+        bed.stage.add(fault)
+    return bed
+
+
+def test_a_thousand_random_sets_of_faults_do_the_same_twice() -> None:
+    """The same seed, messages and faults: the same injections, to the last detail."""
+    draws = Chance(11).draws("sets")
+    total = 0
+    for _ in range(1000):
+        faults = any_faults(draws, draws.randint(1, 4))
+        seed = draws.randrange(2**32)
+        size = draws.randint(1, 8)
+        first, second = (go(bed_with(faults, seed), size) for _ in range(2))
+        assert first == second
+        total += len(first)
+    assert total > 5_000
+
+
+def passing_faults(draws: Draws, count: int) -> list[NewFault]:
+    """Faults that let every message pass sooner or later, and do not count messages."""
+    faults = any_faults(draws, count)
+    when = ({}, {"fails": 2}, {"match": {"messageId": "*[02468]"}})
+    return [
+        structs.replace(fault, toxicity=draws.choice([0.1, 0.5, 0.8]), when=draws.choice(when))
+        for fault in faults
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 2**32))
+def test_one_fault_more_or_less_leaves_the_choices_of_the_others_alone(seed: int, pick: int) -> None:
+    """Each fault strikes the same messages, in the same way, whichever others are in force."""
+    faults = passing_faults(Chance(pick).draws("set"), 4)
+    together = go(bed_with(faults, seed), 3, rounds=200)
+    without_one = go(bed_with(faults[:3], seed), 3, rounds=200)
+    assert [each for each in together if each[0] != "fault 3"] == without_one
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 2**32))
+def test_it_does_not_matter_how_messages_are_batched(seed: int, pick: int) -> None:
+    """One at a time or all in a call: each fault strikes the same messages, in the same way."""
+    faults = passing_faults(Chance(pick).draws("set"), 3)
+    one_by_one = go(bed_with(faults, seed), 1, rounds=200)
+    assert one_by_one == go(bed_with(faults, seed), 8, rounds=200)
+
+
+def test_the_choices_are_the_same_on_every_kind_of_channel(benches: Callable[[str], Bench]) -> None:
+    """The same messages through the engine, through Kinesis and through RabbitMQ: the same are struck."""
+    found = {}
+    for kind in ("memory", "kinesis", "rabbitmq"):
+        bench = benches(kind)
+        bench.create()
+        channel = bench.open(attempts=1)
+        bench.fault("duplicate", toxicity=0.3)
+        bench.fault("corrupt", toxicity=0.2, attributes={"bytes": 2})
+        bench.fault("throttle", toxicity=0.3, limit=50)
+        bench.fault("duplicate", name="again", direction="deliver", toxicity=0.3, attributes={"distance": 3})
+        for data in MESSAGES:
+            for _ in range(20):
+                if not isinstance(channel.publish_many([(data, "k")])[0], Exception):
+                    break
+        while channel.read(limit=1000, wait=0.5 if kind == "rabbitmq" else 0):
+            pass
+        found[kind] = [
+            (e.fields["fault"], e.fields["message_id"], e.fields["did"], str(e.fields["data"]))
+            for e in bench.injections()
+        ]
+    assert len(found["memory"]) > 60
+    assert (
+        sorted(found["memory"], key=str)
+        == sorted(found["kinesis"], key=str)
+        == sorted(found["rabbitmq"], key=str)
+    )
