@@ -36,21 +36,21 @@ def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
 
     A file that is neither is taken line by line where any of its lines is JSON, else as one malformed text.
     """
-    incoming = iter(lines)
-    first = next((line for line in incoming if line.strip()), b"")
-    if is_json(first):
-        following = next((line for line in incoming if line.strip()), None)
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    first = next(numbered, (1, b""))
+    if is_json(first[1]):
+        following = next(numbered, None)
         if following is None:
-            yield Document(source, None, first.strip())
-            return
-        yield from _numbered(source, chain((first, following), incoming))
+            yield Document(source, None, first[1].strip())
+        else:
+            yield from _each(source, chain((first, following), numbered))
         return
-    rest = [first, *incoming]
-    whole = b"".join(rest).strip()
-    if is_json(whole) or not any(is_json(line) for line in rest):
+    rest = [first, *numbered]
+    whole = b"".join(line for _, line in rest).strip()
+    if is_json(whole) or not any(is_json(line) for _, line in rest):
         yield Document(source, None, whole)
     else:
-        yield from _numbered(source, rest)
+        yield from _each(source, rest)
 
 
 def kind_of(value: object) -> Kind:
@@ -75,10 +75,9 @@ def judge_document(raw: bytes, *, now: float | None = None, strict: bool = False
     return judge(raw, now=now, strict=strict)
 
 
-def _numbered(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield Document(source, number, line.strip())
+def _each(source: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:
+    for number, line in lines:
+        yield Document(source, number, line.strip())
 
 
 def _within(prefix: str, verdict: Verdict) -> Verdict:

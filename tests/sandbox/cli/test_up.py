@@ -1,0 +1,205 @@
+"""Starting and stopping a sandbox as people and scripts do: as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import boto3
+import pytest
+
+from emulator.client import Client
+from sandbox.profiles import running
+
+Process = Callable[..., Any]
+QUIET = ("--aws-port", "0", "--control-port", "0", "--amqp", "off")
+
+
+def resident_bytes(pid: int) -> int:
+    """What a process holds in memory, of the machine's own account."""
+    fields = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in fields if line.startswith("VmRSS"))
+
+
+def test_up_detached_then_every_command_finds_it_then_down(process: Process) -> None:
+    """One JSON object on standard output once it is ready; status needs no address; down leaves nothing."""
+    up = process("up", *QUIET, "--seed", "7", "--detach", "--json")
+    assert (up.code, up.err) == (0, "")
+    found = json.loads(up.out)
+    assert found["seed"] == 7
+    assert found["amqp"] is None
+
+    kinesis = boto3.client(
+        "kinesis",
+        endpoint_url=found["aws"],
+        region_name="us-east-1",
+        aws_access_key_id="any",
+        aws_secret_access_key="any",
+    )
+    kinesis.put_record(StreamName="input", Data=b"x", PartitionKey="k")
+    status = json.loads(process("status", "--json").out)
+    assert (status["pid"], status["messages"]) == (found["pid"], 1)
+    assert any("memory channel" in note for note in status["notes"])
+
+    down = process("down", "--json")
+    assert json.loads(down.out) == {"pid": found["pid"], "stopped": True}
+    assert not Path(".sandbox/running.json").exists()
+    assert process("status").code == 3
+    assert process("down").code == 3
+
+
+def test_a_second_up_is_refused(process: Process) -> None:
+    """One line that says which process runs, exit code 3, and the first goes on."""
+    first = json.loads(process("up", *QUIET, "--detach", "--json").out)
+
+    for arguments in (QUIET, (*QUIET, "--detach")):
+        second = process("up", *arguments)
+        assert (second.code, second.out, second.err.count("\n")) == (3, "", 1)
+        assert f"process {first['pid']}" in second.err
+    assert json.loads(process("status", "--json").out)["pid"] == first["pid"]
+
+
+@pytest.mark.parametrize("detach", [[], ["--detach"]])
+def test_a_port_in_use_is_named(process: Process, detach: list[str]) -> None:
+    """The port, and what to do; exit code 3; nothing is left that looks like a sandbox."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = process("up", "--aws-port", str(port), "--control-port", "0", "--amqp", "off", *detach)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (3, "", 1)
+    assert f"port {port}" in ran.err
+    assert process("status").code == 3
+
+
+def test_data_in_use_is_named(process: Process, tmp_path: Path) -> None:
+    """Another directory's sandbox on the same data: refused with the process that has it."""
+    pid = json.loads(process("up", *QUIET, "--data-dir", str(tmp_path / "data"), "--detach", "--json").out)[
+        "pid"
+    ]
+    Path(".sandbox/running.json").rename("hidden.json")
+
+    ran = process("up", *QUIET, "--data-dir", str(tmp_path / "data"))
+    assert (ran.code, ran.err.count("\n")) == (3, 1)
+    assert f"in use by process {pid}" in ran.err
+    Path("hidden.json").rename(".sandbox/running.json")
+
+
+def test_what_a_killed_sandbox_left_is_not_taken_for_one(process: Process) -> None:
+    """After kill -9: status says that it is gone, up starts anew, and every acknowledged record is there."""
+    first = json.loads(process("up", *QUIET, "--detach", "--json").out)
+    kinesis = boto3.client(
+        "kinesis",
+        endpoint_url=first["aws"],
+        region_name="us-east-1",
+        aws_access_key_id="any",
+        aws_secret_access_key="any",
+    )
+    for n in range(20):
+        kinesis.put_record(StreamName="input", Data=b"%d" % n, PartitionKey=str(n))
+    os.kill(first["pid"], signal.SIGKILL)
+
+    status = process("status")
+    assert status.code == 3
+    assert "is gone" in status.err
+    assert json.loads(process("up", *QUIET, "--detach", "--json").out)["pid"] != first["pid"]
+    assert json.loads(process("status", "--json").out)["messages"] == 20
+
+
+def test_down_after_it_died_cleans_up(process: Process) -> None:
+    """Nothing to stop is no failure when there was something."""
+    found = json.loads(process("up", *QUIET, "--detach", "--json").out)
+    os.kill(found["pid"], signal.SIGKILL)
+
+    ran = process("down", "--json")
+    assert (ran.code, json.loads(ran.out)["stopped"]) == (0, False)
+
+
+@pytest.fixture
+def foreground() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts ``sandbox up`` in the foreground; ended at the end of the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "sandbox", "up", *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def read_line(stream: IO[str] | None) -> str:
+    assert stream is not None
+    return stream.readline()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_in_the_foreground_it_runs_until_it_is_told_to_stop(
+    foreground: Callable[..., subprocess.Popen[str]], number: signal.Signals
+) -> None:
+    """The JSON object when ready; Ctrl-C or a termination ends it with exit code 0 and nothing left."""
+    process = foreground(*QUIET, "--json")
+    found = json.loads(read_line(process.stdout))
+    with Client(found["control"]) as client:
+        assert client.status().pid == process.pid
+
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+    assert not Path(".sandbox/running.json").exists()
+
+
+def test_for_people_it_says_what_to_type_next(foreground: Callable[..., subprocess.Popen[str]]) -> None:
+    """Endpoints, exports and the next commands on standard error; nothing on standard output."""
+    process = foreground(*QUIET, "--data-dir", ":memory:")
+    said = read_line(process.stderr)
+    while not said.endswith("╯\n"):
+        said += read_line(process.stderr)
+    found = running.read()
+    assert found is not None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+
+    assert out == ""
+    for text in (found.aws, found.control, "export AWS_ENDPOINT_URL=", "sandbox status", ":memory:"):
+        assert text in said
+
+
+def test_beyond_loopback_the_control_api_asks_for_a_token(process: Process) -> None:
+    """The token is in what up prints; commands started here use it of their own accord."""
+    found = json.loads(process("up", *QUIET, "--host", "0.0.0.0", "--detach", "--json").out)
+
+    assert found["token"]
+    assert process("status").code == 0
+    assert process("status", "--control", found["control"]).code == 0
+    Path(".sandbox/running.json").rename("hidden.json")
+    refused = process("status", "--control", found["control"])
+    assert (refused.code, refused.err.count("\n")) == (3, 1)
+    assert "token" in refused.err
+    Path("hidden.json").rename(".sandbox/running.json")
+
+
+def test_an_idle_sandbox_is_small(process: Process) -> None:
+    """Less than 100 MB resident, after its first questions too."""
+    found = json.loads(process("up", *QUIET, "--detach", "--json").out)
+    process("status")
+
+    assert resident_bytes(found["pid"]) < 100_000_000
+
+
+def test_limits_and_topology_reach_the_engine(process: Process, tmp_path: Path) -> None:
+    """Options are those of the process that is started."""
+    (tmp_path / "two.yaml").write_text("streams: {requests: 3}\n")
+    process("up", *QUIET, "--topology", "two.yaml", "--limits", "strict", "--fsync", "--detach")
+
+    status = json.loads(process("status", "--json").out)
+    assert [(s["name"], s["open_shards"]) for s in status["streams"]] == [("requests", 3)]
