@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "source",
-    type=click.Path(path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="Send the messages in the files there.",
 )

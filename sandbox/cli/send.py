@@ -29,7 +29,8 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
 
     A file holds one message, one a line, or a published header or body, which goes out with a counterpart.
     Large messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent
-    now goes first the next time. Exit code 2: something could not be read or was no message; the rest was sent.
+    now goes first the next time. Exit code 2: something could not be read, or was no message; the rest was
+    sent.
     """
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- kept out of sandbox --help
 

@@ -39,7 +39,7 @@ def show(result: Result, folder: Path, console: Console) -> None:
     table = Table(
         title=f"What was observed (seed {result.seed})", title_justify="left", box=None, pad_edge=False
     )
-    table.add_column("claim")
+    table.add_column("claim", no_wrap=True)
     table.add_column("observed", justify="right")
     table.add_column("must be", justify="right")
     table.add_column("")

@@ -20,6 +20,7 @@ from sandbox.repository import Repository
 from schemas.sequence import body_of
 
 _AT_ONCE = 20
+_FEWEST_BATCHES = 10
 _ARRIVALS = """
 CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, messageType TEXT, parts INTEGER, body TEXT)
 """
@@ -29,8 +30,9 @@ def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[I
     """Send every item in order; yields how many have gone after each batch. Raises ``SendFailedError``."""
     channel = KinesisChannel(endpoint.kinesis(), CHANNEL, clock=clock)
     gateway = Gateway(channel, repository, clock)
-    for start in range(0, len(items), _AT_ONCE):
-        batch = items[start : start + _AT_ONCE]
+    at_once = max(1, min(_AT_ONCE, len(items) // _FEWEST_BATCHES))
+    for start in range(0, len(items), at_once):
+        batch = items[start : start + at_once]
         gateway.send_serialised(*(part for item in batch for part in item.parts))
         yield start + len(batch)
     channel.close()

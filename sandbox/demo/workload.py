@@ -80,9 +80,10 @@ def _of_files(directory: Path, samples: Samples) -> Iterator[tuple[str, bytes]]:
         except OSError as error:
             raise UnusableFileError(f"{path} cannot be read: {error.strerror}") from error
         for document in found:
-            if document.raw not in sent:
-                sent.add(document.raw)
-                yield document.place, completed(document.raw, samples)
+            data = completed(document.raw, samples)
+            if data not in sent:
+                sent.add(data)
+                yield document.place, data
     if not sent:
         raise UnusableFileError(f"{directory} holds no message in {', '.join(sorted(_SUFFIXES))} files")
 
