@@ -12,16 +12,14 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import Log
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
-from emulator.kinesis.state import AccountState, Change, StreamGone, StreamState, decode, encode
+from emulator.kinesis.state import AccountState, Change, StreamGone, StreamState
+from emulator.kinesis.state_journal import StateJournal
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.subscriptions import Subscriptions
 from emulator.kinesis.writes import Entry, Written, write
-
-_COMPACT_ABOVE_ENTRIES = 1000
 
 
 class Registry:
@@ -57,9 +55,9 @@ class Registry:
         self._last_number = 0
         self._written: list[Shard] = []
         self._touched: list[tuple[Stream, Shard]] = []
-        self._log: Log | None = None
+        self._journal: StateJournal | None = None
         if directory is not None:
-            self._log = self._open(directory, fsync)
+            self._journal = self._open(directory, fsync=fsync)
 
     def now_ms(self) -> int:
         """Clock time in whole milliseconds since the epoch."""
@@ -187,8 +185,8 @@ class Registry:
         """Give every file back."""
         for stream in self._by_number.values():
             stream.close()
-        if self._log is not None:
-            self._log.close()
+        if self._journal is not None:
+            self._journal.close()
 
     def _deleted(self, stream: Stream) -> bool:
         self.streams(stream.state.scope)
@@ -210,10 +208,10 @@ class Registry:
         raise not_found(f"Stream with id {stream_id} under account {scope.account} not found.")
 
     def _append(self, change: Change) -> None:
-        if self._log is None:
+        if self._journal is None:
             return
         try:
-            self._log.append(encode(change))
+            self._journal.append(change)
         except OSError as error:
             raise internal_failure(f"the change could not be stored: {error}") from error
 
@@ -243,28 +241,18 @@ class Registry:
         if stream.directory is not None:
             shutil.rmtree(stream.directory, ignore_errors=True)
 
-    def _open(self, directory: Path, fsync: bool) -> Log:
-        log = Log(directory / "state.log", fsync=fsync)
-        latest: dict[object, Change] = {}
-        count = last = 0
-        for _, payload in log.entries():
-            change = decode(payload)
-            count += 1
-            if isinstance(change, AccountState):
-                latest[change.scope] = change
-            else:
-                latest.pop(change.number, None)
-                latest[change.number] = change
-                last = max(last, change.number)
-        kept = [c for c in latest.values() if not isinstance(c, StreamGone) or c.number == last]
-        if count > _COMPACT_ABOVE_ENTRIES:
-            log = _rewrite(log, kept, fsync)
-        for change in kept:
-            self._take(change)
+    def _open(self, directory: Path, *, fsync: bool) -> StateJournal:
+        journal = StateJournal(directory / "state.log", fsync=fsync)
+        try:
+            for change in journal.latest:
+                self._take(change)
+        except BaseException:
+            journal.close()
+            raise
         self._sweep(directory / "streams")
-        if log.torn_bytes:
-            self.events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
-        return log
+        if journal.torn_bytes:
+            self.events.emit("journal.cut", file=str(journal.path), bytes=journal.torn_bytes)
+        return journal
 
     def _sweep(self, directory: Path) -> None:
         """Remove the records of streams whose deletion was journalled but not finished."""
@@ -278,19 +266,6 @@ class Registry:
                 self.events.emit(
                     "journal.cut", stream=stream.name, shard=shard.id, bytes=shard.records.torn_bytes
                 )
-
-
-def _rewrite(log: Log, changes: list[Change], fsync: bool) -> Log:
-    """A fresh log with only ``changes`` in the place of ``log``."""
-    draft = log.path.with_suffix(".draft")
-    draft.unlink(missing_ok=True)
-    fresh = Log(draft, fsync=True)
-    for change in changes:
-        fresh.append(encode(change))
-    fresh.close()
-    log.close()
-    draft.replace(log.path)
-    return Log(log.path, fsync=fsync)
 
 
 def changed(state: StreamState, **fields: Any) -> StreamState:

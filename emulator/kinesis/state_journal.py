@@ -1,0 +1,66 @@
+"""The journal of states: the last word on every stream and account, however often the process dies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emulator.journal import Log
+from emulator.kinesis.state import AccountState, Change, StreamGone, decode, encode
+
+_COMPACT_ABOVE_ENTRIES = 1000
+
+
+class StateJournal:
+    """Changes of state in a log; ``latest`` is what stood when it was opened. Raises ``DamagedLog``.
+
+    The log is written anew on opening when it has grown to more than a
+    thousand entries.
+    """
+
+    def __init__(self, path: Path, *, fsync: bool) -> None:
+        self._log = Log(path, fsync=fsync)
+        self.path = path
+        self.torn_bytes = self._log.torn_bytes
+        self.latest, entries = _last_words(self._log)
+        if entries > _COMPACT_ABOVE_ENTRIES:
+            self._log.close()
+            self._log = _rewritten(path, self.latest, fsync=fsync)
+
+    def append(self, change: Change) -> None:
+        """Return when ``change`` is durable. Raises OSError."""
+        self._log.append(encode(change))
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._log.close()
+
+
+def _last_words(log: Log) -> tuple[list[Change], int]:
+    """What the entries come to, and how many they are.
+
+    Of the streams that are gone only the one with the highest number is kept: no number is given again.
+    """
+    latest: dict[object, Change] = {}
+    entries = last = 0
+    for _, payload in log.entries():
+        change = decode(payload)
+        entries += 1
+        if isinstance(change, AccountState):
+            latest[change.scope] = change
+        else:
+            latest[change.number] = change
+            last = max(last, change.number)
+    kept = [c for c in latest.values() if not isinstance(c, StreamGone) or c.number == last]
+    return kept, entries
+
+
+def _rewritten(path: Path, changes: list[Change], *, fsync: bool) -> Log:
+    """A log with only ``changes`` in the place of the one at ``path``, which stays until it is whole."""
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    log = Log(draft, fsync=True)
+    for change in changes:
+        log.append(encode(change))
+    log.close()
+    draft.replace(path)
+    return Log(path, fsync=fsync)
