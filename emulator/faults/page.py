@@ -1,0 +1,66 @@
+"""Keeps ``docs/faults.md`` true to the registry: ``python -m emulator.faults.page docs/faults.md``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.faults.fault import Attribute, FaultType
+from emulator.faults.message import FIELDS
+from emulator.faults.registry import TYPES
+
+_EXAMPLE: Final = Path(__file__).parent / "types" / "stale_read.py"
+
+
+def renewed(page: str) -> str:
+    """The page with what stands between its marks made anew. ValueError when a mark is missing."""
+    fields = ", ".join(f"`{name}`" for name in FIELDS)
+    example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
+    types = "\n" + "\n".join(_section(type_) for type_ in TYPES.values())
+    for mark, text in (("fields", fields), ("types: made from the registry", types), ("example", example)):
+        page = _between(page, mark, text)
+    return page
+
+
+def _between(page: str, mark: str, text: str) -> str:
+    pattern = rf"(<!-- {mark} -->).*?(<!-- end -->)"
+    page, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
+    if count != 1:
+        raise ValueError(f"the page has {count} places marked {mark!r}, and needs one")
+    return page
+
+
+def _section(type_: FaultType) -> str:
+    directions = ", ".join(f"`{direction}`" for direction in type_.directions)
+    kinds = ", ".join(f"`{kind}`" for kind in type_.kinds)
+    lines = [
+        f"## {type_.name}",
+        "",
+        type_.description,
+        "",
+        f"Direction: {directions}. Channels: {kinds}.",
+        "",
+    ]
+    if type_.attributes:
+        lines += ["| attribute | type | default | meaning |", "|---|---|---|---|"]
+        lines += [_row(attribute) for attribute in type_.attributes]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _row(attribute: Attribute) -> str:
+    kind = " \\| ".join(attribute.choices) if attribute.choices else attribute.type
+    unit = f", {attribute.unit}" if attribute.unit else ""
+    return f"| `{attribute.name}` | {kind}{unit} | {_default(attribute.default)} | {attribute.description} |"
+
+
+def _default(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`" if text else "none"
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
