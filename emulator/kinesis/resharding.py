@@ -84,4 +84,4 @@ class Resharding:
         self._shards[shard.index] = msgspec.structs.replace(
             shard, closed=ended, ending_sequence_number=sequence_numbers.number(prefix, following, ended)
         )
-        return max(ended // 1000, shard.epoch + 1), ended
+        return max(ended // 1000, shard.epoch), ended

@@ -3,9 +3,9 @@
 ``49`` · epoch of the shard (10) · index of the shard (6) · number of the
 stream (9) · ordinal in the shard (16) · arrival in milliseconds (13).
 
-The epoch is the second in which the shard began, and always later than its
-parents', so that every number of a child is greater than every number of its
-parents. Ordinals start at 1: 0 is the shard's StartingSequenceNumber.
+The epoch is the second in which the shard began, and never before its
+parents'; its index is greater than theirs. So every number of a child is
+greater than every number of its parents. Ordinals start at 1: 0 is the shard's StartingSequenceNumber.
 """
 
 from __future__ import annotations

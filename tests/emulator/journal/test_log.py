@@ -105,12 +105,12 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     real = os.pwritev
 
     def half(descriptor: int, parts: list[bytes], position: int) -> int:
-        real(descriptor, [parts[0]], position)
+        real(descriptor, [parts[0], parts[1][:500]], position)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("emulator.journal.frames.os.pwritev", half)
     with pytest.raises(OSError, match="No space left"):
-        log.append(b"lost")
+        log.append(b"lost" * 1000)
     monkeypatch.undo()
     log.append(b"next")
 

@@ -41,6 +41,8 @@ def test_a_shard_takes_a_thousand_records_a_second(strict: Api) -> None:
     strict.clock.advance(0.1)
     assert batch(strict, 200)["FailedRecordCount"] == 100
     assert strict.engine.streams(SCOPE)[0].records == 1100
+    strict.clock.advance(3600)
+    assert [batch(strict, 400)["FailedRecordCount"] for _ in range(3)] == [0, 0, 200]
 
 
 def test_a_shard_takes_a_mebibyte_a_second(strict: Api) -> None:

@@ -89,7 +89,9 @@ def test_at_the_end_of_a_closed_shard_there_is_no_next_iterator_but_its_children
         },
     ]
     merge(api, ONE, TWO)
-    assert api.get(api.iterator(1))["ChildShards"][0]["ParentShards"] == [ONE, TWO]
+    for parent in (1, 2):
+        (child,) = api.get(api.iterator(parent))["ChildShards"]
+        assert (child["ShardId"], child["ParentShards"]) == (THREE, [ONE, TWO])
 
 
 def test_a_reader_that_waits_at_the_tip_learns_of_the_split(api: Api) -> None:
