@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from emulator.kinesis import Engine, KinesisError, Scope, StreamView
-from emulator.messages import Record, ShardKey
+from emulator.shard_reading import Record, ShardKey
 
 
 class Listed(NamedTuple):

@@ -7,23 +7,22 @@ SQLite beside the streams; a missing, older or damaged index is made again.
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
 import threading
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from emulator.clock import stopwatch
 from emulator.message_filter import FIELDS, MARKS, Condition, compile_filter
 from emulator.resources import Count, MessagePage, MessageRow, SequencePage, SequenceRow
+from emulator.shard_reading import Reading, Record, ShardKey, Streams, in_order
 from schemas.envelope import oversize
 from schemas.peek import Peek, peek
 
@@ -32,9 +31,8 @@ LATE_SECONDS = 60.0
 CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
 _FORMAT = 1
-_SLICE_RECORDS = 500
-_SLICE_BYTES = 2_000_000
 _FILTERS_KEPT = 8
+_MOST_PARAMETERS = 10_000
 _TABLES = """
 CREATE TABLE shard (
   no INTEGER PRIMARY KEY, stream TEXT NOT NULL, shard TEXT NOT NULL, generation TEXT NOT NULL,
@@ -61,64 +59,7 @@ _MARKS_OF = tuple(
 _DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
 
 
-@dataclass(frozen=True, slots=True)
-class ShardKey:
-    """A shard to read; ``generation`` tells a stream made again under the same name from the one before."""
-
-    stream: str
-    shard: str
-    generation: str
-
-
-class Record(Protocol):
-    """A record as a stream keeps it; ``arrived`` in seconds since the epoch."""
-
-    @property
-    def sequence_number(self) -> str: ...
-    @property
-    def partition_key(self) -> str: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def arrived(self) -> float: ...
-
-
-class Streams(Protocol):
-    """Where the index reads from."""
-
-    def shards(self) -> Iterable[ShardKey]: ...
-    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]: ...
-    def at(self, shard: ShardKey, sequence_number: str) -> bytes | None: ...
-
-
-@dataclass(slots=True)
-class _Reading:
-    """How far a shard is indexed, and what was read of it but waits for older messages of other shards."""
-
-    shard: ShardKey
-    no: int
-    read_up_to: str | None
-    waiting: deque[tuple[float, Record]] = field(default_factory=deque)
-    more: bool = False
-    last_time: float = 0.0
-    limit: int = 32
-
-    def fetch(self, streams: Streams) -> None:
-        """Read the next records; times are made never to decrease, so that a merge keeps the order."""
-        records = streams.read(self.shard, self.read_up_to, self.limit)
-        self.more = bool(records)
-        for record in records:
-            self.last_time = max(self.last_time, record.arrived)
-            self.waiting.append((self.last_time, record))
-        if records:
-            mean = sum(len(record.data) for record in records) // len(records)
-            self.limit = max(1, min(_SLICE_RECORDS, _SLICE_BYTES // max(mean, 1)))
-
-    def up_to(self, horizon: float) -> Iterator[tuple[float, Record, _Reading]]:
-        for time, record in self.waiting:
-            if time > horizon:
-                break
-            yield time, record, self
+_Found: TypeAlias = tuple[Reading, Record, Peek]
 
 
 @dataclass(slots=True)
@@ -229,24 +170,21 @@ class MessageIndex:
 
     def _load(self) -> None:
         rows = self._db.execute("SELECT stream, shard, generation, no, read_up_to FROM shard")
-        self._readings = {ShardKey(*row[:3]): _Reading(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
+        self._readings = {ShardKey(*row[:3]): Reading(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
         self.last: int = self._db.execute("SELECT coalesce(max(id), 0) FROM message").fetchone()[0]
 
     def _slice(self) -> bool:
         """Read a little of every shard and index it in the order of arrival; whether there was anything."""
         readings = [self._reading(shard) for shard in self._streams.shards()]
-        for reading in readings:
-            if not reading.waiting:
-                reading.fetch(self._streams)
-        # Beyond the last record read of a shard that has more, older ones may still come.
-        horizon = min((r.last_time for r in readings if r.more), default=float("inf"))
-        indexed = 0
-        for _, record, reading in heapq.merge(*(r.up_to(horizon) for r in readings), key=itemgetter(0)):
-            self._add(reading, record)
-            indexed += 1
-        for reading in readings:
-            self._consume(reading, horizon)
-        return indexed > 0
+        found = [
+            (reading, record, peek(record.data)) for reading, record in in_order(readings, self._streams)
+        ]
+        self._add(found)
+        changed = {reading.no: reading.read_up_to for reading, _, _ in found}
+        self._db.executemany(
+            "UPDATE shard SET read_up_to = ? WHERE no = ?", ((p, no) for no, p in changed.items())
+        )
+        return bool(found)
 
     def _slice_kept(self) -> bool:
         self._db.execute("BEGIN")
@@ -259,7 +197,7 @@ class MessageIndex:
         self._db.execute("COMMIT")
         return indexed
 
-    def _reading(self, shard: ShardKey) -> _Reading:
+    def _reading(self, shard: ShardKey) -> Reading:
         reading = self._readings.get(shard)
         if reading is None:
             cursor = self._db.execute(
@@ -267,52 +205,58 @@ class MessageIndex:
                 (shard.stream, shard.shard, shard.generation),
             )
             assert cursor.lastrowid is not None
-            reading = self._readings[shard] = _Reading(shard, cursor.lastrowid, None)
+            reading = self._readings[shard] = Reading(shard, cursor.lastrowid, None)
         return reading
 
-    def _consume(self, reading: _Reading, horizon: float) -> None:
-        before = reading.read_up_to
-        while reading.waiting and reading.waiting[0][0] <= horizon:
-            reading.read_up_to = reading.waiting.popleft()[1].sequence_number
-        if reading.read_up_to != before:
-            self._db.execute("UPDATE shard SET read_up_to = ? WHERE no = ?", (reading.read_up_to, reading.no))
+    def _add(self, found: list[_Found]) -> None:
+        known = self._known(found)
+        rows: list[tuple[object, ...]] = []
+        for reading, record, seen in found:
+            digest = _digest(record.data)
+            identity = (reading.shard.stream, seen.message_id or digest)
+            marks = _marks(seen, record)
+            if (earlier := known.get(identity)) is not None:
+                marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
+            known[identity] = digest
+            self.last += 1
+            rows.append(
+                (
+                    *(
+                        self.last,
+                        record.arrived,
+                        reading.no,
+                        record.sequence_number,
+                        record.partition_key or "",
+                    ),
+                    *(seen.message_id, seen.message_type, seen.message_class),
+                    *(seen.sequence, seen.position, seen.total),
+                    *(len(record.data), seen.error_code, seen.tenant, seen.version, marks, digest),
+                )
+            )
+        self._insert(rows)
 
-    def _add(self, reading: _Reading, record: Record) -> None:
-        seen = peek(record.data)
-        digest = int.from_bytes(blake2b(record.data, digest_size=8).digest(), "big", signed=True)
-        marks = self._marks(seen, digest, reading.shard.stream, record)
-        self.last += 1
-        row = (
-            *(self.last, record.arrived, reading.no, record.sequence_number, record.partition_key),
-            *(
-                seen.message_id,
-                seen.message_type,
-                seen.message_class,
-                seen.sequence,
-                seen.position,
-                seen.total,
-            ),
-            *(len(record.data), seen.error_code, seen.tenant, seen.version, marks, digest),
-        )
+    def _known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
+        """Of messages in the index that these may repeat, the newest one's digest by stream and identity."""
+        names = list({seen.message_id for _, _, seen in found if seen.message_id is not None})
+        digests = list({_digest(record.data) for _, record, seen in found if seen.message_id is None})
+        known: dict[tuple[str, str | int], int] = {}
+        for column, values in (("message_id", names), ("digest", digests)):
+            nameless = " AND message_id IS NULL" if column == "digest" else ""
+            for start in range(0, len(values), _MOST_PARAMETERS):
+                asked = values[start : start + _MOST_PARAMETERS]
+                marks = ", ".join("?" * len(asked))
+                where = f"{column} IN ({marks}){nameless}"
+                query = f"SELECT stream, {column}, digest {_FROM} WHERE {where} ORDER BY id"
+                known |= {(stream, value): digest for stream, value, digest in self._db.execute(query, asked)}
+        return known
+
+    def _insert(self, rows: list[tuple[object, ...]]) -> None:
         try:
-            self._db.execute(_INSERT, row)
+            self._db.executemany(_INSERT, rows)
         except (OverflowError, UnicodeEncodeError):
-            self._db.execute(_INSERT, [_storable(value) for value in row])
-
-    def _marks(self, seen: Peek, digest: int, stream: str, record: Record) -> int:
-        marks = _OVERSIZE if oversize(record.data) else 0
-        if _late(seen, record.arrived):
-            marks |= _LATE
-        where, value = "message_id = ?", seen.message_id or digest
-        if seen.message_id is None:
-            where = "digest = ? AND message_id IS NULL"
-        earlier = self._db.execute(
-            f"SELECT digest {_FROM} WHERE {where} AND stream = ? ORDER BY id DESC LIMIT 1",
-            (value, stream),
-        ).fetchone()
-        if earlier is None:
-            return marks
-        return marks | _DUPLICATE | (_RETRIED if earlier[0] != digest else 0)
+            first = rows[0][0]
+            self._db.execute("DELETE FROM message WHERE id >= ?", (first,))
+            self._db.executemany(_INSERT, [[_storable(value) for value in row] for row in rows])
 
     # -- answering
 
@@ -348,6 +292,15 @@ def _sequence(row: Sequence[Any]) -> SequenceRow:
     positions = sorted(int(position) for position in (listed or "").split(",") if position)
     shown = tuple(positions[:_POSITIONS_SHOWN])
     return SequenceRow(sequence, stream, message_type, total, shown, parts, size, first, last)
+
+
+def _marks(seen: Peek, record: Record) -> int:
+    """What the message by itself deserves."""
+    return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _late(seen, record.arrived) else 0)
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
 
 
 def _storable(value: object) -> object:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from emulator.kinesis import StoredRecord
 from emulator.message_filter import FilterError
-from emulator.messages import MessageIndex, ShardKey
+from emulator.messages import MessageIndex
+from emulator.shard_reading import ShardKey
 
 PUBLISHED = "2026-11-21T08:00:00Z"
 NOON = 1_795_248_000.0  # the same moment
@@ -313,3 +314,13 @@ def test_clearing_begins_at_1_again(streams: FakeStreams, index: MessageIndex) -
     streams.put("input", message("b"))
     index.catch_up()
     assert [(row.id, row.message_id) for row in index.page().messages] == [(1, "b")]
+
+
+def test_a_record_without_a_partition_key_is_a_row_like_any_other(
+    streams: FakeStreams, index: MessageIndex
+) -> None:
+    """Its key is empty."""
+    streams.records[ShardKey("input", "0", "g1")] = [StoredRecord("1", None, b"x", NOON)]
+    index.catch_up()
+
+    assert [row.partition_key for row in index.page().messages] == [""]
