@@ -50,7 +50,7 @@ def describe_stream_consumer(registry: Registry, request: dict[str, Any], scope:
 def list_stream_consumers(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
     stream.require_created(request.get("StreamCreationTimestamp"))
-    after, limit = "", request.get("MaxResults", _PAGE)
+    after, limit = "", min(request.get("MaxResults", _PAGE), _PAGE)
     if request.get("NextToken") is not None:
         _, after, _ = read_page(request["NextToken"], registry.now_ms())
     consumers = sorted((c for c in stream.state.consumers if c.name > after), key=lambda c: c.name)

@@ -12,6 +12,8 @@ from emulator.kinesis.scope import Scope
 from emulator.kinesis.state import StreamState
 from emulator.kinesis.stream import Shard, Stream
 
+_PAGE = 1000
+
 
 def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = _reshardable(registry, request, scope)
@@ -72,15 +74,16 @@ def list_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     after = request.get("ExclusiveStartShardId", "")
     chosen = request.get("ShardFilter")
     if (token := request.get("NextToken")) is not None:
-        if request.get("StreamName") or request.get("ExclusiveStartShardId"):
-            raise invalid_argument("NextToken and StreamName cannot be provided together.")
+        for other in ("StreamName", "ExclusiveStartShardId", "StreamCreationTimestamp"):
+            if request.get(other) is not None:
+                raise invalid_argument(f"NextToken and {other} cannot be provided together.")
         name, after, chosen = read_page(token, registry.now_ms())
         stream = registry.named(name, scope)
     else:
         stream = registry.find(request, scope)
         stream.require_created(request.get("StreamCreationTimestamp"))
     registry.expire_shards(stream)
-    limit = request.get("MaxResults", 1000)
+    limit = min(request.get("MaxResults", _PAGE), _PAGE)
     shards = [s for s in _filtered(stream, chosen, registry.now_ms()) if s.id > after]
     answer: dict[str, Any] = {"Shards": [shard.describe() for shard in shards[:limit]]}
     if len(shards) > limit:

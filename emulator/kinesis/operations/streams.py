@@ -15,6 +15,7 @@ from emulator.kinesis.stream import Stream
 from emulator.rng import new_uuid
 
 _ON_DEMAND_SHARDS = 4
+_PAGE = 100
 
 
 def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -79,7 +80,8 @@ def delete_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
 def describe_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
     registry.expire_shards(stream)
-    after, limit = request.get("ExclusiveStartShardId", ""), request.get("Limit", 100)
+    after = request.get("ExclusiveStartShardId", "")
+    limit = min(request.get("Limit", _PAGE), _PAGE)
     shards = [shard.describe() for shard in stream.shards.values() if shard.id > after]
     description = _common(registry, stream) | {"Shards": shards[:limit], "HasMoreShards": len(shards) > limit}
     return {"StreamDescription": description}
@@ -104,7 +106,7 @@ def describe_stream_summary(registry: Registry, request: dict[str, Any], scope: 
 
 def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     after = request.get("NextToken") or request.get("ExclusiveStartStreamName") or ""
-    limit = request.get("Limit", 100)
+    limit = min(request.get("Limit", _PAGE), _PAGE)
     streams = [stream for stream in registry.streams(scope) if stream.name > after]
     page = streams[:limit]
     answer: dict[str, Any] = {

@@ -53,6 +53,17 @@ def test_describing_pages_through_the_shards(api: Api) -> None:
     assert ids == [f"shardId-{i:012d}" for i in range(5)]
 
 
+def test_a_page_is_never_longer_than_at_aws(api: Api) -> None:
+    """A hundred shards from DescribeStream and a thousand from ListShards, whatever is asked for."""
+    api.create(shards=1001)
+
+    described = api("DescribeStream", StreamName="s", Limit=10_000)["StreamDescription"]
+    listed = api("ListShards", StreamName="s", MaxResults=10_000)
+
+    assert (len(described["Shards"]), described["HasMoreShards"]) == (100, True)
+    assert (len(listed["Shards"]), "NextToken" in listed) == (1000, True)
+
+
 def test_name_arn_and_id_address_the_same_stream(api: Api) -> None:
     """What DescribeStreamSummary says of a stream can each be used to ask for it again."""
     api.create()
