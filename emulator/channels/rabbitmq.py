@@ -179,9 +179,9 @@ class RabbitMQChannel:
         parameters.blocked_connection_timeout = self._timeout
         try:
             self._connection = pika.BlockingConnection(parameters)
+            self._make_queue(self._connection)
             amqp = self._connection.channel()
             amqp.confirm_delivery()
-            amqp.queue_declare(self.name, durable=True)
         except _amqp_errors() as error:
             self._drop()
             raise ChannelUnavailable(
@@ -189,6 +189,15 @@ class RabbitMQChannel:
             ) from error
         self._amqp = amqp
         return amqp
+
+    def _make_queue(self, connection: BlockingConnection) -> None:
+        """A queue that is there stays as it is, whatever it was declared with."""
+        from pika.exceptions import ChannelClosedByBroker  # noqa: PLC0415 -- only RabbitMQ needs it
+
+        try:
+            connection.channel().queue_declare(self.name, passive=True)
+        except ChannelClosedByBroker:
+            connection.channel().queue_declare(self.name, durable=True)
 
     def _drop(self) -> None:
         connection, self._connection, self._amqp = self._connection, None, None

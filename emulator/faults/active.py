@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
 from emulator.faults.attributes import read_attributes
-from emulator.faults.fault import Direction, FaultType
+from emulator.faults.fault import Direction, FaultType, Phase
 from emulator.faults.message import Message
 from emulator.faults.when import read_when
 from emulator.resources import Fault
@@ -14,6 +14,10 @@ from emulator.rng import Chance, Draws
 
 _REMEMBERED: Final = 200_000
 """Of how many messages a fault remembers that it struck them, or their place in the count."""
+
+
+_KEEPING_OUT: Final = (Phase.CALL, Phase.ENTRY)
+"""A payload that is struck in one of these comes again, and is still the same."""
 
 
 class Chosen(NamedTuple):
@@ -57,7 +61,7 @@ class ActiveFault:
     this fault struck it before): a message that was spared stays spared when
     it comes again because of something else, and one that was struck has a
     chance to pass at the next try. Payloads that are no RDSS messages are told
-    apart by their bytes and by how many of the same came before.
+    apart by their bytes and by how many of the same came through before.
     """
 
     def __init__(
@@ -95,14 +99,6 @@ class ActiveFault:
     def channel(self) -> str:
         return self._record.channel
 
-    def identify(self, message: Message) -> str:
-        """What tells this message from others, for this fault; asked once a passing."""
-        if message.message_id is not None:
-            return message.message_id
-        before = self.memory.same.get(message.digest)
-        self.memory.same.put(message.digest, before + 1)
-        return f"{message.digest}/{before}"
-
     def chosen(self, message: Message, channel: str, now: float) -> Chosen | None:
         """Whether the fault strikes this message now; what is drawn from decides also how."""
         record, when = self._record, self.when
@@ -111,14 +107,29 @@ class ActiveFault:
             return None
         if when.match and not when.matches(message, channel):
             return None
-        identity = self.identify(message)
+        if message.message_id is not None:
+            return self._drawn(channel, message.message_id)
+        before = self.memory.same.get(message.digest)
+        found = self._drawn(channel, f"{message.digest}/{before}")
+        if found is None or self.type.phase not in _KEEPING_OUT:
+            self.memory.same.put(message.digest, before + 1)
+        return found
+
+    def _drawn(self, channel: str, identity: str) -> Chosen | None:
+        when = self.when
         memory = f"{channel}\x1f{identity}"
         if when.counts and not when.counted(self._ordinal(memory)):
             return None
         struck = self.memory.struck.get(memory)
         if when.strikes is not None and struck >= when.strikes:
             return None
-        return self._draw(memory, identity, struck)
+        # A state of n failures is chosen once for all n, not anew each time.
+        turn = 0 if when.fails is not None else struck
+        if self._record.toxicity < 1:
+            lot = self._chance.draws("fault", self.name, identity, str(turn)).random()
+            if lot >= self._record.toxicity:
+                return None
+        return Chosen(memory, self._chance.draws("fault", self.name, identity, str(struck), "how"))
 
     @property
     def timed(self) -> bool:
@@ -136,15 +147,6 @@ class ActiveFault:
     def remember(self, chosen: Chosen) -> None:
         """Note that the message was struck."""
         self.memory.struck.put(chosen.memory, self.memory.struck.get(chosen.memory) + 1)
-
-    def _draw(self, memory: str, identity: str, struck: int) -> Chosen | None:
-        # A state of n failures is chosen once for all n, not anew each time.
-        turn = 0 if self.when.fails is not None else struck
-        if self._record.toxicity < 1:
-            lot = self._chance.draws("fault", self.name, identity, str(turn)).random()
-            if lot >= self._record.toxicity:
-                return None
-        return Chosen(memory, self._chance.draws("fault", self.name, identity, str(struck), "how"))
 
     def _ordinal(self, memory: str) -> int:
         known = self.memory.ordinals.get(memory)

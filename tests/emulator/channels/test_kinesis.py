@@ -1,0 +1,131 @@
+"""What the Kinesis channel does beyond the seam: patience, and honesty about what it cannot know."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from emulator.channels import ChannelUnavailable, PublishRefused, PublishUnknown, Receipt
+from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.clock import Clock
+
+if TYPE_CHECKING:
+    from tests.emulator.conftest import Bench
+
+
+@pytest.fixture
+def bench(benches: Callable[[str], Bench]) -> Bench:
+    found = benches("kinesis")
+    found.create()
+    return found
+
+
+def test_a_throttled_publish_is_tried_again_with_growing_pauses(bench: Bench) -> None:
+    """On the clock: 0.1, 0.2 and 0.4 s; then the message is there, once."""
+    bench.fault("throttle", when={"fails": 3})
+    before = bench.clock.elapsed()
+    channel = bench.open()
+    channel.publish(b"x", "k")
+    assert 0.7 <= bench.clock.elapsed() - before < 1.5
+    assert [d.data for d in channel.read()] == [b"x"]
+
+
+def test_a_publish_that_stays_throttled_is_refused(bench: Bench) -> None:
+    """Definitely: after as many tries as the channel was given."""
+    bench.fault("throttle")
+    with pytest.raises(PublishRefused) as refused:
+        bench.open(attempts=3).publish(b"x", "k")
+    assert refused.value.code == "ProvisionedThroughputExceededException"
+    assert bench.stage.get("throttle").injected == 3
+
+
+def test_only_the_throttled_entries_of_a_batch_are_tried_again(bench: Bench) -> None:
+    """So that the others are not there twice."""
+    code = "ProvisionedThroughputExceededException"
+    bench.fault("partial_failure", when={"every": 3}, attributes={"code": code})
+    channel = bench.open()
+    outcomes = channel.publish_many([(b"%d" % number, "k") for number in range(10)])
+    assert all(isinstance(outcome, Receipt) for outcome in outcomes)
+    came = channel.read(limit=100)
+    assert sorted(int(delivery.data) for delivery in came) == list(range(10))
+    numbers = {d.sequence_number: d.data for d in came}
+    assert [numbers[o.sequence_number] for o in outcomes if isinstance(o, Receipt)] == [
+        b"%d" % number for number in range(10)
+    ]
+
+
+def test_a_throttled_read_goes_on_by_itself(bench: Bench) -> None:
+    """Within its tries; beyond them the channel is unavailable, and nothing is lost."""
+    channel = bench.open(attempts=3)
+    channel.publish(b"x", "k")
+    name = bench.fault("throttle", direction="deliver", when={"fails": 2})
+    assert [d.data for d in channel.read()] == [b"x"]
+    bench.stage.remove(name)
+    channel.publish(b"y", "k")
+    name = bench.fault("throttle", direction="deliver")
+    with pytest.raises(ChannelUnavailable, match="Rate exceeded"):
+        channel.read()
+    bench.stage.remove(name)
+    assert [d.data for d in channel.read()] == [b"y"]
+
+
+def test_an_expired_iterator_is_taken_anew(bench: Bench) -> None:
+    """Behind the last record read: nothing is skipped and nothing comes twice."""
+    channel = bench.open()
+    channel.publish_many([(b"%d" % number, "k") for number in range(4)])
+    assert [d.data for d in channel.read(limit=2)] == [b"0", b"1"]
+    bench.fault("expire_iterator", limit=1)
+    assert [d.data for d in channel.read(limit=2)] == [b"2", b"3"]
+
+
+def test_a_record_delivered_again_is_marked(bench: Bench) -> None:
+    """A sequence number that was seen before in this session is a redelivery."""
+    channel = bench.open()
+    bench.fault("duplicate", direction="deliver")
+    channel.publish(b"x", "k")
+    assert [d.redelivered for d in channel.read()] == [False, True]
+
+
+@pytest.fixture
+def nobody() -> str:
+    """A port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as reserved:
+        port = reserved.getsockname()[1]
+    return f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A port that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def test_an_endpoint_that_cannot_be_reached_has_not_got_the_message(nobody: str) -> None:
+    """Nothing was sent: a definite refusal for the publisher; for the reader, unavailable."""
+    channel = KinesisChannel(connect(nobody), "input", clock=Clock())
+    with pytest.raises(PublishRefused) as refused:
+        channel.publish(b"x", "k")
+    assert refused.value.code == "EndpointConnectionError"
+    with pytest.raises(ChannelUnavailable):
+        channel.read()
+    channel.close()
+
+
+def test_an_endpoint_that_does_not_answer_may_have_the_message(silent: str) -> None:
+    """It was sent and nobody knows: for one message and for each of a batch."""
+    channel = KinesisChannel(connect(silent, timeout=0.2), "input", clock=Clock())
+    with pytest.raises(PublishUnknown) as unknown:
+        channel.publish(b"x", "k")
+    assert unknown.value.code == "ReadTimeoutError"
+    assert [type(outcome) for outcome in channel.publish_many([(b"x", "k")] * 2)] == [PublishUnknown] * 2
+    channel.close()
+
+
+def test_what_boto3_refuses_was_never_sent(bench: Bench) -> None:
+    """An empty partition key fails its validation, or Kinesis': refused either way."""
+    with pytest.raises(PublishRefused):
+        bench.open().publish(b"x", "")

@@ -1,0 +1,55 @@
+"""A private RabbitMQ server: started, stopped, and found as it was left."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.clock import Clock
+from emulator.rabbitmq import BrokerFailed, find_server, start_broker
+
+SERVER = find_server(os.environ)
+needs_server = pytest.mark.skipif(
+    SERVER is None, reason="NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested"
+)
+
+
+@needs_server
+def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(tmp_path: Path) -> None:
+    """The same directory and name: what was confirmed survives; both processes end by pid."""
+    assert SERVER is not None
+    first = start_broker(SERVER, tmp_path, os.environ)
+    channel = RabbitMQChannel(first.url, "kept", clock=Clock())
+    channel.publish(b"x", "k")
+    channel.close()
+    first.stop()
+    assert (first.process.poll(), first.mapper.poll() is not None) == (0, True)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", first.port), timeout=1)
+    second = start_broker(SERVER, tmp_path, os.environ)
+    channel = RabbitMQChannel(second.url, "kept", clock=Clock())
+    assert [delivery.data for delivery in channel.read(wait=10)] == [b"x"]
+    channel.close()
+    second.stop()
+
+
+@needs_server
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    """With what the server said; nothing is left running."""
+    assert SERVER is not None
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(BrokerFailed, match=f"port {taken.getsockname()[1]}"),
+    ):
+        start_broker(SERVER, tmp_path, os.environ, port=taken.getsockname()[1])
+
+
+def test_no_server_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is for the caller to say that RabbitMQ is not there."""
+    monkeypatch.setattr("emulator.rabbitmq._ADMINISTRATORS", ())
+    assert find_server({"PATH": str(tmp_path)}) is None
+    assert find_server({}) is None
