@@ -23,7 +23,7 @@ Step = Callable[[int], int]
 
 _PRINTED_AS_THEY_ARE = ("audit", "error", "invalid")
 _AT_ONCE = 500
-_WAIT_SECONDS = 1.0
+_WAIT_SECONDS = 0.6
 
 
 class _ReaderGone(BaseException):

@@ -22,8 +22,8 @@ from schemas.error_codes import Queue
 from schemas.peek import peek
 
 AUDIT_BUCKET = "rdss-audit"
-QUIET_SECONDS = 0.3
-"""A stream is read to its end when nothing comes for so long."""
+PATIENCE_SECONDS = 5.0
+"""How long reading a stream waits for the next of the records that the stream counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,9 @@ def observe(
     arrivals = _arrivals(receiver)
     fates = _Fates(receiver)
     parts = [fates.of(part) for part in dict.fromkeys(part for item in items for part in item.parts)]
-    streams = {name: list(records(endpoint, clock, name)) for name in (CHANNEL, *Queue)}
-    rejected = [delivery.data for queue in Queue for delivery in streams[queue]]
+    counts = {stream.name: stream.records for stream in control.streams()}
+    streams = {name: records(endpoint, clock, name, counts[name]) for name in (CHANNEL, *map(str, Queue))}
+    rejected = [delivery.data for queue in Queue for delivery in streams[str(queue)]]
     return Observation(
         sent=statuses.total(),
         acknowledged=statuses["SENT"],
@@ -101,14 +102,14 @@ def observe(
     )
 
 
-def records(endpoint: Endpoint, clock: Clock, stream: str) -> Iterator[Delivery]:
-    """Every record of a stream, all shards from their beginning."""
+def records(endpoint: Endpoint, clock: Clock, stream: str, count: int) -> list[Delivery]:
+    """The ``count`` records of a stream, all shards from their beginning; fewer when no more come."""
     channel = KinesisChannel(endpoint.kinesis(), stream, clock=clock)
-    try:
-        while found := channel.read(limit=10_000, wait=QUIET_SECONDS):
-            yield from found
-    finally:
-        channel.close()
+    found: list[Delivery] = []
+    while len(found) < count and (more := channel.read(limit=10_000, wait=PATIENCE_SECONDS)):
+        found += more
+    channel.close()
+    return found
 
 
 def kept(endpoint: Endpoint, bucket: str) -> Iterator[Line]:

@@ -95,6 +95,7 @@ def start_detached(options: Sequence[str], directory: Path | None = None) -> Run
         )
     line = _first_line(process)
     if line:
+        _let_go(process)
         return msgspec.json.decode(line, type=Running)
     process.kill()
     process.wait()
@@ -134,6 +135,13 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         token=settings.token,
         born=running.born(pid),
     )
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Leave it running: neither its pipe nor its end is waited for, which Python would warn of."""
+    if process.stdout is not None:
+        process.stdout.close()
+    process.returncode = 0
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> bytes:

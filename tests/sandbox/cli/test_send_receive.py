@@ -1,0 +1,121 @@
+"""``sandbox send`` and ``sandbox receive``: what goes in comes out once, and nothing that fails is lost."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+
+Ask = Callable[..., Any]
+
+
+def _lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _given(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+
+
+def test_messages_of_a_file_arrive_once_each(ask: Ask) -> None:
+    """NDJSON sent twice is received once, message by message as it was sent; the next receive has nothing."""
+    messages = list(Samples(1).stream(5))
+    Path("many.ndjson").write_bytes(b"\n".join(map(serialise, messages)))
+    assert ask("send", "many.ndjson").code == 0
+    sent = ask("send", "many.ndjson", "--json")
+    assert [line["messageId"] for line in _lines(sent.out)] == [
+        m["messageHeader"]["messageId"] for m in messages
+    ]
+    received = ask("receive", "--json")
+    assert received.code == 0
+    assert sorted(map(str, _lines(received.out))) == sorted(map(str, messages))
+    assert ask("receive").out == ""
+
+
+def test_a_large_message_arrives_whole(ask: Ask) -> None:
+    """Sent as a sequence of three, received as one with the body that was in the file."""
+    message = Samples(1).big_message(3)
+    Path("large.json").write_text(json.dumps(message, ensure_ascii=False), encoding="utf-8")
+    assert len(ask("send", "large.json").out.splitlines()) == 3
+    (received,) = _lines(ask("receive", "--json").out)
+    assert received == message
+
+
+def test_count_stops_there_and_goes_on_from_there(ask: Ask) -> None:
+    """--count takes so many; the rest comes the next time; asking for more than there is fails."""
+    Path("many.ndjson").write_bytes(b"\n".join(map(serialise, Samples(1).stream(5))))
+    ask("send", "many.ndjson")
+    assert len(ask("receive", "--count", "2").out.splitlines()) == 2
+    rest = ask("receive", "--count", "4")
+    assert (rest.code, len(rest.out.splitlines())) == (1, 3)
+    assert rest.err == "sandbox: 3 of 4 messages came\n"
+
+
+def test_a_bad_message_is_found_in_the_invalid_queue(ask: Ask) -> None:
+    """It is not printed by receive, and is in the channel invalid with its code."""
+    Path("bad.json").write_bytes(Samples(1).bad(ErrorCode.GENERR004))
+    ask("send", "bad.json")
+    assert ask("receive").out == ""
+    (rejected,) = _lines(ask("receive", "--channel", "invalid", "--json").out)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR004"
+
+
+def test_what_is_no_json_is_sent_only_on_demand(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One clear line and exit code 2, the other messages sent; with --as-is it goes out as it is."""
+    good = serialise(Samples(1).message())
+    _given(monkeypatch, good + b'\n{"messageHeader": \n')
+    sent = ask("send", "-")
+    assert (sent.code, len(sent.out.splitlines())) == (2, 1)
+    assert sent.err == (
+        "sandbox: standard input:2 is not JSON and was not sent; --as-is sends it all the same\n"
+    )
+    _given(monkeypatch, b'{"messageHeader": ')
+    assert ask("send", "-", "--as-is").code == 0
+    assert len(ask("receive").out.splitlines()) == 1
+    (rejected,) = _lines(ask("receive", "--channel", "invalid", "--json").out)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR007"
+
+
+def test_a_published_body_is_sent_in_a_message(ask: Ask) -> None:
+    """A body alone gets a header; the application receives the body as it was."""
+    body = Samples(1).message("MetadataCreate")["messageBody"]
+    Path("body.json").write_text(json.dumps(body), encoding="utf-8")
+    assert ask("send", "body.json").code == 0
+    (received,) = _lines(ask("receive", "--json").out)
+    assert received["messageBody"] == body
+
+
+def test_what_cannot_be_read_is_one_line(ask: Ask) -> None:
+    """A file that is not there: its name, why, exit code 2; the other file is sent."""
+    Path("good.json").write_bytes(serialise(Samples(1).message()))
+    sent = ask("send", "missing.json", "good.json")
+    assert (sent.code, len(sent.out.splitlines())) == (2, 1)
+    assert sent.err == "sandbox: missing.json cannot be read: No such file or directory\n"
+
+
+def test_a_stream_that_is_not_there_is_named(ask: Ask) -> None:
+    """The line says which streams there are."""
+    refused = ask("receive", "--channel", "inputs")
+    assert refused.code == 2
+    assert "no stream 'inputs'; there are: audit, error, input, invalid, output" in refused.err
+
+
+@pytest.mark.parametrize("command", [("send", "-"), ("receive",)])
+def test_without_a_sandbox_nothing_is_read(
+    sandbox: Ask, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """A dead address is one line and exit code 3, and standard input is left alone."""
+    _given(monkeypatch, b"{}")
+    ran = sandbox(*command, "--control", "http://127.0.0.1:9")
+    assert ran.code == 3
+    assert ran.err.startswith("sandbox: no sandbox answers at http://127.0.0.1:9")
+    assert sys.stdin.read() == "{}"

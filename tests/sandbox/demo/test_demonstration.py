@@ -1,0 +1,37 @@
+"""The demonstration end to end, small, against an emulator with every fault on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emulator.clock import Clock
+from emulator.embedded import embedded
+from emulator.settings import Settings
+from sandbox.demo.plan import Plan
+from sandbox.demo.run import Place, demonstrate
+from sandbox.demo.verdict import Result, Verdict
+from sandbox.endpoint import Endpoint
+
+PLAN = Plan(11, messages=60, sequences=1, bad=1, oversize=1, duplicates=0.2, latency=0, jitter=1)
+
+
+def _demonstrate(plan: Plan, folder: Path) -> Result:
+    folder.mkdir()
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=plan.seed, amqp="off")
+    with embedded(settings) as emulator:
+        place = Place(Endpoint(emulator.aws, settings.region), emulator.control, folder)
+        return demonstrate(plan, place, Clock(), lambda _what, _share: None)
+
+
+def test_every_line_holds_and_the_same_seed_says_the_same(tmp_path: Path) -> None:
+    """Duplicates, delays, reshards and an oversize message: all as it must be, twice, with equal tables."""
+    first = _demonstrate(PLAN, tmp_path / "first")
+    assert [line for line in first.lines if not line.holds] == []
+    assert first.verdict is Verdict.PASS
+    assert first.summary["sent"] == 60 + 2 + 6 + 1
+    assert first.summary["processed_once"] == 61
+    assert first.summary["duplicates_dropped"] > 5
+    assert first.summary["rejects"]["GENERR006"] == 1
+    again = _demonstrate(PLAN, tmp_path / "again")
+    assert again.lines == first.lines
+    assert again.summary == first.summary
