@@ -15,7 +15,7 @@ from emulator.clock import stopwatch
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _NEXT = re.compile(rb'"NextShardIterator": ?"([^"]+)"')
-_TIMEOUT_SECONDS = 120
+_TIMEOUT_SECONDS = 60
 
 
 class BadAnswer(Exception):  # noqa: N818 -- what a subject did, not what we did
@@ -26,8 +26,9 @@ class Connection:
     """One keep-alive connection to a Kinesis endpoint."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=_TIMEOUT_SECONDS)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = port
+        self._socket = self._opened()
+        self._answers = 0
         self._buffer = bytearray(1 << 24)
 
     def __enter__(self) -> Self:
@@ -38,22 +39,44 @@ class Connection:
 
     def send(self, request: bytes) -> memoryview:
         """Send a rendered request; the body of its answer, good until the next call. Raises BadAnswer."""
+        try:
+            head, answer = self._exchange(request)
+        except (BadAnswer, ConnectionError):
+            # As every HTTP client does when a server has closed a connection that it kept.
+            if not self._answers:
+                raise
+            self._reopen()
+            head, answer = self._exchange(request)
+        self._answers += 1
+        if b"connection: close" in head.lower():
+            self._reopen()
+        if b" 200 " not in head[:16]:
+            raise BadAnswer(f"{head[:60]!r}: {bytes(answer[:300])!r}")
+        return answer
+
+    def _opened(self) -> socket.socket:
+        opened = socket.create_connection(("127.0.0.1", self._port), timeout=_TIMEOUT_SECONDS)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return opened
+
+    def _reopen(self) -> None:
+        self._socket.close()
+        self._socket = self._opened()
+        self._answers = 0
+
+    def _exchange(self, request: bytes) -> tuple[bytes, memoryview]:
         self._socket.sendall(request)
         view, filled = memoryview(self._buffer), 0
         while (end := self._buffer.find(b"\r\n\r\n", 0, filled)) < 0:
             filled += self._more(view[filled:])
         head = bytes(view[:end])
         length = _LENGTH.search(head)
-        if length:
-            body = end + 4 + int(length[1])
-            while filled < body:
-                filled += self._more(view[filled:])
-            answer = view[end + 4 : body]
-        else:
-            answer = memoryview(self._chunks(view, end + 4, filled))
-        if b" 200 " not in head[:16]:
-            raise BadAnswer(f"{head[:60]!r}: {bytes(answer[:300])!r}")
-        return answer
+        if length is None:
+            return head, memoryview(self._chunks(view, end + 4, filled))
+        body = end + 4 + int(length[1])
+        while filled < body:
+            filled += self._more(view[filled:])
+        return head, view[end + 4 : body]
 
     def call(self, operation: str, request: Any) -> Any:
         """Do an operation the ordinary way."""

@@ -53,7 +53,7 @@ def _markdown(rows: list[Row]) -> str:
         f"{Clock().now():%Y-%m-%d}, {_machine()}. `make bench` makes this file.",
         "",
         "Every subject was installed by itself and measured alone, one after another, over loopback, by",
-        "the same client. Its cost is the column `nothing`: a server that reads and answers. In brackets: how",
+        "the same client. Its cost is the column `nothing`: a server that only answers. In brackets: how",
         "many times better we are. Our records are on disk and survive `kill -9`; the others keep them in",
         "memory.",
         "",

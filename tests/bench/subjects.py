@@ -24,10 +24,11 @@ _READY_SECONDS = 60
 
 
 class Start(NamedTuple):
-    """What starts a subject on a port, with what in its environment."""
+    """What starts a subject, with what in its environment, and where if not in an empty folder."""
 
     command: list[str]
     environment: Mapping[str, str] = MappingProxyType({})
+    folder: Path | None = None
 
 
 class Subject(NamedTuple):
@@ -89,7 +90,7 @@ def _kinesis_mock(port: int) -> Start:
         "LOG_LEVEL": "ERROR",
         **dict.fromkeys(durations, "0ms"),
     }
-    return Start(["node", str(modules / "kinesis-local/main.js")], environment)
+    return Start(["node", "main.js"], environment, modules / "kinesis-local")
 
 
 def _localstack(port: int) -> Start | None:
@@ -121,7 +122,7 @@ def running(subject: Subject) -> Iterator[Running | None]:
         began = stopwatch()
         process = subprocess.Popen(
             start.command,
-            cwd=folder,
+            cwd=start.folder or folder,
             env=dict(os.environ) | dict(start.environment),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
