@@ -22,7 +22,7 @@ import msgspec
 from emulator.clock import timestamp
 
 _encode: Final = msgspec.json.Encoder().encode
-_is_json: Final = msgspec.json.Decoder().decode
+_scan: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ def _stands_in_a_line(data: bytes) -> bool:
         return False
     try:
         data.decode()
-        _is_json(data)
+        _scan(data)
     except (ValueError, RecursionError):
         return False
     return True
