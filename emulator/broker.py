@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +18,7 @@ from emulator.rabbitmq import Broker, BrokerFailed, find_server, start_broker
 from emulator.settings import Settings
 
 TARGET = "rabbitmq"
+_PIDS = "processes"
 
 
 class SidecarBroker:
@@ -46,6 +50,8 @@ class SidecarBroker:
             why = "--amqp off" if off else "no rabbitmq-server is installed"
             self.note = f"the memory channel answers for RabbitMQ: {why}"
             return
+        directory = self._place()
+        end_leftovers(directory)
         port = _free(self._settings.host, self._settings.amqp_port)
         if port is None:
             self.note = (
@@ -55,7 +61,7 @@ class SidecarBroker:
             return
         self.url = f"amqp://guest:guest@{self._settings.host}:{port}/%2F"
         self.note = "RabbitMQ is starting"
-        self._starting = asyncio.create_task(self._start(server, environment, port))
+        self._starting = asyncio.create_task(self._start(server, directory, environment, port))
 
     async def stop(self) -> None:
         """Stop it and wait until it is gone."""
@@ -66,10 +72,9 @@ class SidecarBroker:
         if self._directory:
             self._directory.cleanup()
 
-    async def _start(self, server: Path, environment: Mapping[str, str], port: int) -> None:
+    async def _start(self, server: Path, directory: Path, environment: Mapping[str, str], port: int) -> None:
         host = self._settings.host
         try:
-            directory = self._place()
             broker = await asyncio.to_thread(
                 start_broker, server, directory, environment, host=host, port=port
             )
@@ -81,6 +86,7 @@ class SidecarBroker:
             self._events.emit("broker.failed", why=str(error))
             return
         self._broker = broker
+        _note_processes(directory, broker)
         self._stage.targets[TARGET] = Process(broker.pid)
         self.note = f"RabbitMQ is the real server, process {broker.pid}"
         self._events.emit("broker.started", url=broker.url, pid=broker.pid)
@@ -90,6 +96,24 @@ class SidecarBroker:
             return self._settings.data_dir.resolve() / "rabbitmq"
         self._directory = TemporaryDirectory(prefix="sandbox-rabbitmq-")
         return Path(self._directory.name)
+
+
+def end_leftovers(directory: Path) -> None:
+    """End the server that a killed sandbox left on this directory: two must not share it."""
+    try:
+        pids = [int(pid) for pid in (directory / _PIDS).read_text(encoding="ascii").split()]
+    except (OSError, ValueError):
+        return
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            # A pid may be another process's by now; ours has this directory as its home.
+            if f"HOME={directory}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                os.kill(pid, signal.SIGKILL)
+    (directory / _PIDS).unlink(missing_ok=True)
+
+
+def _note_processes(directory: Path, broker: Broker) -> None:
+    (directory / _PIDS).write_text(f"{broker.pid} {broker.mapper.pid}", encoding="ascii")
 
 
 def _free(host: str, port: int) -> int | None:
