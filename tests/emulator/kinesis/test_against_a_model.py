@@ -140,10 +140,14 @@ class StreamMachine(RuleBasedStateMachine):
         place = data.draw(st.sampled_from(self.places))
         self.places.remove(place)
         if self.now() - place.made > 300:
-            self.api.refuses("ExpiredIteratorException", "", "GetRecords", ShardIterator=place.token)
+            self.api.refuses(
+                "ExpiredIteratorException", "Iterator expired", "GetRecords", ShardIterator=place.token
+            )
             return
         if place.shard not in self.shards:
-            self.api.refuses("ResourceNotFoundException", "", "GetRecords", ShardIterator=place.token)
+            self.api.refuses(
+                "ResourceNotFoundException", "Could not find shard", "GetRecords", ShardIterator=place.token
+            )
             return
         answer = self.api.get(place.token, Limit=limit)
         shard = self.shards[place.shard]
