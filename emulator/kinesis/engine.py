@@ -81,15 +81,15 @@ class Engine:
         return subscription
 
     def put_records_json(self, body: bytes, scope: Scope) -> bytes:
-        """PutRecords from JSON to JSON. Raises ``NotFast`` when ``call`` is to decide, and ``KinesisError``."""
+        """PutRecords from JSON to JSON. Raises ``KinesisError``, or ``NotFast`` for ``call`` to decide."""
         return self._run(lambda: fast.put_records(self._registry, body, scope))
 
     def put_record_json(self, body: bytes, scope: Scope) -> bytes:
-        """PutRecord from JSON to JSON. Raises ``NotFast`` when ``call`` is to decide, and ``KinesisError``."""
+        """PutRecord from JSON to JSON. Raises ``KinesisError``, or ``NotFast`` for ``call`` to decide."""
         return self._run(lambda: fast.put_record(self._registry, body, scope))
 
     def get_records_json(self, body: bytes, scope: Scope) -> bytes:
-        """GetRecords from JSON to JSON. Raises ``NotFast`` when ``call`` is to decide, and ``KinesisError``."""
+        """GetRecords from JSON to JSON. Raises ``KinesisError``, or ``NotFast`` for ``call`` to decide."""
         return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
