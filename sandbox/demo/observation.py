@@ -16,7 +16,7 @@ from emulator.record_lines import Line, Place, read_line
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
-from sandbox.receiver.over_kinesis import BUCKETS
+from sandbox.receiver.assembly import BUCKETS
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 from schemas.peek import peek

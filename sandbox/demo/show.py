@@ -11,7 +11,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from sandbox.demo import run
-from sandbox.demo.verdict import Line, Result, Verdict
+from sandbox.demo.verdict import Result
+from sandbox.verdict import Line, Verdict
 
 _MARKS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[yellow]not shown[/]"}
 _VERDICTS = {

@@ -6,10 +6,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
+from sandbox.arrivals import ARRIVALS, write_down
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
@@ -17,13 +17,9 @@ from sandbox.gateway import Gateway
 from sandbox.receiver import Arrival
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
-from schemas.sequence import body_of
 
 _AT_ONCE = 20
 _FEWEST_BATCHES = 10
-_ARRIVALS = """
-CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, messageType TEXT, parts INTEGER, body TEXT)
-"""
 
 
 def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[Item]) -> Iterator[int]:
@@ -66,13 +62,10 @@ def receive(
 ) -> None:
     """Receive in this thread, writing down what arrives, until ``everything_came``."""
     with repository.transaction() as store:
-        store.execute(_ARRIVALS)
-    with receiver_over_kinesis(endpoint, CHANNEL, repository, _write_down, clock) as receiver:
+        store.execute(ARRIVALS)
+
+    def application(arrival: Arrival, store: sqlite3.Connection) -> None:
+        write_down(arrival, store, clock.time())
+
+    with receiver_over_kinesis(endpoint, CHANNEL, repository, application, clock) as receiver:
         receiver.run(everything_came)
-
-
-def _write_down(arrival: Arrival, store: sqlite3.Connection) -> None:
-    """What the application does with a message: the table has no key, so that twice would be seen."""
-    body = sha256(body_of(arrival.data)).hexdigest()
-    row = (arrival.header.message_id, arrival.header.message_type, arrival.parts, body)
-    store.execute("INSERT INTO arrivals VALUES (?, ?, ?, ?)", row)

@@ -5,30 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from sandbox.demo.expectation import Expectation
 from sandbox.demo.observation import Observation
 from sandbox.demo.plan import Plan
-
-
-class Verdict(StrEnum):
-    """``inconclusive``: nothing was wrong, but something that should be shown did not happen."""
-
-    PASS = "pass"  # noqa: S105 -- the word of a verdict
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A claim: ``holds`` is None when it could not be put to the test."""
-
-    claim: str
-    observed: str
-    expected: str
-    holds: bool | None
+from sandbox.verdict import Line, Verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +23,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        answers = {line.holds for line in self.lines}
-        if False in answers:
-            return Verdict.FAIL
-        return Verdict.INCONCLUSIVE if None in answers else Verdict.PASS
+        return verdict_of(self.lines)
 
 
 def judge(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from emulator.rng import Chance
@@ -14,7 +13,7 @@ from sandbox.documents import documents
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
-from schemas.sequence import SequenceError, body_of, split_raw
+from schemas.sequence import SequenceError, split_raw
 from schemas.validation import judge
 
 _SUFFIXES = frozenset({".json", ".ndjson", ".jsonl"})
@@ -32,11 +31,6 @@ class Item:
     data: bytes
     parts: tuple[bytes, ...]
     code: ErrorCode | None
-
-
-def body_digest(data: bytes) -> str:
-    """SHA-256 of the body's text as it was written. Raises ``SequenceError`` where the bytes have no body."""
-    return sha256(body_of(data)).hexdigest()
 
 
 def workload(plan: Plan, now: float) -> list[Item]:

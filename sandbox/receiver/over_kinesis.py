@@ -1,38 +1,33 @@
-"""A receiver put together over a Kinesis endpoint: its channel, the two queues, and their buckets."""
+"""A receiver put together over a Kinesis endpoint, the originals of what it rejects in its S3."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 
+from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from sandbox.endpoint import Endpoint
-from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.application import Application
+from sandbox.receiver.assembly import assembled_receiver
 from sandbox.receiver.originals import S3Originals
 from sandbox.receiver.receiver import Receiver
-from sandbox.receiver.rejects import Rejects
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
-
-BUCKETS = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
-_MACHINE = Machine("rdss-sandbox-receiver", "localhost")
 
 
-@contextmanager
 def receiver_over_kinesis(
     endpoint: Endpoint, stream: str, repository: Repository, application: Application, clock: Clock
-) -> Iterator[Receiver]:
+) -> AbstractContextManager[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
-    with ExitStack() as stack:
 
-        def opened(name: str) -> KinesisChannel:
-            checkpoints = repository.checkpoints(name)
-            channel = KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
-            stack.callback(channel.close)
-            return channel
+    def open_channel(name: str, checkpoints: Checkpoints) -> Channel:
+        return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
 
-        gateways = {queue: Gateway(opened(queue.value), repository, clock) for queue in Queue}
-        rejects = Rejects(gateways, BUCKETS, S3Originals(endpoint.s3()), clock, _MACHINE)
-        yield Receiver(opened(stream), repository, application, rejects, clock)
+    return assembled_receiver(
+        open_channel,
+        S3Originals(endpoint.s3()),
+        stream=stream,
+        repository=repository,
+        application=application,
+        clock=clock,
+    )

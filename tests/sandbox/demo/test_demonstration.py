@@ -9,8 +9,9 @@ from emulator.embedded import embedded
 from emulator.settings import Settings
 from sandbox.demo.plan import Plan
 from sandbox.demo.run import Place, demonstrate
-from sandbox.demo.verdict import Result, Verdict
+from sandbox.demo.verdict import Result
 from sandbox.endpoint import Endpoint
+from sandbox.verdict import Verdict
 
 PLAN = Plan(11, messages=60, sequences=1, bad=1, oversize=1, duplicates=0.2, latency=0, jitter=1)
 

@@ -1,0 +1,72 @@
+"""What an application of a demonstration or a scenario does with a message: it writes down that it came.
+
+The table is in the receiver's own repository, so that what was processed and
+what is checkpointed are one transaction. It has no key, so that twice is seen.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from sandbox.receiver import Arrival
+from schemas.sequence import body_of
+
+ARRIVALS = """
+CREATE TABLE IF NOT EXISTS arrivals (
+  row INTEGER PRIMARY KEY, messageId TEXT, messageType TEXT, parts INTEGER, body TEXT, time REAL
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """A message that was processed: its body's SHA-256, its parts, when in seconds since the epoch."""
+
+    row: int
+    message_id: str
+    parts: int
+    body: str
+    time: float
+
+
+def body_digest(data: bytes) -> str:
+    """SHA-256 of the body's text as it was written. Raises ``SequenceError`` where the bytes have no body."""
+    return sha256(body_of(data)).hexdigest()
+
+
+def write_down(arrival: Arrival, store: sqlite3.Connection, now: float) -> None:
+    """Process a message, in whatever transaction ``store`` has open; the table must be there."""
+    row = (
+        arrival.header.message_id,
+        arrival.header.message_type,
+        arrival.parts,
+        body_digest(arrival.data),
+        now,
+    )
+    store.execute(
+        "INSERT INTO arrivals (messageId, messageType, parts, body, time) VALUES (?, ?, ?, ?, ?)", row
+    )
+
+
+class ArrivalsReader:
+    """Reads the arrivals in a repository's file as they are committed, each once."""
+
+    def __init__(self, path: Path) -> None:
+        self._store = sqlite3.connect(path, isolation_level=None)
+        self._store.execute("PRAGMA journal_mode=WAL")
+        self._store.execute(ARRIVALS)
+        self._last = 0
+
+    def more(self) -> list[Processed]:
+        """Those committed since the last call, oldest first."""
+        query = "SELECT row, messageId, parts, body, time FROM arrivals WHERE row > ? ORDER BY row"
+        found = [Processed(*row) for row in self._store.execute(query, (self._last,))]
+        if found:
+            self._last = found[-1].row
+        return found
+
+    def close(self) -> None:
+        self._store.close()

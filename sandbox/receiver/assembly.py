@@ -1,0 +1,45 @@
+"""A receiver put together: the channel it reads, the two queues it rejects to, and their buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final, TypeAlias
+
+from emulator.channels import Channel, Checkpoints
+from emulator.clock import Clock
+from sandbox.gateway import Gateway, Machine
+from sandbox.receiver.application import Application
+from sandbox.receiver.originals import Originals
+from sandbox.receiver.receiver import Receiver
+from sandbox.receiver.rejects import Rejects
+from sandbox.repository import Repository
+from schemas.error_codes import Queue
+
+BUCKETS: Final = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
+OpenChannel: TypeAlias = Callable[[str, Checkpoints], Channel]
+"""Opens the channel of a name, which begins where the checkpoints say."""
+_MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")
+
+
+@contextmanager
+def assembled_receiver(
+    open_channel: OpenChannel,
+    originals: Originals,
+    *,
+    stream: str,
+    repository: Repository,
+    application: Application,
+    clock: Clock,
+) -> Iterator[Receiver]:
+    """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
+    with ExitStack() as stack:
+
+        def opened(name: str) -> Channel:
+            channel = open_channel(name, repository.checkpoints(name))
+            stack.callback(channel.close)
+            return channel
+
+        gateways = {queue: Gateway(opened(queue.value), repository, clock) for queue in Queue}
+        rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE)
+        yield Receiver(opened(stream), repository, application, rejects, clock)
