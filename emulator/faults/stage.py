@@ -132,6 +132,10 @@ class Stage:
         """Every type of fault there is."""
         return tuple(TYPES.values())
 
+    def settle(self) -> None:
+        """Return once everything has happened that was to happen by now."""
+        self._timers.settle()
+
     def close(self) -> None:
         """Forget what was to happen later."""
         self._timers.close()

@@ -24,6 +24,7 @@ class Timers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        self._doing = threading.RLock()
         self._due: list[_Due] = []
         self._order = itertools.count()
         self._changed = False
@@ -38,6 +39,12 @@ class Timers:
     def at_the_latest(self, seconds: float, call: Callable[[], None]) -> None:
         """Call ``call`` after ``seconds`` of the clock, or when closed before."""
         self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, at_close=True))
+
+    def settle(self) -> None:
+        """Return once everything that is due has been done, for whoever moves the clock by hand."""
+        with self._doing:
+            while call := self._pop_due():
+                call()
 
     def close(self) -> None:
         """End the thread; of what is not due yet, do what must not be left undone."""
@@ -64,15 +71,20 @@ class Timers:
 
     def _run(self) -> None:
         while not self._closed:
+            with self._doing:
+                if call := self._pop_due():
+                    call()
             with self._lock:
                 self._changed = False
                 pause = self._due[0].elapsed - self._clock.elapsed() if self._due else None
-                call = heapq.heappop(self._due).call if pause is not None and pause <= 0 else None
                 if pause is None:
                     self._awaited.clear()
-            if call is not None:
-                call()
-            elif pause is not None:
-                self._clock.wait(pause, lambda: self._changed or self._closed)
-            else:
+            if pause is None:
                 self._awaited.wait()
+            elif pause > 0:
+                self._clock.wait(pause, lambda: self._changed or self._closed)
+
+    def _pop_due(self) -> Callable[[], None] | None:
+        with self._lock:
+            due = bool(self._due) and self._due[0].elapsed <= self._clock.elapsed()
+            return heapq.heappop(self._due).call if due else None
