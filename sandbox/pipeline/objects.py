@@ -15,6 +15,7 @@ CHANGE = [
 ]  # fmt: skip
 """The columns of ``messages`` and ``sequences`` that tell what happened to an object."""
 
+_TELLING = ("MetadataCreate", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
 _LONGEST_CHAIN = 2**20
 _STATE = ["resource_type", "title", "message_type", "message_id", "replaces", "tenant"]
 
@@ -27,7 +28,8 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    facts = changes.filter(F.col("object_uuid").isNotNull()).select("object_uuid", *_facts())
+    telling = F.col("object_uuid").isNotNull() & F.col("message_type").isin(*_TELLING)
+    facts = changes.filter(telling).select("object_uuid", *_facts())
     before = previous.select(
         "object_uuid", "created", "preserved", "deleted_at",
         F.when(F.col("updated").isNotNull(), F.struct("updated", *_STATE)).alias("last"),

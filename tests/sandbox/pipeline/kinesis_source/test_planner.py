@@ -218,7 +218,7 @@ def test_a_long_range_is_cut_into_partitions() -> None:
 
 @pytest.mark.parametrize("tolerant", [False, True])
 def test_expired_records_stop_a_restart_unless_told_otherwise(tolerant: bool) -> None:
-    """Records that expired behind a checkpoint are an error by default; with failOnDataLoss=false they are not."""
+    """Records that expired behind a checkpoint are an error, unless failOnDataLoss is false."""
     stream = ModelStream()
     stream.put("shard-0", 9)
     stream.shards["shard-0"].trimmed = 6
@@ -266,7 +266,7 @@ def test_a_child_of_two_waits_for_both() -> None:
 
 
 def test_positions_as_the_field_writes_them() -> None:
-    """LATEST, TRIM_HORIZON, EARLIEST, AT_TIMESTAMP and an offset as JSON are taken; anything else is explained."""
+    """LATEST, TRIM_HORIZON, EARLIEST, AT_TIMESTAMP and JSON are taken; anything else is explained."""
     planner = _planner(ModelStream())
     assert planner.first("earliest") == planner.first("TRIM_HORIZON") == {"shard-0": "TRIM_HORIZON"}
     assert planner.first("AT_TIMESTAMP 1970-01-01T00:01:00Z") == {"shard-0": "AT_TIMESTAMP 60.0"}

@@ -1,0 +1,180 @@
+"""Each stage on a real Spark session, by itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
+from sandbox.pipeline.parsing import RECORDS, judged
+from sandbox.pipeline.tables import COLUMNS
+from schemas.envelope import serialise
+from schemas.samples import Samples
+
+pytestmark = pytest.mark.xdist_group("spark")
+NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+
+
+def _at(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def test_every_record_is_judged_into_one_row(spark: Any) -> None:
+    """Good, bad and empty records come out of the parsing stage one for one, with their place."""
+    good = serialise(Samples(1, now=NOW.timestamp()).message("MetadataDelete"))
+    rows = [
+        (data, "key", "input", "shard-0", str(n), _at(n)) for n, data in enumerate([good, b"{", b"", None])
+    ]
+    found = judged(spark.createDataFrame(rows, RECORDS)).orderBy("sequence_number").collect()
+    assert [row.code for row in found] == [None, "GENERR007", "GENERR007", "GENERR007"]
+    assert [row.sequence_number for row in found] == ["0", "1", "2", "3"]
+    assert bytes(found[0].data) == good
+    assert found[1].arrived.astimezone(UTC) == _at(1)
+
+
+def test_only_the_first_arrival_is_no_duplicate(spark: Any) -> None:
+    """The earliest arrival counts, also across batches; another stream, or a bad copy, is something else."""
+    columns = "stream STRING, identity STRING, arrived TIMESTAMP, shard STRING, sequence_number STRING"
+    rows = spark.createDataFrame(
+        [
+            ("input", "message a", _at(2), "s", "30"),
+            ("input", "message a", _at(1), "s", "4"),
+            ("input", "reject a", _at(0), "s", "1"),
+            ("output", "message a", _at(3), "s", "5"),
+            ("input", "message b", _at(4), "s", "6"),
+            ("input", "message c", _at(5), "s", "10"),
+            ("input", "message c", _at(5), "s", "9"),
+        ],
+        columns,
+    )
+    seen = spark.createDataFrame(
+        [("input", "message b"), ("input", "message z")], "stream STRING, identity STRING"
+    )
+    found = {row.sequence_number: row.duplicate for row in deduplication.marked(rows, seen).collect()}
+    assert found == {"4": False, "30": True, "1": False, "5": False, "6": True, "9": False, "10": True}
+
+
+def test_each_row_has_one_table(spark: Any) -> None:
+    """Duplicates, what receivers queued, rejects, parts and messages part ways."""
+    rows = spark.createDataFrame(
+        [
+            ("input", False, None, 1),
+            ("input", False, None, 3),
+            ("input", False, "GENERR001", None),
+            ("error", False, "GENERR001", 1),
+            ("error", True, None, 1),
+            ("input", False, None, None),
+        ],
+        "stream STRING, duplicate BOOLEAN, code STRING, total INT",
+    )
+    found = [row.table for row in routing.routed(rows, ["error"]).collect()]
+    assert found == ["messages", "parts", "rejects", "queued", "duplicates", "messages"]
+
+
+def test_sequences_are_due_when_complete_or_late(spark: Any) -> None:
+    """A complete sequence is joined, one that waited too long is overdue, a finished one is left alone."""
+    columns = "stream STRING, sequence STRING, position INT, total INT, arrived TIMESTAMP"
+    parts = spark.createDataFrame(
+        [
+            *(("input", "whole", n, 2, _at(100)) for n in (1, 2, 2)),
+            ("input", "late", 1, 2, _at(0)),
+            ("input", "open", 1, 2, _at(100)),
+            *(("input", "finished", n, 2, _at(100)) for n in (1, 2)),
+        ],
+        columns,
+    )
+    finished = spark.createDataFrame([("input", "finished")], "stream STRING, sequence STRING")
+    still = sequences.standing(parts, finished)
+    found = {row.sequence: row.status for row in sequences.due(still, _at(110), 60.0).collect()}
+    assert found == {"whole": "joined", "late": "overdue"}
+
+
+_EVENTS = [
+    # uuid, type, published at, title, replaces
+    ("a", "MetadataCreate", 1, "a1", None),
+    ("a", "MetadataUpdate", 5, "a5", None),
+    ("a", "MetadataUpdate", 3, "a3", None),
+    ("b", "MetadataCreate", 2, "b2", "a"),
+    ("c", "MetadataCreate", 3, "c3", "b"),
+    ("c", "PreservationEvent", 9, None, None),
+    ("d", "MetadataCreate", 1, "d1", "gone"),
+    ("d", "MetadataDelete", 4, None, None),
+    ("d", "MetadataUpdate", 3, "d3", "gone"),
+    ("e", "MetadataDelete", 4, None, None),
+    ("e", "MetadataCreate", 6, "e6", None),
+    ("f", "MetadataRead", 6, None, None),
+]
+
+
+def _changes(spark: Any, events: list[tuple[Any, ...]]) -> Any:
+    columns = [c for c in f"{COLUMNS['messages']}".split(", ") if c.split()[0] in objects.CHANGE]
+    rows = [
+        {"object_uuid": uuid, "message_type": kind, "published": _at(at), "arrived": _at(at), "title": title,
+         "replaces": replaces, "tenant": 7, "message_id": f"{uuid}{at}", "resource_type": "dataset"}
+        for uuid, kind, at, title, replaces in events
+    ]  # fmt: skip
+    return spark.createDataFrame(rows, ", ".join(columns))
+
+
+def test_the_current_state_does_not_depend_on_the_order_of_messages(spark: Any) -> None:
+    """Late updates, deletes and versions end in the same state in one batch, in two, or repeated."""
+    nothing = spark.createDataFrame([], COLUMNS["objects"])
+    at_once = objects.current(nothing, _changes(spark, _EVENTS))
+    split = objects.current(
+        objects.current(nothing, _changes(spark, _EVENTS[::-2])), _changes(spark, _EVENTS)
+    )
+    found = {row.object_uuid: row for row in at_once.collect()}
+    assert found == {row.object_uuid: row for row in split.collect()}
+    assert {u: row.title for u, row in found.items()} == {
+        "a": "a5", "b": "b2", "c": "c3", "d": "d3", "e": "e6",
+    }  # fmt: skip
+    assert {u for u, row in found.items() if row.deleted} == {"d"}
+    assert {u: (row.first_version, row.version, row.replaced_by) for u, row in found.items()} == {
+        "a": ("a", 1, "b"), "b": ("a", 2, "c"), "c": ("a", 3, None), "d": ("gone", 2, None),
+        "e": ("e", 1, None),
+    }  # fmt: skip
+    assert found["c"].preserved.astimezone(UTC) == _at(9)
+
+
+def test_figures_add_up_from_batch_to_batch(spark: Any) -> None:
+    """Two halves give the sums of the whole, and the latency of the middle message."""
+    columns = "arrived TIMESTAMP, published TIMESTAMP, stream STRING, tenant BIGINT, code STRING, size INT"
+    rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10) for n in range(1, 60)]
+    half = [
+        figures.counted({"messages": spark.createDataFrame(some, columns)})
+        for some in (rows[::2], rows[1::2])
+    ]
+    (found,) = figures.added(*half).withColumn("p50", figures.quantile("latency", 0.5)).collect()
+    assert (found.messages, found.bytes, found.latency_ms_max, found.latency_ms_sum) == (59, 590, 59, 1770)
+    assert abs(found.p50 - 30) <= 2
+
+
+def test_reconciliation_says_what_is_missing_where(spark: Any) -> None:
+    """A record lacking anywhere is named with the place that lacks it, and strangers are counted."""
+
+    def frame(*places: tuple[str, str]) -> Any:
+        rows = [("input", "s", number, message) for number, message in places]
+        return spark.createDataFrame(rows, reconciliation.PLACES)
+
+    dispatched = frame(("1", "a"), ("2", "b"), ("3", "c"), ("4", "d"))
+    audited = frame(("1", "a"), ("2", "b"), ("4", "d"), ("9", "z"))
+    from pyspark.sql import functions as F  # noqa: N812
+
+    tables = frame(("1", "a"), ("3", "c"), ("4", "d")).withColumn(
+        "outcome", F.when(F.col("message_id") == "d", "rejects").otherwise("messages")
+    )
+    received = spark.createDataFrame([("a",)], "message_id STRING")
+    found = reconciliation.summed(reconciliation.compared(dispatched, audited, tables, received))
+    assert not found.exact
+    assert (found.dispatched, found.audited, found.in_tables, found.received) == (4, 4, 3, 1)
+    assert found.missing_from == {"audit log": 1, "tables": 1, "receiver": 1}
+    assert found.strangers == {"audit log": 1, "tables": 0}
+    assert [(m.message_id, m.missing_from) for m in found.missing] == [
+        ("b", ("tables",)),
+        ("c", ("audit log", "receiver")),
+    ]
+    assert reconciliation.summed(
+        reconciliation.compared(dispatched, dispatched, dispatched.withColumn("outcome", F.lit("parts")))
+    ).exact
