@@ -49,8 +49,8 @@ Goal: TypeAlias = End | Message | SequenceNumber | Moment
 
 def parse(text: str, now: float) -> Goal:
     """What ``text`` names, with ``now`` for times of day and spans ago. ValueError when it names nothing."""
-    word, *rest = text.split(maxsplit=1)
-    match word.upper(), rest[0].strip() if rest else "":
+    word, _, rest = text.strip().partition(" ")
+    match word.upper(), rest.strip():
         case "TRIM_HORIZON" | "LATEST" as end, "":
             return End("first" if end == "TRIM_HORIZON" else "last")
         case "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER" as how, number if number.isdigit():
@@ -59,7 +59,7 @@ def parse(text: str, now: float) -> Goal:
             return Moment(_time(time, now))
         case number, "" if number.isdigit():
             return SequenceNumber(number)
-        case message, "" if message[0] == "#" and message[1:].isdigit():
+        case message, "" if message[:1] == "#" and message[1:].isdigit():
             return Message(int(message[1:]))
     return Moment(_time(text.strip(), now))
 

@@ -55,7 +55,8 @@ def _shards(stream: StreamDetail) -> Iterator[Branch]:
         family = sorted(below.get(parent, ()), key=lambda shard: int(shard.starting_hash_key))
         for shard in family:
             last = shard is family[-1]
-            others = tuple(other for other in shard.parents if other != parent)
+            above = parent or next(iter(shard.parents), "")
+            others = tuple(other for other in shard.parents if other != above)
             yield Branch(stream, indent + ("└ " if last else "├ "), shard, others)
             yield from walk(shard.id, indent + ("  " if last else "│ "))
 

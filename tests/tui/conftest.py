@@ -46,6 +46,11 @@ async def answer(pilot: Pilot[Any], text: str) -> None:
     await pilot.press("enter")
 
 
+def notices(pilot: Pilot[Any]) -> list[str]:
+    """What the app said, oldest first."""
+    return [notice.message for notice in pilot.app._notifications]
+
+
 def text_of(pilot: Pilot[Any]) -> str:
     """What stands on the screen, as lines of text."""
     return "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())

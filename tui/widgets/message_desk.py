@@ -200,7 +200,7 @@ class MessageDesk(Vertical):
                     await redrive.again(self._client, row, target, self._app.now)
                     sent += 1
             after = rows[-1].id
-        left = f"; {count(stray)} were in no other stream: send those one by one" if stray else ""
+        left = f"; {count(stray)} had no stream to go back to" if stray else ""
         return f"sent {count(sent)} messages again{left}"
 
     async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:

@@ -1,0 +1,181 @@
+"""Messages to a file and back, and sent again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.client import AsyncClient
+from emulator.resources import MessageDetail
+from schemas.decoration import decorate
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+from tests.tui.canned import NOON, Canned, row
+from tui import exchange, redrive
+from tui.difference import difference, lines_of
+from tui.hops import way_of
+from tui.reasons import why
+
+
+def detail(data: bytes, **changes: Any) -> MessageDetail:
+    """A message of these bytes as the control API shows it."""
+    try:
+        message = json.loads(data)
+        header, body, code = (
+            message["messageHeader"],
+            message["messageBody"],
+            message["messageHeader"].get("errorCode"),
+        )
+    except (ValueError, TypeError, KeyError):
+        header = body = code = None
+    shown = row(1)
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__} | {"code": code, "time": NOON}
+    return MessageDetail(**(fields | changes), header=header, body=body, raw=data.decode(errors="replace"))
+
+
+@settings(deadline=None)
+@given(
+    st.binary(max_size=200)
+    | st.text().map(str.encode)
+    | st.recursive(st.integers(), st.lists).map(lambda x: json.dumps(x, indent=1).encode())
+)
+def test_any_message_survives_a_line(data: bytes) -> None:
+    """What is exported is imported as the same bytes; JSON over several lines as the same JSON on one."""
+    line = exchange.as_line(data)
+    assert "\n" not in line
+    (back,) = exchange.from_lines(line)
+    try:
+        meant = json.loads(data)
+    except ValueError:
+        assert back == data
+    else:
+        assert json.loads(back) == meant
+
+
+def test_a_file_with_a_bad_line_is_refused_whole() -> None:
+    """The line is named and nothing is sent, so that a file is never half imported."""
+    with pytest.raises(ValueError, match="line 2 is not a message"):
+        list(exchange.from_lines('{"a": 1}\n{broken\n{"b": 2}\n'))
+
+
+async def test_an_export_holds_every_match(tmp_path: Path, canned: Canned) -> None:
+    """More messages than a page, filtered as the list is, and nothing but whole lines."""
+    canned.arrive(700)
+    said = await exchange.export(canned, "stream:input", tmp_path / "out.ndjson")  # type: ignore[arg-type]
+    lines = (tmp_path / "out.ndjson").read_text().splitlines()
+    assert len(lines) == sum(each.stream == "input" for each in canned.rows)
+    assert f"{len(lines):,} messages" in said
+    assert not (tmp_path / "out.ndjson.part").exists()
+
+
+def test_a_redriven_message_is_stamped_and_stripped_of_its_error() -> None:
+    """The queue's decoration is gone, our entry is in its history, and a second round is counted."""
+    message = Samples(1).message()
+    refused = decorate(serialise(message), ErrorCode.GENERR006, "no luck", now=NOON)
+    once = redrive.stamped(refused, NOON)
+    header = json.loads(once)["messageHeader"]
+    assert "errorCode" not in header
+    assert "errorDescription" not in header
+    assert header["messageHistory"][-1] == {
+        "machineId": redrive.STAMP, "machineAddress": "localhost", "timestamp": "2026-05-28T20:26:40.000Z",
+    }  # fmt: skip
+    assert json.loads(once)["messageBody"] == message["messageBody"]
+    assert redrive.times_redriven(json.loads(redrive.stamped(once, NOON))["messageHeader"]) == 2
+
+
+@pytest.mark.parametrize("data", [b"{broken", b"\xff\xfe", b"[]", b'{"messageHeader": 1}', b""])
+def test_bytes_that_are_no_message_are_redriven_as_they_are(data: bytes) -> None:
+    """There is no header to stamp."""
+    assert redrive.stamped(data, NOON) == data
+
+
+async def test_an_unreadable_message_is_unwrapped(canned: Canned) -> None:
+    """What the invalid queue wrapped comes out as the bytes that were sent."""
+    wrapped = decorate(b"{broken", ErrorCode.GENERR007, "no JSON", now=NOON)
+    assert await redrive.original(canned, detail(wrapped)) == b"{broken"  # type: ignore[arg-type]
+
+
+class Bucket(AsyncClient):
+    """Holds one object, whatever is asked for."""
+
+    def __init__(self, held: bytes) -> None:
+        self.held = held
+
+    async def object(self, bucket: str, key: str) -> bytes:
+        assert (bucket, key) == ("rdss-error", "originals/abc")
+        return self.held
+
+
+async def test_an_oversize_message_is_fetched_from_its_bucket() -> None:
+    """The reference in the queue leads to the original; another object there is refused."""
+    data = serialise(Samples(1).message())
+    reference = decorate(
+        data, ErrorCode.GENERR006, "too large", now=NOON, original="s3://rdss-error/originals/abc"
+    )
+    assert json.loads(reference)["messageBody"]["sha256"] == hashlib.sha256(data).hexdigest()
+    assert await redrive.original(Bucket(data), detail(reference)) == data
+    with pytest.raises(ValueError, match="SHA-256 differs"):
+        await redrive.original(Bucket(b"other"), detail(reference))
+
+
+def test_the_origin_is_the_first_stream_that_is_no_queue() -> None:
+    """A message in the error queue goes back to where it was before."""
+    rows = [row(3), row(4)]
+    assert [each.stream for each in rows] == ["error", "input"]
+    assert redrive.origin(rows) == "input"
+    assert redrive.origin(rows[:1]) is None
+
+
+def test_why_names_code_rule_field_and_value() -> None:
+    """A refused message says what its queue wrote and which fields the contract refuses."""
+    message = Samples(1).message("MetadataCreate")
+    message["messageHeader"]["messageId"] = "no-uuid"
+    refused = decorate(serialise(message), ErrorCode.GENERR010, "the id is no UUID", now=NOON)
+    reasons = why(detail(refused))
+    assert not reasons.fine
+    text = "\n".join(reasons.lines)
+    assert text.startswith("GENERR010: A UUID in the message is invalid.\nthe id is no UUID\n")
+    assert "/messageHeader/messageId" in text
+    assert "no-uuid" in text
+
+
+def test_a_good_message_has_nothing_against_it() -> None:
+    """No code, no violation."""
+    message = Samples(1).message()
+    message["messageHeader"]["messageTimings"].pop("expirationTimestamp", None)
+    assert why(detail(serialise(message))).fine
+
+
+def test_the_way_is_in_the_order_of_time() -> None:
+    """Published, machines on the way, streams and events, oldest first, whatever the header holds."""
+    header = {
+        "generator": "g",
+        "messageTimings": {"publishedTimestamp": "2026-05-28T20:26:39Z", "expirationTimestamp": "not a time"},
+        "messageHistory": [
+            {"machineId": "m", "machineAddress": "a", "timestamp": "2026-05-28T20:26:39.5Z"},
+            7,
+        ],
+    }
+    data = json.dumps({"messageHeader": header, "messageBody": {}}).encode()
+    events = ({"id": 1, "time": NOON + 1, "kind": "fault.injected", "fault": "latency"},)
+    hops = way_of(detail(data, events=events))
+    assert [hop.place for hop in hops] == ["published", "m", row(1).stream, "fault.injected"]
+    assert hops == sorted(hops, key=lambda hop: hop.at)
+
+
+def test_a_difference_shows_the_lines_that_changed() -> None:
+    """A field with another value is one line less and one more; equal messages differ in nothing."""
+    first, second = Samples(1).message(), Samples(1).message()
+    second["messageHeader"]["generator"] = "another"
+    found = difference(lines_of(detail(serialise(first))), lines_of(detail(serialise(second))))
+    assert [line for line in found if line[0] == "+"] == ['+     "generator": "another",']
+    assert sum(line[0] == "-" for line in found) == 1
+    same = lines_of(detail(serialise(first)))
+    assert difference(same, same) == []

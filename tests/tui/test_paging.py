@@ -1,0 +1,70 @@
+"""Pages of a list: what is kept, what is missing, how a row is found."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tui.paging import Page, Pages, first_index
+
+
+def page(offset: int, total: int, size: int = 10) -> Page[int]:
+    """The page of the numbers themselves."""
+    return Page(offset, tuple(range(offset, min(offset + size, total))), total)
+
+
+def test_a_row_is_there_once_its_page_is() -> None:
+    """Rows of a page that came can be read; others are None, not an error."""
+    pages: Pages[int] = Pages(size=10)
+    pages.put(page(20, 100))
+    assert pages.row(25) == 25
+    assert pages.row(5) is None
+
+
+def test_a_page_that_was_short_is_missing_once_there_is_more() -> None:
+    """The last page, read while it had three rows, is asked for again when a fourth is to be shown."""
+    pages: Pages[int] = Pages(size=10)
+    pages.put(page(10, 13))
+    assert pages.missing(10, 19, 13) == []
+    assert pages.missing(10, 19, 14) == [10]
+
+
+def test_only_the_pages_used_last_are_kept() -> None:
+    """Memory stays flat however far is scrolled."""
+    pages: Pages[int] = Pages(size=10, keep=3)
+    for offset in range(0, 1000, 10):
+        pages.put(page(offset, 1000))
+    assert len(pages) == 3
+    assert pages.row(995) == 995
+    assert pages.row(5) is None
+
+
+@settings(deadline=None)
+@given(st.integers(1, 300), st.integers(0, 320), st.integers(0, 60), st.sets(st.integers(0, 30)))
+def test_what_is_missing_completes_the_view(total: int, first: int, length: int, held: set[int]) -> None:
+    """After the missing pages came every row in view is there, and none was asked for in vain."""
+    pages: Pages[int] = Pages(size=10)
+    for number in held:
+        if number * 10 < total:
+            pages.put(page(number * 10, total))
+    wanted = pages.missing(first, first + length, total)
+    assert not any(offset // 10 in held for offset in wanted)
+    for offset in wanted:
+        pages.put(page(offset, total))
+    for index in range(first, min(first + length + 1, total)):
+        assert pages.row(index) == index
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2000), st.integers(0, 2500))
+async def test_the_first_row_is_found_in_few_requests(total: int, wanted: int) -> None:
+    """Halving finds the first row that is far enough; the total when none is."""
+    asked = 0
+
+    async def source(offset: int, limit: int) -> Page[int]:
+        nonlocal asked
+        asked += 1
+        return page(offset, total, limit)
+
+    assert await first_index(source, lambda row: row >= wanted) == min(wanted, total)
+    assert asked <= 13

@@ -1,0 +1,71 @@
+"""Pictures of every screen, so that no change to how they look goes unseen.
+
+``pytest tests/tui/test_pictures.py --snapshot-update`` takes them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.canned import Canned
+from tests.tui.conftest import NARROW, WIDE, until
+from tui.app import SandboxApp
+from tui.preferences import Preferences
+from tui.widgets.message_detail import MessageDetail
+from tui.widgets.row_list import RowList
+
+LIGHT, DARK = "sandbox-light", "sandbox-dark"
+KEYS = {
+    "streams": (),
+    "detail": ("enter",),
+    "history": ("l",),
+    "filter": ("slash",),
+    "sequences": ("2",),
+    "audit": ("3",),
+    "errors": ("4",),
+    "faults": ("5",),
+    "fault form": ("5", "a"),
+    "buckets": ("6",),
+    "help": ("question_mark",),
+}
+SEEN = [
+    *((name, DARK, WIDE) for name in KEYS),
+    *((name, DARK, NARROW) for name in ("streams", "detail", "sequences", "errors", "faults", "buckets")),
+    *((name, LIGHT, WIDE) for name in ("streams", "detail", "faults")),
+    ("streams", LIGHT, NARROW),
+]
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until every list on the screen has its rows, and a message that is opened is there."""
+    app = pilot.app
+    app.screen.query("*").set(disabled=False)
+    for rows in app.screen.query(RowList):
+        if rows._source is not None and rows.id != "list":
+            await until(pilot, lambda rows=rows: rows._told[0] >= 0 or rows.total == 0)
+    for detail in app.screen.query(MessageDetail):
+        if detail.display:
+            await until(pilot, lambda detail=detail: detail.detail is not None)
+    for _ in range(5):
+        await pilot.pause(0.05)
+
+
+@pytest.mark.parametrize(("name", "theme", "size"), SEEN, ids=lambda value: str(value).replace(" ", ""))
+def test_screen(snap_compare: Callable[..., bool], name: str, theme: str, size: tuple[int, int]) -> None:
+    """The screen looks as it did."""
+    app = SandboxApp(Canned(), Preferences(theme=theme))  # type: ignore[arg-type]
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: app.snapshot is not None)
+        for key in KEYS[name]:
+            await settled(pilot)
+            await pilot.press(key)
+        for field in app.screen.query("Input"):
+            field.cursor_blink = False  # type: ignore[attr-defined]
+        await settled(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=run)
