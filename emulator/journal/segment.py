@@ -15,7 +15,8 @@ from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 
 _INDEX_EVERY_BYTES = 1 << 16
-_READ_BYTES = 1 << 17
+_READ_BYTES = 1 << 16
+_MOST_BYTES = 1 << 21
 
 
 class Segment:
@@ -140,19 +141,23 @@ class Segment:
         self.last_arrival = frame.arrival
 
     def _walk(self, position: int) -> Iterator[tuple[Frame, bytes, int]]:
-        buffer, base = b"", position
+        buffer, base, ahead = b"", position, _READ_BYTES
         while position < self.storage.end:
-            if position + HEADER_BYTES > base + len(buffer):
-                buffer, base = self.storage.read(position, _READ_BYTES), position
             frame = frames.parse(buffer, position, position - base)
-            if frame is None:
-                raise DamagedLog(self.name, position, "the header of a block does not match its checksum")
-            if frame.end > base + len(buffer):
-                buffer, base = (
-                    self.storage.read(position, HEADER_BYTES + frame.length + _READ_BYTES),
-                    position,
-                )
-            if frame.end > base + len(buffer):
-                raise DamagedLog(self.name, position, "the file ends before the block does")
+            if frame is None or frame.end > base + len(buffer):
+                frame, buffer = self._load(position, ahead)
+                base, ahead = position, min(4 * ahead, _MOST_BYTES)
             yield frame, buffer, frame.start - base
             position = frame.end
+
+    def _load(self, position: int, ahead: int) -> tuple[Frame, bytes]:
+        """The block at ``position``, and a buffer that begins there and holds all of it."""
+        buffer = self.storage.read(position, ahead)
+        frame = frames.parse(buffer, position)
+        if frame is None:
+            raise DamagedLog(self.name, position, "the header of a block does not match its checksum")
+        if frame.end > position + len(buffer):
+            buffer = self.storage.read(position, frame.end - position)
+        if frame.end > position + len(buffer):
+            raise DamagedLog(self.name, position, "the file ends before the block does")
+        return frame, buffer

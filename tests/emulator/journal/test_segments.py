@@ -150,6 +150,9 @@ def test_damage_in_a_block_is_named_and_nothing_of_it_is_given_out(tmp_path: Pat
     for start in (1, 3):
         with pytest.raises(DamagedLog, match=f"{sealed.name} is damaged at byte 0"):
             segments.read(start, 1, 1 << 20)
+    os.truncate(sealed, sealed.stat().st_size - 1)
+    with pytest.raises(DamagedLog, match="the file ends before the block does"):
+        segments.read(6, 100, 1 << 20)
     segments.close()
 
     last.write_bytes(b"not a block at all, but longer than a header is")
