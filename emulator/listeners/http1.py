@@ -15,9 +15,12 @@ from urllib.parse import unquote
 import httptools
 
 from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Message
+from emulator.listeners.body_reader import BodyReader
 from emulator.listeners.connections import Connections
 
 _HELD_BODY_BYTES = 1 << 20
+_WHOLE_BODY_BYTES = 1 << 24
+_LONG_BODY_DIGITS = 5
 _JOINED_WRITE_BYTES = 1 << 16
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
@@ -61,6 +64,9 @@ class Http1Protocol(asyncio.Protocol):
             self._decline_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self._refuse(str(error))
+        else:
+            if self._body_length:
+                self._read_past_parser(self._body_length)
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
@@ -82,6 +88,7 @@ class Http1Protocol(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._url = b""
+        self._body_length = 0
         self._headers: Headers = []
         self._continue_expected = False
 
@@ -92,6 +99,8 @@ class Http1Protocol(asyncio.Protocol):
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self._continue_expected = True
+        elif name == b"content-length" and len(value) > _LONG_BODY_DIGITS:
+            self._body_length = int(value)
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
@@ -117,6 +126,22 @@ class Http1Protocol(asyncio.Protocol):
         if exchange:
             exchange.completed()
             self._enqueue(exchange)
+
+    def _read_past_parser(self, length: int) -> None:
+        """Read the rest of a body of known ``length`` that will be handed over whole."""
+        exchange, self._body_length = self._arriving, 0
+        if exchange is None or exchange.queued or length > _WHOLE_BODY_BYTES:
+            return
+        body = bytearray(length)
+        filled = exchange.moved_into(body)
+
+        def complete(body: bytearray) -> None:
+            self._parser = httptools.HttpRequestParser(self)
+            self.transport.set_protocol(self)
+            exchange.arrived(body)
+            self.on_message_complete()
+
+        self.transport.set_protocol(BodyReader(self, body, filled, complete))
 
     # -- the exchanges' side
 
@@ -198,7 +223,7 @@ class _Exchange:
         self.queued = False
         self.continue_expected = False
         self.held = 0
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes | bytearray] = []
         self._more_body = True
         self._body_given = False
         self._disconnected = False
@@ -208,12 +233,20 @@ class _Exchange:
         self._chunked = False
         self._done = False
 
-    def arrived(self, piece: bytes) -> None:
+    def arrived(self, piece: bytes | bytearray) -> None:
         if self._done:
             return
         self._pieces.append(piece)
         self.held += len(piece)
         self._wake()
+
+    def moved_into(self, body: bytearray) -> int:
+        """Put what has arrived at the beginning of ``body``; how many bytes."""
+        held = b"".join(self._pieces)
+        body[: len(held)] = held
+        self._pieces.clear()
+        self.held = 0
+        return len(held)
 
     def completed(self) -> None:
         self._more_body = False

@@ -46,6 +46,24 @@ def test_bodies_of_any_size_come_back_whole(served: Callable[..., Server], http2
         assert http.post("/", content=(body[i : i + 70_000] for i in range(0, size, 70_000))).content == body
 
 
+def test_a_body_too_long_to_be_held_is_streamed(served: Callable[..., Server]) -> None:
+    """The application gets it in pieces as it arrives."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        lengths = []
+        more = True
+        while more:
+            message = await receive()
+            lengths.append(len(message["body"]))
+            more = message["more_body"]
+        await answer(send, 200, [], b"%d in %d" % (sum(lengths), len(lengths)))
+
+    with client(served(app), http2=False) as http:
+        total, pieces = http.post("/", content=bytes(17_000_000)).text.split(" in ")
+    assert total == "17000000"
+    assert int(pieces) > 1
+
+
 @VERSIONS
 def test_many_requests_at_once_get_their_own_answers(served: Callable[..., Server], http2: bool) -> None:
     """Streams of one connection, and connections of one client, do not mix."""
@@ -153,13 +171,16 @@ def exchange(server: Server, request: bytes, ends: bytes = b"") -> bytes:
     return received
 
 
-def test_pipelined_requests_are_answered_in_order(served: Callable[..., Server]) -> None:
+@pytest.mark.parametrize("length", [3, 300_000])
+def test_pipelined_requests_are_answered_in_order(served: Callable[..., Server], length: int) -> None:
     """A client may send the next request before it has the answer (RFC 9112 section 9.3.2)."""
-    one = b"POST /one HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\n111"
-    two = b"POST /two HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\nconnection: close\r\n\r\n222"
-    received = exchange(served(echo), one + two)
+    head = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n%b\r\n"
+    one = head % (length, b"") + b"1" * length
+    two = head % (length, b"connection: close\r\n") + b"2" * length
+    with ThreadPoolExecutor(1) as pool:
+        received = pool.submit(exchange, served(echo), one + two).result(30)
     assert received.count(b"HTTP/1.1 200 OK") == 2
-    assert received.index(b"111") < received.index(b"222")
+    assert received.index(b"1" * length) < received.index(b"2" * length)
 
 
 def test_100_continue_is_sent_when_the_body_is_wanted(served: Callable[..., Server]) -> None:
