@@ -44,7 +44,7 @@ def test_objects_of_any_name_and_size(bucket: Any) -> None:
 
 
 def test_uploads_in_chunks(bucket: Any, endpoint: Any) -> None:
-    """Transfer-Encoding: chunked without a length, and aws-chunked with signatures inside, store the payload."""
+    """Transfer-Encoding: chunked without a length, and aws-chunked with signatures, store the payload."""
     name, s3 = bucket
     pieces = [b"x" * 50_000] * 40
     response = endpoint.http.put(f"/{name}/streamed", headers=S3_SIGNED, content=iter(pieces))
