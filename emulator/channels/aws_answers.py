@@ -16,6 +16,16 @@ THROTTLED: Final = frozenset(
         "RequestLimitExceeded",
     }
 )
+PASSING: Final = THROTTLED | {
+    "InternalFailure",
+    "InternalServerError",
+    "ServiceUnavailable",
+    "ConnectionClosedError",
+    "ReadTimeoutError",
+    "EndpointConnectionError",
+    "ConnectTimeoutError",
+}
+"""What may be over at the next try. To read again does no harm; to put again may make a duplicate."""
 _NEVER_SENT: Final = frozenset(
     {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
 )

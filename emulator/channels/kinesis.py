@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from emulator.channels.aws_answers import THROTTLED, code_of, entry_outcome, listed, publish_failure
+from emulator.channels.aws_answers import PASSING, THROTTLED, code_of, entry_outcome, listed, publish_failure
 from emulator.channels.batches import Entry, batches
 from emulator.channels.channel import ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
@@ -44,7 +44,8 @@ class KinesisChannel:
     """One stream behind a Kinesis endpoint.
 
     A throttled call, or a throttled entry of a batch, is tried ``attempts``
-    times in all with growing pauses on the clock. An expired iterator is taken
+    times in all with growing pauses on the clock; so is a read for whatever
+    reason it failed, when that may be over at the next try. An expired iterator is taken
     anew behind the last record read.
     """
 
@@ -68,7 +69,8 @@ class KinesisChannel:
     def publish(self, data: bytes, key: str) -> Receipt:
         try:
             response = self._patiently(
-                lambda: self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key)
+                lambda: self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key),
+                THROTTLED,
             )
         except Exception as error:
             raise publish_failure(error) from error
@@ -170,18 +172,18 @@ class KinesisChannel:
 
     def _reading(self, call: Callable[[], _Answer]) -> _Answer:
         try:
-            return self._patiently(call)
+            return self._patiently(call, PASSING)
         except Exception as error:
             if code_of(error) == "ExpiredIteratorException":
                 raise ExpiredIterator from error
             raise ChannelUnavailable(f"{self.name}: {error}") from error
 
-    def _patiently(self, call: Callable[[], _Answer]) -> _Answer:
+    def _patiently(self, call: Callable[[], _Answer], passing: Container[str]) -> _Answer:
         for pause in self._pauses():
             try:
                 return call()
             except Exception as error:
-                if code_of(error) not in THROTTLED:
+                if code_of(error) not in passing:
                     raise
             self._clock.wait(pause)
         return call()

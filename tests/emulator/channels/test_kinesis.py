@@ -72,6 +72,15 @@ def test_a_throttled_read_goes_on_by_itself(bench: Bench) -> None:
     assert [d.data for d in channel.read()] == [b"y"]
 
 
+@pytest.mark.parametrize("type_", ["disconnect", "error"])
+def test_a_read_that_failed_is_tried_again(bench: Bench, type_: str) -> None:
+    """A connection cut or an error inside Kinesis: reading once more does no harm."""
+    channel = bench.open()
+    channel.publish(b"x", "k")
+    bench.fault(type_, direction="deliver", when={"fails": 2})
+    assert [d.data for d in channel.read()] == [b"x"]
+
+
 def test_an_expired_iterator_is_taken_anew(bench: Bench) -> None:
     """Behind the last record read: nothing is skipped and nothing comes twice."""
     channel = bench.open()

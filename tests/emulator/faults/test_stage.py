@@ -131,6 +131,28 @@ def test_a_state_of_failures_is_for_each_message(bed: Bed) -> None:
         assert outcomes == ([True, True, False, False] if MESSAGES.index(data) % 2 else [False] * 4)
 
 
+def test_a_message_that_was_refused_meets_no_further_fault(bed: Bed) -> None:
+    """What did not get through was not duplicated either; the others of its batch were."""
+    bed.add("throttle", when={"match": {"messageId": "*0001"}, "fails": 1})
+    bed.add("duplicate")
+    bed.publish(*MESSAGES[:3])
+    assert (bed.struck("throttle"), bed.struck("duplicate")) == ([1], [0, 2])
+    bed.publish(MESSAGES[1])
+    assert bed.struck("duplicate") == [0, 2, 1]
+
+
+def test_a_call_that_failed_meets_no_further_fault(bed: Bed) -> None:
+    """Unless it took effect first: then its messages were written, and may have been duplicated."""
+    bed.add("disconnect", when={"fails": 1})
+    bed.add("duplicate")
+    bed.publish(MESSAGES[0])
+    assert bed.struck("duplicate") == []
+    bed.stage.change("disconnect", FaultChange(attributes={"written": True}))
+    call = bed.publish(MESSAGES[1])
+    assert call.failure is not None
+    assert call.items[0].copies == 1
+
+
 def test_a_message_that_was_spared_stays_spared_when_it_comes_again(bed: Bed) -> None:
     """And one that was struck passes sooner or later: chance keeps no message out for ever."""
     bed.add("throttle", toxicity=0.5)
