@@ -164,6 +164,8 @@ class Engine:
             except DamagedLog as error:
                 registry.events.emit("journal.damaged", file=str(error.path), position=error.position)
                 raise internal_failure(str(error)) from error
+            except OSError as error:
+                raise internal_failure(f"the records could not be read: {error}") from error
             finally:
                 written, touched = registry.take_touched()
         registry.sync(written)

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import msgspec
 
 from emulator.clock import Clock
+from emulator.journal import DamagedLog
 from emulator.kinesis import sequence_numbers
-from emulator.kinesis.errors import in_use
+from emulator.kinesis.errors import in_use, internal_failure
 from emulator.kinesis.positions import starting_ordinal
-from emulator.kinesis.reads import child_shards, fetch
+from emulator.kinesis.reads import Fetched, child_shards, fetch
 from emulator.kinesis.records import array, read_lines, shape
 from emulator.kinesis.stream import Shard, Stream
 
@@ -48,7 +49,7 @@ class Subscription:
         """The next SubscribeToShardEvent in botocore's shape; None when nothing is new, or it has ended.
 
         With ``empty`` there is an event without records when nothing is new. The event at the end of a shard
-        has ChildShards and no ContinuationSequenceNumber. Raises ``DamagedLog``.
+        has ChildShards and no ContinuationSequenceNumber. Raises InternalFailure when records are damaged.
         """
         found = self._next(empty=empty)
         return None if found is None else {"Records": [shape(r) for r in read_lines(found[0])]} | found[1]
@@ -76,14 +77,7 @@ class Subscription:
             if self.ended is not None:
                 return None
             now = int(self._clock.time() * 1000)
-            found = fetch(
-                self._stream,
-                self._shard,
-                self._ordinal,
-                now,
-                limit=_RECORDS_IN_EVENT,
-                max_bytes=_DATA_BYTES_IN_EVENT,
-            )
+            found = self._fetch(now)
             self._ordinal = found.reached
             event: dict[str, Any] = {"MillisBehindLatest": found.millis_behind}
             if found.next is None:
@@ -92,6 +86,13 @@ class Subscription:
             if not found.parts and not empty:
                 return None
             return found.parts, event | {"ContinuationSequenceNumber": self._continuation()}
+
+    def _fetch(self, now: int) -> Fetched:
+        limits = {"limit": _RECORDS_IN_EVENT, "max_bytes": _DATA_BYTES_IN_EVENT}
+        try:
+            return fetch(self._stream, self._shard, self._ordinal, now, **limits)
+        except (DamagedLog, OSError) as error:
+            raise internal_failure(f"the records could not be read: {error}") from error
 
     def _continuation(self) -> str:
         """The number of the last record passed, which may be gone by now, or of the shard's beginning."""

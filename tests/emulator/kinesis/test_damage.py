@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from emulator.journal import DamagedLog
-from emulator.kinesis import Engine
+from emulator.kinesis import Engine, KinesisError
 from tests.emulator.kinesis.conftest import SCOPE
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.emulator.kinesis.conftest import Api
+
+ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"
 
 
 def change(path: Path, position: int) -> None:
@@ -59,9 +61,14 @@ def test_records_damaged_while_the_engine_runs_are_an_internal_failure(engines: 
         "InternalFailure", "does not match its checksum", "GetRecords", ShardIterator=api.iterator(1)
     )
 
+    position = {"Type": "TRIM_HORIZON"}
+    consumer = api("RegisterStreamConsumer", StreamARN=ARN, ConsumerName="c")["Consumer"]["ConsumerARN"]
+    subscription = api.engine.subscribe(consumer, "shardId-000000000001", position, SCOPE)
+    with pytest.raises(KinesisError, match="does not match its checksum"):
+        subscription.next_batch()
     assert str(path) in error.message
     assert error.status == 500
-    assert api.events.since()[-1].kind == "journal.damaged"
+    assert "journal.damaged" in [event.kind for event in api.events.since()]
     assert api.drain(0) == [b"fine"]
 
 
@@ -95,3 +102,24 @@ def test_what_a_deletion_that_was_cut_short_left_is_swept_away(engines: Callable
 
     assert not left.exists()
     assert api.engine.streams(SCOPE)[0].records == 1
+
+
+def test_a_disk_that_cannot_be_read_is_an_internal_failure(
+    engines: Callable[..., Api], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason of the operating system is in the message; when it is over, nothing is missing."""
+    api = engines()
+    api.create()
+    api.put(b"kept")
+    iterator = api.iterator()
+
+    def broken(descriptor: int, length: int, position: int) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("emulator.journal.storage.os.pread", broken)
+    api.refuses(
+        "InternalFailure", "could not be read.*Input/output error", "GetRecords", ShardIterator=iterator
+    )
+    monkeypatch.undo()
+
+    assert [record["Data"] for record in api.get(iterator)["Records"]] == [b"kept"]

@@ -473,3 +473,18 @@ def test_without_fsync_nothing_is_flushed(
     api.put()
 
     assert flushed == []
+
+
+def test_an_iterator_is_not_taken_for_another_stream(api: Api) -> None:
+    """A StreamARN given with it must be that of its stream."""
+    api.create()
+    api.refuses(
+        "InvalidArgumentException",
+        "not for the stream",
+        "GetRecords",
+        ShardIterator=api.iterator(),
+        StreamARN="arn:aws:kinesis:eu-west-2:000000000000:stream/t",
+    )
+    assert (
+        api.get(api.iterator(), StreamARN="arn:aws:kinesis:eu-west-2:000000000000:stream/s")["Records"] == []
+    )
