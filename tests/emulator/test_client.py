@@ -80,7 +80,7 @@ async def test_events_are_followed_across_a_restart(tmp_path_factory: pytest.Tem
     settings = Settings(aws_port=0, control_port=free_port(), data_dir=tmp_path_factory.mktemp("data"))
     seen: list[Event] = []
     connections: list[bool] = []
-    wanted = asyncio.Event()
+    reached = {"before": asyncio.Event(), "the last": asyncio.Event()}
 
     async def follow() -> None:
         async with AsyncClient(
@@ -88,22 +88,25 @@ async def test_events_are_followed_across_a_restart(tmp_path_factory: pytest.Tem
         ) as client:
             async for event in client.follow_events(on_connection=connections.append):
                 seen.append(event)
-                if event.kind == "the last":
-                    wanted.set()
+                if event.kind in reached:
+                    reached[event.kind].set()
 
     reader = asyncio.create_task(follow())
     async with Embedded(settings) as first:
         first.parts.events.emit("before")
+        async with asyncio.timeout(20):
+            await reached["before"].wait()
     async with Embedded(settings) as second:
         second.parts.events.emit("the last")
         async with asyncio.timeout(20):
-            await wanted.wait()
+            await reached["the last"].wait()
     reader.cancel()
 
     assert [event.id for event in seen] == list(range(1, len(seen) + 1))
     kinds = [event.kind for event in seen]
     assert kinds.index("before") < kinds.index("sandbox.stopped") < kinds.index("the last")
-    assert True in connections
+    assert connections.count(True) == 2
+    assert False in connections
 
 
 async def test_a_refusal_ends_the_following(sandbox: Embedded) -> None:

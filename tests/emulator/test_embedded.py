@@ -63,6 +63,24 @@ def test_a_boto3_program_runs_unchanged() -> None:
             assert {"rdss-audit", "rdss-error", "rdss-invalid"} <= {b.name for b in control.buckets()}
 
 
+def test_reset_empties_the_buckets() -> None:
+    """Objects and further buckets are gone, the sandbox's own buckets are there, and auditing goes on."""
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
+        s3 = client(emulator, "s3")
+        s3.create_bucket(Bucket="further")
+        s3.put_object(Bucket="rdss-error", Key="a", Body=b"a")
+        with Client(emulator.control) as control:
+            control.reset()
+            assert [bucket.name for bucket in control.buckets()] == [
+                "rdss-audit",
+                "rdss-error",
+                "rdss-invalid",
+            ]
+            assert control.objects("rdss-error").objects == ()
+            client(emulator, "kinesis").put_record(StreamName="output", Data=b"x", PartitionKey="k")
+            assert control.drain_audit().delivered == 1
+
+
 def test_what_is_dispatched_is_audited() -> None:
     """A message put by any client is in the audit bucket, and only once in the message list."""
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
