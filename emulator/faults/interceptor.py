@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from emulator.clock import Clock
+from emulator.faults.fanout import struck
 from emulator.faults.fault import Call, Direction, Failure, Kind
 from emulator.faults.held_reads import HeldRead, HeldReads, Record
 from emulator.faults.message import Message
 from emulator.faults.stage import Stage
 from emulator.kinesis.errors import KinesisError
-from emulator.kinesis.scope import Scope, stream_of
+from emulator.kinesis.scope import Scope
 from emulator.listeners.asgi import ConnectionAborted
-
-Request: TypeAlias = dict[str, Any]
-Response: TypeAlias = dict[str, Any]
-Proceed: TypeAlias = Callable[[Request], Awaitable[Response]]
+from emulator.listeners.interception import Proceed, Request, Response, stream_named
 
 _LARGEST_CALL: Final = 4_500_000
 _MOST_RECORDS: Final = 10_000
@@ -27,7 +25,7 @@ _MOST_ITERATORS: Final = 10_000
 
 
 class KinesisFaults:
-    """Does to PutRecord, PutRecords and GetRecords what the stage decides.
+    """Does to PutRecord, PutRecords, GetRecords and SubscribeToShard what the stage decides.
 
     ``stream_of_iterator`` names the stream of a backend's shard iterator;
     without it, iterators are known that were given out through here.
@@ -50,6 +48,8 @@ class KinesisFaults:
             return self._stage.wants(Direction.PUBLISH, stream, Kind.KINESIS)
         if operation == "GetRecords":
             return len(self._held) > 0 or self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+        if operation == "SubscribeToShard":
+            return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "GetShardIterator":
             return self._located is not None
         return False
@@ -59,6 +59,10 @@ class KinesisFaults:
             return await self._get_records(request, proceed)
         if operation == "GetShardIterator":
             return await self._get_shard_iterator(request, proceed)
+        if operation == "SubscribeToShard":
+            response = await proceed(request)
+            events = struck(self._stage, self._clock, _stream_named(request), response["EventStream"])
+            return {**response, "EventStream": events}
         single = operation == "PutRecord"
         return await self._put(request, proceed, [request] if single else request["Records"], single=single)
 
@@ -202,10 +206,7 @@ def _raised(failure: Failure) -> Exception:
 
 
 def _stream_named(request: Request) -> str:
-    if name := request.get("StreamName"):
-        return str(name)
-    found = stream_of(request.get("StreamARN") or "")
-    return found[1] if found else ""
+    return stream_named(request) or ""
 
 
 def _chunks(places: Iterable[int], weight: Callable[[int], int]) -> Iterable[list[int]]:

@@ -1,0 +1,88 @@
+"""Deliver faults on records that are pushed: a boto3 consumer with enhanced fan-out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from urllib3.exceptions import ProtocolError
+
+from emulator.channels.kinesis import connect
+from tests.emulator.conftest import listening
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
+
+    from tests.emulator.conftest import Bench
+
+
+@pytest.fixture
+def bench(benches: Callable[[str], Bench]) -> Bench:
+    found = benches("memory")
+    found.create()
+    return found
+
+
+@pytest.fixture
+def client(bench: Bench) -> Iterator[KinesisClient]:
+    with listening("kinesis", bench.engine, bench.clock, bench.events, bench.stage) as endpoint:
+        yield connect(endpoint)
+
+
+def subscribe(client: KinesisClient, bench: Bench) -> Iterator[dict[str, Any]]:
+    """The events of a subscription from the oldest record on."""
+    arn = client.describe_stream_summary(StreamName=bench.name)["StreamDescriptionSummary"]["StreamARN"]
+    known = [c["ConsumerARN"] for c in client.list_stream_consumers(StreamARN=arn)["Consumers"]]
+    consumer = (
+        known[0]
+        if known
+        else client.register_stream_consumer(StreamARN=arn, ConsumerName="c")["Consumer"]["ConsumerARN"]
+    )
+    answer = client.subscribe_to_shard(
+        ConsumerARN=consumer, ShardId="shardId-000000000000", StartingPosition={"Type": "TRIM_HORIZON"}
+    )
+    try:
+        for event in answer["EventStream"]:
+            yield dict(event["SubscribeToShardEvent"])
+    finally:
+        answer["EventStream"].close()
+
+
+def fill_and_close(client: KinesisClient, bench: Bench, count: int) -> None:
+    records: list[Any] = [{"Data": b"%d" % number, "PartitionKey": "k"} for number in range(count)]
+    client.put_records(StreamName=bench.name, Records=records)
+    bench.split("shardId-000000000000", 2**127)
+
+
+def test_pushed_records_are_delivered_again_and_out_of_order(client: KinesisClient, bench: Bench) -> None:
+    """As polled ones are: the same sequence number twice, and one record overtaken."""
+    fill_and_close(client, bench, 6)
+    bench.fault("duplicate", direction="deliver", attributes={"distance": 1}, limit=1)
+    bench.fault("reorder", when={"after": 2, "first": 1})
+    events = list(subscribe(client, bench))
+    came = [record["Data"] for event in events for record in event["Records"]]
+    assert came == [b"0", b"1", b"0", b"3", b"2", b"4", b"5"]
+    assert [child["ShardId"] for child in events[-1]["ChildShards"]] == [
+        "shardId-000000000001",
+        "shardId-000000000002",
+    ]
+
+
+def test_what_is_held_when_a_shard_ends_comes_with_its_end(client: KinesisClient, bench: Bench) -> None:
+    """Nothing is lost, however late it was to be."""
+    fill_and_close(client, bench, 3)
+    bench.fault("latency", direction="deliver", attributes={"on": "record", "delay": "60s"})
+    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    assert came == [b"0", b"1", b"2"]
+
+
+def test_a_failed_read_ends_the_subscription(client: KinesisClient, bench: Bench) -> None:
+    """The connection closes; a consumer that subscribes again gets everything."""
+    fill_and_close(client, bench, 3)
+    bench.fault("disconnect", direction="deliver", limit=1)
+    with pytest.raises(ProtocolError, match="prematurely"):
+        list(subscribe(client, bench))
+    bench.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    assert came == [b"0", b"1", b"2"]
