@@ -71,13 +71,20 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
     from sandbox.demo.run import demonstrate  # noqa: PLC0415 -- as above
     from sandbox.demo.workload import UnusableFileError  # noqa: PLC0415 -- as above
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
+    from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
 
     try:
         with _sandbox(folder, plan.seed) as place:
             return demonstrate(plan, place, Clock(), progress, pipeline)
     except UnusableFileError as error:
         raise CommandFailed(str(error), Exit.USAGE) from error
-    except (ChannelUnavailable, SendFailedError, SendRefusedError, UnreachableError) as error:
+    except (
+        ChannelUnavailable,
+        OriginalNotKeptError,
+        SendFailedError,
+        SendRefusedError,
+        UnreachableError,
+    ) as error:
         message = f"nothing can be said, the sandbox stopped answering: {error}; what it left is in {folder}"
         raise CommandFailed(message, Exit.INCONCLUSIVE) from error
 

@@ -74,6 +74,7 @@ def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> 
     from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- as above
     from emulator.clock import Clock  # noqa: PLC0415 -- as above
     from sandbox.gateway import SendFailedError  # noqa: PLC0415 -- as above
+    from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
     from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
@@ -92,7 +93,7 @@ def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> 
             else:
                 with receiver_over_kinesis(found.endpoint, name, repository, process, clock) as receiver:
                     yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
-    except (ChannelUnavailable, SendFailedError) as error:
+    except (ChannelUnavailable, OriginalNotKeptError, SendFailedError) as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 
 

@@ -43,8 +43,8 @@ def demonstrate(
 ) -> Result:
     """Send, break, receive, read back, judge.
 
-    Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailable`` or
-    ``UnreachableError`` when the emulator is gone.
+    Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailable``,
+    ``OriginalNotKeptError`` or ``UnreachableError`` when the emulator is gone.
     """
     now = clock.time()
     items = workload(plan, now)
@@ -84,15 +84,15 @@ class _Traffic:
         self._sender = sender
         self._receiver = receiver
         self._sending_ended = threading.Event()
-        self._deadline = 0.0
+        self._deadline = 0.0  # a sender that fails leaves nothing to wait for
 
     def run(self, items: list[Item], progress: Progress) -> None:
         with receiving(self._place.aws, self._receiver, self._clock, self._through):
             try:
                 for gone in send(self._place.aws, self._sender, self._clock, items):
                     progress("sending, receiving and breaking things", gone / len(items))
-            finally:
                 self._deadline = self._clock.elapsed() + PATIENCE_SECONDS
+            finally:
                 self._sending_ended.set()
         progress("waiting for the audit log", 0.0)
         while self._control.audit_status().pending and self._clock.elapsed() < self._deadline:

@@ -1,7 +1,7 @@
 """Receiving: judged, each once, sequences joined, bad messages to the queue that the specification names."""
 
 from sandbox.receiver.application import Application, ApplicationError, Arrival
-from sandbox.receiver.originals import MemoryOriginals, Originals, S3Originals
+from sandbox.receiver.originals import MemoryOriginals, OriginalNotKeptError, Originals, S3Originals
 from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.rejects import Rejects
 
@@ -10,6 +10,7 @@ __all__ = [
     "ApplicationError",
     "Arrival",
     "MemoryOriginals",
+    "OriginalNotKeptError",
     "Originals",
     "Receiver",
     "Rejects",

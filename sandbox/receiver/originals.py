@@ -8,8 +8,15 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+class OriginalNotKeptError(Exception):
+    """The original has no place, so the message is not rejected yet: it comes again to the next reader."""
+
+    def __init__(self, address: str, why: Exception) -> None:
+        super().__init__(f"the original of a rejected message could not be kept as {address}: {why}")
+
+
 class Originals(Protocol):
-    """Keeps bytes under a bucket and key, and says where: a URI for people and programs."""
+    """Keeps bytes under a bucket and key, and says where: a URI. Raises ``OriginalNotKeptError``."""
 
     def keep(self, bucket: str, key: str, data: bytes) -> str: ...
 
@@ -21,8 +28,14 @@ class S3Originals:
         self._s3 = s3
 
     def keep(self, bucket: str, key: str, data: bytes) -> str:
-        self._s3.put_object(Bucket=bucket, Key=key, Body=data, ContentType="application/octet-stream")
-        return f"s3://{bucket}/{key}"
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- only S3 needs it
+
+        address = f"s3://{bucket}/{key}"
+        try:
+            self._s3.put_object(Bucket=bucket, Key=key, Body=data, ContentType="application/octet-stream")
+        except (BotoCoreError, ClientError) as error:
+            raise OriginalNotKeptError(address, error) from error
+        return address
 
 
 def connect_s3(endpoint: str, *, region: str = "us-east-1") -> S3Client:

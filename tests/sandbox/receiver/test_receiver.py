@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.receiver import ApplicationError, Arrival
+from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.sequence import body_of, join
@@ -161,6 +161,26 @@ def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Any, messag
     assert reference["bytes"] == len(data)
     assert reference["sha256"] == hashlib.sha256(data).hexdigest()
     assert len(site.queues[Queue.ERROR].deliveries[0].data) <= MAX_MESSAGE_BYTES
+
+
+def test_an_original_that_cannot_be_kept_comes_again(
+    site: Any, messages: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the bucket out of reach nothing is rejected half; the next receiver finds the message again."""
+
+    def unreachable(bucket: str, key: str, data: bytes) -> str:
+        raise OriginalNotKeptError(f"{bucket}/{key}", OSError("no route"))
+
+    data = serialise(messages.small()) + b" " * MAX_MESSAGE_BYTES
+    site.input.put(data)
+    with monkeypatch.context() as broken:
+        broken.setattr(site.originals, "keep", unreachable)
+        with pytest.raises(OriginalNotKeptError, match="no route"):
+            site.receive()
+    assert site.rejected(Queue.ERROR) == []
+    site.receive()
+    assert len(site.rejected(Queue.ERROR)) == 1
+    assert list(site.originals.kept.values()) == [data]
 
 
 @pytest.mark.parametrize("size", [999_900, 2_000_000])
