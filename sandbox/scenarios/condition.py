@@ -1,0 +1,71 @@
+"""What a scenario expects of a fact: to be a number, or to compare with one, a duration or another fact."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.faults.durations import seconds
+
+_COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_WRITTEN: Final = re.compile(r"(==|!=|>=|<=|>|<)\s*(\S+)\Z")
+_FACT: Final = re.compile(r"[a-z_]+(\.[A-Za-z0-9_-]+)?\Z")
+
+
+class ConditionError(ValueError):
+    """What is written is no condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``sign`` and what is on its right: a number, in seconds for a length of time, or a fact's name."""
+
+    sign: str
+    wanted: float | str
+
+    def holds(self, value: float, facts: Mapping[str, float]) -> bool:
+        """Whether it is true of a value, beside the other facts."""
+        right = facts.get(self.wanted, 0) if isinstance(self.wanted, str) else self.wanted
+        return _COMPARISONS[self.sign](value, right)
+
+    def shown(self, facts: Mapping[str, float]) -> str:
+        """For a table: ``40``, ``at least 3``."""
+        right = facts.get(self.wanted, 0) if isinstance(self.wanted, str) else self.wanted
+        text = f"{right:,.10g}"
+        return text if self.sign == "==" else f"{_WORDS[self.sign]} {text}"
+
+
+_WORDS: Final = {
+    "!=": "other than",
+    ">=": "at least",
+    "<=": "at most",
+    ">": "more than",
+    "<": "less than",
+}
+
+
+def read_condition(written: float | str) -> Condition:
+    """From a number, or a text: ``">= 3"``, ``"<= 90s"``, ``"== offered"``. Raises ``ConditionError``."""
+    if isinstance(written, int | float):
+        return Condition("==", float(written))
+    found = _WRITTEN.match(written.strip())
+    if not found:
+        signs = " ".join(_COMPARISONS)
+        raise ConditionError(f"{written!r} is no condition: give a number, or one of {signs} before one")
+    sign, right = found.groups()
+    try:
+        return Condition(sign, seconds(right))
+    except ValueError:
+        if _FACT.match(right):
+            return Condition(sign, right)
+        raise ConditionError(f"{right!r} is no number, length of time or fact") from None

@@ -1,0 +1,165 @@
+"""What happened in a play, as numbers with names: from its events and the shards at its end."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any, Final
+
+from emulator.events import Event
+from sandbox.arrivals import body_digest
+from sandbox.scenarios.play import START, Played
+from sandbox.scenarios.scenario import INPUT
+from sandbox.scenarios.workload import identity
+from schemas.envelope import MAX_MESSAGE_BYTES
+from schemas.validation import judge
+
+Facts = dict[str, float]
+
+MEANINGS: Final = {
+    "offered": "messages that the application wanted sent",
+    "acknowledged": "different messages that the broker took, the parts of a sequence one by one",
+    "refused": "times that the broker said no to a message, or nothing",
+    "delivered": "times that the broker gave a message to the receiver",
+    "redelivered": "of these, with a sequence number that it had given before",
+    "repeated": "of these, with a messageId that it had given before",
+    "processed": "different messages that the application processed",
+    "joined": "of these, those that came in parts",
+    "twice": "messages that the application processed more than once",
+    "lost": "messages that are neither processed nor in a queue",
+    "altered": "messages processed with a body that is not the one sent, byte for byte",
+    "misjudged": "messages in a queue, or processed, that do not belong there",
+    "rejected": "messages in the error and invalid queues; rejected.GENERR003 those of one code",
+    "kept": "rejected messages kept whole in a bucket, because the decorated one cannot hold them",
+    "out_of_order": "sequences whose parts did not come in order",
+    "crashes": "times that the receiving process died",
+    "backlog": "the most messages that waited for the receiver at once",
+    "lag": "the longest time from the broker's yes to the end of processing, in seconds",
+    "took": "the time from the first message to the last thing that was done, in seconds",
+    "shards": "open shards at the end",
+    "closed_shards": "closed shards at the end",
+    "injected": "what the faults did; injected.NAME what one of them did",
+}
+CONTRACT: Final = {"lost": 0, "twice": 0, "altered": 0, "misjudged": 0}
+"""What must hold in every scenario, whether its file says so or not."""
+
+
+def facts_of(played: Played) -> Facts:
+    """Every fact of ``MEANINGS``, and those of single codes and faults that there are."""
+    by_kind: dict[str, list[Event]] = defaultdict(list)
+    for event in played.events:
+        by_kind[event.kind].append(event)
+    delivered = [event for event in by_kind["message.delivered"] if event.fields["channel"] == INPUT]
+    acknowledged = [event for event in by_kind["message.acknowledged"] if event.fields["channel"] == INPUT]
+    counts = {
+        "offered": len(played.offered),
+        "acknowledged": len(_ids(acknowledged)),
+        "refused": sum(event.fields["channel"] == INPUT for event in by_kind["message.refused"]),
+        "delivered": len(delivered),
+        "redelivered": len(delivered) - len({_place(event) for event in delivered}),
+        "repeated": len(delivered) - len(_ids(delivered)),
+        "out_of_order": _out_of_order(delivered),
+        "crashes": len(by_kind["receiver.crashed"]) + len(by_kind["receiver.failed"]),
+        "kept": len(by_kind["original.kept"]),
+        "backlog": _backlog(played.events),
+        "lag": _lag(acknowledged, by_kind["message.processed"]),
+        "took": _took(played.events),
+        "shards": sum(shard.open for shard in played.shards),
+        "closed_shards": sum(not shard.open for shard in played.shards),
+    }
+    injected = Counter(event.fields["fault"] for event in by_kind["fault.injected"])
+    counts |= {"injected": injected.total()} | {f"injected.{name}": n for name, n in sorted(injected.items())}
+    return counts | _outcomes(played, by_kind, delivered)
+
+
+def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[Event]) -> Facts:
+    """What became of each message beside what had to."""
+    codes = _deserved(played, by_kind["fault.injected"], delivered)
+    valid = [each.data for each in played.offered if codes[id(each)] is None]
+    wanted = {identity(data): body_digest(data) for data in valid}
+    deserved = Counter(code for code in codes.values() if code is not None)
+    processed = by_kind["message.processed"]
+    times = Counter(event.fields["message_id"] for event in processed)
+    rejected = Counter(str(event.fields["code"]) for event in by_kind["message.rejected"])
+    return {
+        "processed": len(times),
+        "joined": len({event.fields["message_id"] for event in processed if event.fields["parts"] > 1}),
+        "twice": sum(count > 1 for count in times.values()),
+        "lost": len(wanted.keys() - times.keys()) + (deserved - rejected).total(),
+        "altered": sum(
+            event.fields["body"] != wanted.get(event.fields["message_id"], event.fields["body"])
+            for event in processed
+        ),
+        "misjudged": len(times.keys() - wanted.keys()) + (rejected - deserved).total(),
+        "rejected": rejected.total(),
+        **{f"rejected.{code}": count for code, count in sorted(rejected.items())},
+    }
+
+
+def _deserved(played: Played, injections: Iterable[Event], delivered: list[Event]) -> dict[int, str | None]:
+    """The code that each offered message deserves, given what the faults did to it and when it came."""
+    spoiled = {event.fields["message_id"]: code for event in injections if (code := _spoils(event.fields))}
+    came: dict[str, float] = {}
+    for event in delivered:
+        came.setdefault(event.fields["message_id"], event.time)
+    found: dict[int, str | None] = {}
+    for each in played.offered:
+        name = identity(each.data)
+        now = came.get(name, START + each.due)
+        found[id(each)] = spoiled.get(name) or judge(each.data, now=now).code
+    return found
+
+
+def _spoils(injection: dict[str, Any]) -> str | None:
+    """The code that a fault made a message deserve."""
+    if injection["type"] == "mutate":
+        return str(injection["data"]["code"])
+    grown = injection["type"] == "oversize" and injection["data"]["size"] > MAX_MESSAGE_BYTES
+    return "GENERR006" if grown else None
+
+
+def _ids(events: Iterable[Event]) -> set[str]:
+    return {event.fields["message_id"] for event in events}
+
+
+def _place(event: Event) -> tuple[str, str]:
+    return event.fields["shard"], event.fields["sequence_number"]
+
+
+def _out_of_order(delivered: list[Event]) -> int:
+    positions: dict[str, list[int]] = defaultdict(list)
+    for event in delivered:
+        if "sequence" in event.fields:
+            positions[event.fields["sequence"]].append(event.fields["position"])
+    return sum(came != sorted(came) for came in positions.values())
+
+
+def _backlog(events: Iterable[Event]) -> int:
+    waiting: set[str] = set()
+    most = 0
+    for event in events:
+        if event.kind == "message.acknowledged" and event.fields["channel"] == INPUT:
+            waiting.add(event.fields["message_id"])
+        elif event.kind == "message.processed":
+            waiting.discard(event.fields["message_id"])
+        most = max(most, len(waiting))
+    return most
+
+
+def _lag(acknowledged: list[Event], processed: list[Event]) -> float:
+    taken: dict[str, float] = {}
+    for event in acknowledged:
+        taken.setdefault(event.fields["message_id"], event.time)
+    lags = (
+        event.fields["at"] - taken[event.fields["message_id"]]
+        for event in processed
+        if event.fields["message_id"] in taken
+    )
+    return round(max(lags, default=0.0), 3)
+
+
+_WORK: Final = ("message.acknowledged", "message.delivered", "message.processed", "message.rejected")
+
+
+def _took(events: Iterable[Event]) -> float:
+    return round(max((event.time for event in events if event.kind in _WORK), default=START) - START, 3)

@@ -1,0 +1,166 @@
+"""What a scenario file says, read and checked: mistakes are told with their place in the file."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import jsonschema_rs
+import msgspec
+
+from emulator.faults.attributes import read_attributes
+from emulator.faults.durations import seconds
+from emulator.faults.fault import FaultRefused
+from emulator.faults.registry import known_type
+from emulator.faults.when import read_when
+from emulator.resources import NewFault
+from sandbox.scenarios.condition import Condition, ConditionError, read_condition
+
+INPUT: Final = "input"
+"""The channel that a scenario's messages go through."""
+_LIBRARY: Final = files("sandbox.scenarios") / "library"
+_SCHEMA: Final = files("sandbox.scenarios") / "schema.json"
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be: which file, which place in it, what is wrong."""
+
+
+class Teach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to say to those who watch: what happens, why it does, what a correct client does."""
+
+    happens: str
+    why: str
+    client: str
+
+
+class Streams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many shards each channel begins with."""
+
+    input: Annotated[int, msgspec.Meta(ge=1)] = 2
+    error: Annotated[int, msgspec.Meta(ge=1)] = 1
+    invalid: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+
+class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is sent: ``batch`` messages ``every`` so often, in an order drawn from the seed.
+
+    ``sequences`` are messages too large to go in one of ``parts`` parts, ``bad`` are by the code that they
+    deserve, ``expiring`` carry an expirationTimestamp ``expires`` after the start.
+    """
+
+    messages: _Count = 40
+    sequences: _Count = 0
+    parts: Annotated[int, msgspec.Meta(ge=2)] = 3
+    bad: dict[str, _Count] = {}
+    expiring: _Count = 0
+    expires: str | float = "30s"
+    batch: Annotated[int, msgspec.Meta(ge=1)] = 10
+    every: str | float = "1s"
+
+
+class Consumer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The receiving side: how long it works on one message, how many it reads at once."""
+
+    takes: str | float = 0.0
+    batch: Annotated[int, msgspec.Meta(ge=1)] = 100
+
+
+class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"schema": "$schema"}):
+    """A scenario as its file says it."""
+
+    name: str
+    title: str
+    teach: Teach
+    expect: dict[str, int | float | str]
+    streams: Streams = Streams()
+    workload: Workload = Workload()
+    consumer: Consumer = Consumer()
+    faults: tuple[NewFault, ...] = ()
+    schema: str = ""
+
+    def conditions(self) -> dict[str, Condition]:
+        """What must hold of each fact."""
+        return {fact: read_condition(written) for fact, written in self.expect.items()}
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON Schema of scenario files."""
+    found: dict[str, Any] = msgspec.json.decode(_SCHEMA.read_bytes())
+    return found
+
+
+def library() -> dict[str, Scenario]:
+    """The scenarios that come with the sandbox, by name, in the order in which they teach."""
+    found = (
+        read_scenario(entry.name, entry.read_text(encoding="utf-8"))
+        for entry in sorted(_LIBRARY.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".yaml")
+    )
+    return {scenario.name: scenario for scenario in found}
+
+
+def find_scenario(wanted: str) -> Scenario:
+    """A scenario by its name in the library, or from a YAML or JSON file. Raises ``ScenarioError``."""
+    known = library()
+    if wanted in known:
+        return known[wanted]
+    try:
+        text = Path(wanted).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        names = ", ".join(known)
+        raise ScenarioError(f"no scenario {wanted!r}: neither a file nor one of {names}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{wanted} cannot be read: {error}") from error
+    return read_scenario(wanted, text)
+
+
+def read_scenario(source: str, text: str) -> Scenario:
+    """The scenario in ``text`` (YAML or JSON); ``source`` names it in errors. Raises ``ScenarioError``."""
+    import yaml  # noqa: PLC0415 -- only scenario files need it
+
+    from sandbox.scenarios.plain_yaml import load  # noqa: PLC0415 -- as above
+
+    try:
+        document = load(text)
+    except yaml.YAMLError as error:
+        raise ScenarioError(f"{source} is not YAML: {' '.join(str(error).split())}") from error
+    for wrong in _validator().iter_errors(document):
+        place = "/".join(str(part) for part in wrong.instance_path) or "the whole file"
+        raise ScenarioError(f"{source}: {place}: {wrong.message}")
+    scenario = msgspec.convert(document, Scenario, strict=False)
+    _check(source, scenario)
+    return scenario
+
+
+@cache
+def _validator() -> Any:
+    return jsonschema_rs.validator_for(schema())
+
+
+def _check(source: str, scenario: Scenario) -> None:
+    """What a schema cannot say: durations, conditions, faults."""
+    places = {
+        "workload/expires": scenario.workload.expires,
+        "workload/every": scenario.workload.every,
+        "consumer/takes": scenario.consumer.takes,
+    }
+    for place, written in places.items():
+        try:
+            seconds(written)
+        except ValueError as error:
+            raise ScenarioError(f"{source}: {place}: {error}") from error
+    for fact, written in scenario.expect.items():
+        try:
+            read_condition(written)
+        except ConditionError as error:
+            raise ScenarioError(f"{source}: expect/{fact}: {error}") from error
+    for at, fault in enumerate(scenario.faults):
+        try:
+            read_attributes(known_type(fault.type), fault.attributes)
+            read_when(fault.when)
+        except FaultRefused as error:
+            raise ScenarioError(f"{source}: faults/{at}: {error}") from error

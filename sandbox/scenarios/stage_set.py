@@ -1,0 +1,110 @@
+"""The emulator under a scenario, in this process, with channels of one kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Protocol
+
+from emulator.channels import Channel, Checkpoints
+from emulator.channels.kinesis import KinesisChannel
+from emulator.channels.memory import MemoryChannel
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.clock import Clock
+from emulator.embedded import embedded
+from emulator.faults.fault import Kind
+from emulator.parts import Parts, assembled
+from emulator.rabbitmq import find_server, start_broker
+from emulator.resources import Topology
+from emulator.settings import Settings
+from sandbox.endpoint import Endpoint
+from sandbox.scenarios.scenario import INPUT, Scenario
+from sandbox.scenarios.site import OpenChannel
+
+BROKER_SECONDS: Final = 0.05
+"""How long, in real time, a message of a real broker may take to come."""
+
+
+class NotHere(RuntimeError):  # noqa: N818 -- says what is the case
+    """This machine lacks what channels of that kind need."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageSet:
+    """A running emulator: its parts, how to open its channels, how long a read waits for its messages."""
+
+    parts: Parts
+    channels: OpenChannel
+    wait: float
+
+
+class _Setting(Protocol):
+    def __call__(self, settings: Settings, clock: Clock, stack: ExitStack) -> StageSet: ...
+
+
+@contextmanager
+def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[StageSet]:
+    """An emulator for a scenario while the context lasts. Raises ``NotHere``."""
+    streams = scenario.streams
+    topology = Topology({INPUT: streams.input, "error": streams.error, "invalid": streams.invalid})
+    settings = Settings(
+        aws_port=0, control_port=0, data_dir=None, seed=seed, topology=topology, region="us-east-1"
+    )
+    with ExitStack() as stack:
+        found = _SETTINGS[kind](settings, clock, stack)
+        found.parts.stage.saw(INPUT, kind)
+        yield found
+
+
+def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
+    parts = stack.enter_context(assembled(settings, clock))
+
+    def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
+        return MemoryChannel(
+            parts.engine,
+            name,
+            clock=clock,
+            checkpoints=checkpoints,
+            stage=parts.stage,
+            scope=parts.home,
+        )
+
+    return StageSet(parts, channel, 0.0)
+
+
+def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
+    running = stack.enter_context(embedded(settings, clock))
+    endpoint = Endpoint(running.aws, settings.region)
+
+    def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
+        return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
+
+    return StageSet(running.parts, channel, 0.0)
+
+
+def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
+    server = find_server(os.environ)
+    if server is None:
+        raise NotHere("no rabbitmq-server is installed here: apt-get install rabbitmq-server")
+    parts = stack.enter_context(assembled(settings, clock))
+    folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
+    broker = start_broker(server, Path(folder), os.environ)
+    stack.callback(broker.stop)
+    open_channel = partial(RabbitMQChannel, broker.url, clock=clock, stage=parts.stage)
+
+    def channel(name: str, _checkpoints: Checkpoints | None) -> Channel:
+        return open_channel(name)
+
+    return StageSet(parts, channel, BROKER_SECONDS)
+
+
+_SETTINGS: Final[dict[Kind, _Setting]] = {
+    Kind.MEMORY: _memory,
+    Kind.KINESIS: _kinesis,
+    Kind.RABBITMQ: _rabbitmq,
+}

@@ -1,0 +1,63 @@
+"""A channel that tells what goes through it: the observations from which a scenario is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from emulator.channels import Channel, Delivery, Outcome, Receipt
+from emulator.events import Events
+from sandbox.scenarios.workload import identity
+from schemas.peek import peek
+
+
+class WatchedChannel:
+    """Emits ``message.acknowledged``, ``.refused``, ``.delivered``; ``committed`` is called after a commit.
+
+    What a broker said and what it gave is known here, whatever the client makes of it.
+    """
+
+    def __init__(self, channel: Channel, events: Events, committed: Callable[[], None]) -> None:
+        self._channel = channel
+        self._events = events
+        self._committed = committed
+
+    @property
+    def name(self) -> str:
+        return self._channel.name
+
+    def publish(self, data: bytes, key: str) -> Receipt:
+        outcome = self.publish_many([(data, key)])[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        outcomes = self._channel.publish_many(entries)
+        for (data, _), outcome in zip(entries, outcomes, strict=True):
+            if isinstance(outcome, Receipt):
+                answer = {"shard": outcome.shard, "sequence_number": outcome.sequence_number}
+                self._events.emit("message.acknowledged", **self._named(data), **answer)
+            else:
+                self._events.emit("message.refused", **self._named(data), code=outcome.code)
+        return outcomes
+
+    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+        deliveries = self._channel.read(limit=limit, wait=wait)
+        for each in deliveries:
+            place = {"shard": each.shard, "sequence_number": each.sequence_number}
+            self._events.emit("message.delivered", **self._named(each.data), **place)
+        return deliveries
+
+    def commit(self, delivery: Delivery) -> None:
+        self._channel.commit(delivery)
+        self._committed()
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def _named(self, data: bytes) -> dict[str, Any]:
+        seen = peek(data)
+        part = seen.total is not None and seen.total > 1
+        sequence = {"sequence": seen.sequence, "position": seen.position} if part else {}
+        return {"channel": self.name, "message_id": identity(data), "size": len(data), **sequence}

@@ -1,0 +1,49 @@
+"""The messages of a scenario, the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from emulator.clock import timestamp
+from emulator.faults.durations import seconds
+from emulator.rng import Chance
+from sandbox.scenarios.scenario import Workload
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.peek import peek
+from schemas.samples import Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A message that the application wants sent, ``due`` seconds after the start."""
+
+    due: float
+    data: bytes
+
+
+def identity(data: bytes) -> str:
+    """What a message is called in events: its messageId, or for what has none the first of its bytes."""
+    seen = peek(data)
+    if seen.message_id is not None and not seen.damaged:
+        return seen.message_id
+    return f"unreadable {data[:24]!r}"
+
+
+def offered(workload: Workload, seed: int, start: float) -> list[Offered]:
+    """Everything that is to be sent, in order; ``start`` in seconds since the epoch."""
+    samples = Samples(seed, now=start)
+    messages = [serialise(message) for message in samples.stream(workload.messages)]
+    messages += [serialise(samples.big_message(workload.parts)) for _ in range(workload.sequences)]
+    messages += [samples.bad(ErrorCode[code]) for code, count in workload.bad.items() for _ in range(count)]
+    expires = timestamp(start + seconds(workload.expires))
+    messages += [serialise(_expiring(samples.message(), expires)) for _ in range(workload.expiring)]
+    Chance(seed).draws("scenario", "order").shuffle(messages)
+    every = seconds(workload.every)
+    return [Offered(at // workload.batch * every, data) for at, data in enumerate(messages)]
+
+
+def _expiring(message: dict[str, Any], expires: str) -> dict[str, Any]:
+    message["messageHeader"]["messageTimings"]["expirationTimestamp"] = expires
+    return message
