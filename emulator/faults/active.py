@@ -99,13 +99,18 @@ class ActiveFault:
     def channel(self) -> str:
         return self._record.channel
 
-    def chosen(self, message: Message, channel: str, now: float) -> Chosen | None:
-        """Whether the fault strikes this message now; what is drawn from decides also how."""
+    def alive(self, now: float) -> bool:
+        """Whether it may strike now or later: enabled, within its limit, its time not over."""
         record, when = self._record, self.when
         spent = record.limit is not None and self.injected >= record.limit
-        if not record.enabled or spent or not when.open(now - self.added_at):
+        over = when.lasts is not None and now - self.added_at >= when.at + when.lasts
+        return record.enabled and not spent and not over
+
+    def chosen(self, message: Message, channel: str, now: float) -> Chosen | None:
+        """Whether the fault strikes this message now; what is drawn from decides also how."""
+        if not self.alive(now) or now - self.added_at < self.when.at:
             return None
-        if when.match and not when.matches(message, channel):
+        if self.when.match and not self.when.matches(message, channel):
             return None
         if message.message_id is not None:
             return self._drawn(channel, message.message_id)
@@ -138,9 +143,8 @@ class ActiveFault:
 
     def chosen_on_time(self, now: float) -> Chosen | None:
         """Whether a timed fault strikes now."""
-        record = self._record
-        spent = self.injected >= (1 if record.limit is None else record.limit)
-        if not record.enabled or spent or not self.when.open(now - self.added_at):
+        spent = self._record.limit is None and self.injected > 0
+        if spent or not self.alive(now):
             return None
         return Chosen("", self._chance.draws("fault", self.name, "on time", str(self.injected)))
 

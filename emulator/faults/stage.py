@@ -146,7 +146,10 @@ class Stage:
 
     def wants(self, direction: str, channel: str | None, kind: str) -> bool:
         """Whether any fault may strike there; a channel of None asks for any channel."""
-        return bool(self._faults and self._concerning(Direction(direction), channel, Kind(kind)))
+        if not self._faults:
+            return False
+        now = self._clock.time()
+        return any(fault.alive(now) for fault in self._concerning(Direction(direction), channel, Kind(kind)))
 
     def publishing(
         self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False

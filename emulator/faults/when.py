@@ -46,10 +46,6 @@ class When:
             return 1
         return self.fails
 
-    def open(self, age: float) -> bool:
-        """Whether the window of time is open ``age`` seconds after the fault was added."""
-        return age >= self.at and (self.lasts is None or age < self.at + self.lasts)
-
     def matches(self, message: Message, channel: str) -> bool:
         """Whether the message's headers and the channel are as wanted."""
         return all(

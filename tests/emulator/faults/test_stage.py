@@ -186,6 +186,17 @@ def test_no_fault_wants_nothing(bed: Bed) -> None:
     assert not bed.stage.wants("publish", "input", "kinesis")
 
 
+def test_a_fault_that_is_over_wants_nothing(bed: Bed) -> None:
+    """When its limit is reached, its time has passed, or it is disabled: the fast way is open again."""
+    bed.add("duplicate", limit=1)
+    bed.add("oversize", when={"for": "5s"})
+    bed.add("corrupt", enabled=False)
+    bed.publish(MESSAGES[0])
+    assert bed.stage.wants("publish", "input", "memory")
+    bed.clock.advance(6)
+    assert not bed.stage.wants("publish", "input", "memory")
+
+
 def test_a_disabled_fault_strikes_nobody_until_it_is_enabled(bed: Bed) -> None:
     """PATCH changes what is given and keeps the rest, the count and the memory included."""
     bed.add("duplicate", attributes={"copies": 3}, when={"first": 2})
