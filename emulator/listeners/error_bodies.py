@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
+from html import escape
 
 import msgspec
 
@@ -14,5 +14,5 @@ def service_error(request_content_type: bytes, code: str, message: str) -> tuple
     """Content type and body of an error in the protocol that a request's content type tells."""
     if b"json" in request_content_type:
         return request_content_type, msgspec.json.encode({"__type": code, "message": message})
-    said = escape(message)
+    said = escape(message, quote=False)
     return b"application/xml", f"<Error><Code>{code}</Code><Message>{said}</Message></Error>".encode()

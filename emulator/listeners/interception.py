@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 
 Request: TypeAlias = dict[str, Any]
@@ -63,6 +65,23 @@ def _before(proceed: Proceed, interceptor: Interceptor, operation: str, scope: S
         return interceptor(operation, request, scope, proceed)
 
     return answer
+
+
+class _Named(msgspec.Struct):
+    StreamName: str | None = None
+    StreamARN: str | None = None
+
+
+_read_named = msgspec.json.Decoder(_Named).decode
+
+
+def peek_stream(body: bytes) -> str | None:
+    """The stream that a JSON body names, without reading the rest of it; None when it names none."""
+    try:
+        named = _read_named(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return stream_named({"StreamName": named.StreamName, "StreamARN": named.StreamARN})
 
 
 def stream_named(request: Request) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.real_clients.conftest import Sandbox
 
-pytestmark = pytest.mark.real_client
+pytestmark = [pytest.mark.real_client, pytest.mark.xdist_group("aws_cli")]
 
 
 @pytest.fixture(scope="module")
