@@ -1,0 +1,61 @@
+"""The benchmark measures what it says: nothing lost on the way, ratios the right way round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bench import report
+from tests.bench.load import BadAnswer, Connection, drained, put_records, rendered, repeated
+from tests.bench.rows import US, Row, ratio
+from tests.bench.subjects import SUBJECTS, Running, resident_megabytes, running
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[Running]:
+    with running(SUBJECTS[0]) as found:
+        assert found is not None
+        yield found
+
+
+def test_every_record_put_is_read_back(ours: Running) -> None:
+    """Writes on two connections and reads of two shards count the same records."""
+    with Connection(ours.port) as connection:
+        connection.call("CreateStream", {"StreamName": "s", "ShardCount": 2})
+    timing = repeated(ours.port, [put_records("s", 50, 10, salt) for salt in range(3)], 20, connections=2)
+    assert len(timing.each) == 20
+    count, _ = drained(ours.port, "s", ["shardId-000000000000", "shardId-000000000001"], 10_000, seconds=30)
+    assert count == 1000
+
+
+def test_a_refusal_is_not_counted(ours: Running) -> None:
+    """An error is not a fast answer."""
+    with Connection(ours.port) as connection, pytest.raises(BadAnswer, match="ResourceNotFoundException"):
+        connection.send(rendered("DescribeStream", {"StreamName": "nowhere"}))
+
+
+def test_idle_memory_is_under_100_megabytes(ours: Running) -> None:
+    """With all its processes, as long as nothing but Kinesis has been used."""
+    assert 10 < resident_megabytes(ours.pid) < 100
+
+
+def test_ratios_say_how_many_times_better_we_are() -> None:
+    """Less time and more records are both better."""
+    rows = [
+        Row("latency", US, 1.0, "ms"),
+        Row("latency", "peer", 3.0, "ms"),
+        Row("rate", US, 300.0, "records/s", "more"),
+        Row("rate", "peer", 100.0, "records/s", "more"),
+        Row("only theirs", "peer", 1.0, "s"),
+    ]
+    assert [ratio(row, rows) for row in rows] == [1.0, 3.0, 1.0, 3.0, None]
+
+
+def test_the_table_has_a_column_a_subject(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """results.md holds every value, and a dash where a subject could not be measured."""
+    monkeypatch.setattr(report, "FOLDER", tmp_path)
+    report.write([Row("rate", US, 300.0, "records/s", "more"), Row("ready", "peer", 0.5, "s")])
+    lines = (report.FOLDER / "results.md").read_text().splitlines()
+    assert "| rate, records/s | 300 | - |" in lines
+    assert "| ready, s | - | 0.5 |" in lines

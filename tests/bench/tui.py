@@ -1,0 +1,139 @@
+"""The message list with a million messages behind it: how long a frame takes, scrolling and tailing.
+
+The sandbox is played by rows made on demand, so that only the TUI is measured. A frame
+is one redraw: layout, drawing, and writing it out. A stall is how late a callback of the
+event loop comes: what a key would have waited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from emulator import resources as r
+from emulator.clock import stopwatch
+from tests.bench.rows import US, Row
+from tests.tui.canned import Canned, row
+from tui.app import SandboxApp
+from tui.preferences import Preferences
+from tui.widgets.message_list import MessageList
+
+MESSAGES = 1_000_000
+PER_SECOND = 2_000
+SCREENFULS = 200
+TAIL_SECONDS = 5.0
+_TICK_SECONDS = 0.005
+
+
+class Million(Canned):
+    """A million messages, and after ``start`` two thousand more each second."""
+
+    def __init__(self) -> None:
+        super().__init__(messages=0)
+        self.began: float | None = None
+
+    def start(self) -> None:
+        self.began = stopwatch()
+
+    async def messages(
+        self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
+    ) -> r.MessagePage:
+        new = 0 if self.began is None else int((stopwatch() - self.began) * PER_SECOND)
+        total, first = MESSAGES + new, (offset if offset is not None else after) or 0
+        rows = tuple(row(number) for number in range(first + 1, min(first + limit, total) + 1))
+        return r.MessagePage(rows, total, total)
+
+
+class Frames:
+    """Durations in milliseconds of redraws, and of stalls of the event loop, while its context lasts."""
+
+    def __init__(self) -> None:
+        self.redraws: list[float] = []
+        self.stalls: list[float] = []
+
+    async def __aenter__(self) -> Self:
+        self._refresh: Callable[[Screen[Any]], None] = Screen._compositor_refresh
+        refresh, redraws = self._refresh, self.redraws
+
+        def timed(screen: Screen[Any]) -> None:
+            begun = stopwatch()
+            refresh(screen)
+            redraws.append((stopwatch() - begun) * 1000)
+
+        Screen._compositor_refresh = timed  # type: ignore[method-assign]
+        self._ticking = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        Screen._compositor_refresh = self._refresh  # type: ignore[method-assign]
+        self._ticking.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            begun = stopwatch()
+            await asyncio.sleep(_TICK_SECONDS)
+            self.stalls.append(max(0.0, stopwatch() - begun - _TICK_SECONDS) * 1000)
+
+
+def measure() -> Iterator[Row]:
+    """Rows for the table."""
+    yield from asyncio.run(_measure())
+
+
+async def _measure() -> list[Row]:
+    client = Million()
+    app = SandboxApp(client, Preferences())  # type: ignore[arg-type]
+    rows: list[Row] = []
+    async with app.run_test(size=(160, 48)) as pilot:
+        shown = app.screen.query_one(MessageList)
+        while shown.total < MESSAGES:
+            await pilot.pause(0.05)
+        rows += _rows("scrolling a million messages", await _framed(lambda: _scroll(pilot)))
+        before = _resident_mb()
+        rows += _rows(
+            f"tailing {PER_SECOND:,} messages/s", await _framed(lambda: _tail(client, pilot, shown))
+        )
+        rows.append(Row("memory grown by tailing", US, round(_resident_mb() - before, 1), "MB"))
+    return rows
+
+
+async def _framed(run: Callable[[], Awaitable[None]]) -> Frames:
+    async with Frames() as frames:
+        await run()
+    return frames
+
+
+async def _scroll(pilot: Pilot[None]) -> None:
+    await pilot.press("g")
+    for _ in range(SCREENFULS):
+        await pilot.press("pagedown")
+
+
+async def _tail(client: Million, pilot: Pilot[None], shown: MessageList) -> None:
+    client.start()
+    shown.following = True
+    await asyncio.sleep(TAIL_SECONDS)
+    assert shown.total > MESSAGES + PER_SECOND * (TAIL_SECONDS - 2), "the tail fell behind"
+
+
+def _rows(what: str, frames: Frames) -> list[Row]:
+    return [
+        Row(f"{what}, frame median", US, round(statistics.median(frames.redraws), 2), "ms"),
+        Row(f"{what}, frame p99", US, round(_p99(frames.redraws), 2), "ms"),
+        Row(f"{what}, stall p99", US, round(_p99(frames.stalls), 2), "ms"),
+    ]
+
+
+def _p99(values: list[float]) -> float:
+    return statistics.quantiles(values, n=100)[98]
+
+
+def _resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096 / 1e6
