@@ -42,12 +42,16 @@ def find_server(environment: Mapping[str, str]) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A running server. ``url`` is for AMQP clients."""
+    """A running server. ``url`` is for AMQP clients.
+
+    It ends with this process, however that ends: the ``guard`` sees to it.
+    """
 
     url: str
     port: int
     process: subprocess.Popen[bytes]
     mapper: subprocess.Popen[bytes]
+    guard: subprocess.Popen[bytes]
 
     @property
     def pid(self) -> int:
@@ -55,6 +59,8 @@ class Broker:
 
     def stop(self) -> None:
         """End the server, then its port mapper; what was persistent is kept in its directory."""
+        self.guard.kill()
+        self.guard.communicate()
         for process in (self.process, self.mapper):
             # A paused process does not see that it shall end.
             _tell(process, signal.SIGCONT)
@@ -90,7 +96,8 @@ def start_broker(
         ["epmd", "-address", "127.0.0.1", "-port", str(mapper_port)], settings, directory / "epmd.out"
     )
     process = _run([str(server)], settings, directory / "server.out")
-    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper)
+    guard = _guard(process.pid, mapper.pid)
+    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, guard)
     try:
         _wait_until_it_answers(broker, host, directory / "server.out")
     except BaseException:
@@ -139,6 +146,18 @@ def _run(command: list[str], environment: dict[str, str], output: Path) -> subpr
             # Ctrl+C is for us: we end the server in our own time.
             start_new_session=True,
         )
+
+
+def _guard(*pids: int) -> subprocess.Popen[bytes]:
+    """Waits for the end of its input, which comes when we end, then ends the processes."""
+    script = 'read -r _; kill -s CONT "$@"; kill -s TERM "$@"'
+    return subprocess.Popen(
+        ["sh", "-c", script, "guard", *map(str, pids)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _wait_until_it_answers(broker: Broker, host: str, output: Path) -> None:

@@ -13,6 +13,8 @@ from emulator.rng import new_uuid
 
 LIFETIME: Final = 300.0
 """Seconds for which an iterator is good, as Kinesis'."""
+_AWAITED: Final = 3600.0
+"""Seconds for which one that expired is still known to have been ours."""
 _MARK: Final = "fault-stage:"
 _MOST: Final = 10_000
 
@@ -41,17 +43,21 @@ class HeldReads:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._awaited_until = 0.0
         self._reads: OrderedDict[str, tuple[float, HeldRead]] = OrderedDict()
 
-    def __len__(self) -> int:
-        self._expire()
-        return len(self._reads)
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody may come with an iterator of ours, be it an expired one."""
+        return self._clock.elapsed() < self._awaited_until
 
     def keep(self, read: HeldRead) -> str:
         """An iterator for this read."""
         self._expire()
         token = f"{_MARK}{new_uuid()}"
-        self._reads[token] = (self._clock.elapsed() + LIFETIME, read)
+        now = self._clock.elapsed()
+        self._reads[token] = (now + LIFETIME, read)
+        self._awaited_until = now + _AWAITED
         return token
 
     def find(self, iterator: str) -> HeldRead | None:

@@ -47,7 +47,7 @@ class KinesisFaults:
         if operation in {"PutRecord", "PutRecords"}:
             return self._stage.wants(Direction.PUBLISH, stream, Kind.KINESIS)
         if operation == "GetRecords":
-            return len(self._held) > 0 or self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+            return self._held.awaited or self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "SubscribeToShard":
             return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "GetShardIterator":

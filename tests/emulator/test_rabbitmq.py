@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,33 @@ def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(tmp_path:
     assert [delivery.data for delivery in channel.read(wait=10)] == [b"x"]
     channel.close()
     second.stop()
+
+
+@needs_server
+def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """Even when that is killed and can tidy up nothing."""
+    program = (
+        "import os, pathlib, sys\n"
+        "from emulator.rabbitmq import find_server, start_broker\n"
+        "broker = start_broker(find_server(os.environ), pathlib.Path(sys.argv[1]), os.environ)\n"
+        "print(broker.port, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, check=False)
+    assert killed.returncode == -9
+    address = ("127.0.0.1", int(killed.stdout))
+    real = Clock()
+    while _listens(address):
+        assert real.elapsed() < 30, "the server still listens"
+        real.wait(0.1)
+
+
+def _listens(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 @needs_server
