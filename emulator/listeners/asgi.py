@@ -17,17 +17,29 @@ class ConnectionAborted(Exception):  # noqa: N818 -- the word clients use for wh
     """Raised by an application to have the connection closed at once, without an answer."""
 
 
-async def whole_body(receive: Receive) -> bytes:
-    """The request's body in one piece. ConnectionAborted when the client leaves before its end."""
+class BodyTooLong(Exception):  # noqa: N818 -- says what the body is
+    """A request's body exceeds what its reader takes."""
+
+
+async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
+    """The request's body in one piece.
+
+    Raises ConnectionAborted when the client leaves before its end, BodyTooLong
+    beyond ``most`` bytes.
+    """
     message = await receive()
     if not message.get("more_body") and message["type"] == "http.request":
         body: bytes = message["body"]
         return body
     pieces: list[bytes] = []
+    length = 0
     while True:
         if message["type"] == "http.disconnect":
             raise ConnectionAborted
         pieces.append(message["body"])
+        length += len(message["body"])
+        if length > most:
+            raise BodyTooLong
         if not message["more_body"]:
             return b"".join(pieces)
         message = await receive()

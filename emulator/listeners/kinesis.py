@@ -10,13 +10,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+from traceback import format_exception
 from typing import Any, NamedTuple
 
 from emulator.events import Events
 from emulator.kinesis.errors import KinesisError, NotFast
 from emulator.kinesis.scope import Scope
 from emulator.listeners import eventstream
-from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer, whole_body
+from emulator.listeners.asgi import (
+    BodyTooLong,
+    ConnectionAborted,
+    Headers,
+    HttpScope,
+    Receive,
+    Send,
+    answer,
+    whole_body,
+)
 from emulator.listeners.credentials import DEFAULT_ACCOUNT, DEFAULT_REGION, caller_of, incomplete
 from emulator.listeners.error_bodies import JSON_1_1
 from emulator.listeners.interception import (
@@ -79,13 +89,15 @@ class KinesisFace:
     ) -> None:
         """Answer one request. Raises ConnectionAborted when an interceptor wants the connection closed."""
         operation = headers.get(b"x-amz-target", b"").removeprefix(TARGET_PREFIX).decode("latin-1")
-        body = await whole_body(receive)
-        call = _Call(operation, scope["method"], headers, scope["query_string"], body)
+        call = _Call(operation, scope["method"], headers, scope["query_string"], b"")
         protocol = protocol_of(call.header(b"content-type"))
         try:
+            call = call._replace(body=await whole_body(receive, _MOST_BODY_BYTES))
             reply = self._fast(call, protocol) or await self._full(call, protocol)
         except KinesisError as error:
             reply = _error(error, protocol)
+        except BodyTooLong:
+            reply = _error(KinesisError("RequestEntityTooLargeException", "", 413), protocol)
         except ConnectionAborted:
             raise
         except Exception as error:  # noqa: BLE001 -- the client gets AWS's error, the events get the reason
@@ -125,8 +137,6 @@ class KinesisFace:
             return _Answer(
                 404, b"application/xml", b"<UnknownOperationException/>\n", "UnknownOperationException"
             )
-        if len(call.body) > _MOST_BODY_BYTES:
-            raise KinesisError("RequestEntityTooLargeException", "The request is too large.", 413)
         operation = _known_operation(call)
         _authenticate(call)
         request = protocol.read(call.body, operation.request) if operation.request else {}
@@ -142,8 +152,9 @@ class KinesisFace:
         return await intercepted(self._interceptors, self._backend, call.operation, request, _scope(call))
 
     def _failure(self, call: _Call, error: Exception, protocol: WireProtocol | None) -> _Answer:
+        trace = "".join(format_exception(error))
         self._events.emit(
-            "aws.request.failed", service="kinesis", target=call.operation, error=repr(error), status=500
+            "aws.request.failed", service="kinesis", target=call.operation, error=repr(error), trace=trace
         )
         return _error(
             KinesisError("InternalFailure", "The request failed inside the sandbox.", 500), protocol

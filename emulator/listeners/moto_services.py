@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
+from traceback import format_exception
 from typing import Any, NamedTuple, TypeAlias
 
 from emulator.events import Events
@@ -137,8 +138,9 @@ class MotoServices:
                 "InternalFailure",
                 "The emulation of this request failed; see the events.",
             )
+        trace = "".join(format_exception(error))
         self._events.emit(
-            "aws.request.failed", service=service, target=target, error=repr(error), status=status
+            "aws.request.failed", service=service, target=target, error=repr(error), trace=trace
         )
         content_type, body = service_error(headers.get(b"content-type", b""), code, said)
         await answer(send, status, [(b"content-type", content_type)], body)

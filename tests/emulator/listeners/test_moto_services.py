@@ -105,7 +105,9 @@ def test_a_service_that_nobody_emulates_says_so(endpoint: Any) -> None:
     client = endpoint.client("braket")
     with pytest.raises(client.exceptions.ClientError, match="'braket' is not emulated"):
         client.search_jobs(filters=[])
-    assert [e.fields["status"] for e in endpoint.events.since() if e.kind == "aws.request.failed"] == [501]
+    assert [e.fields["service"] for e in endpoint.events.since() if e.kind == "aws.request.failed"] == [
+        "braket"
+    ]
 
 
 def test_health_is_answered_before_anything_is_imported() -> None:

@@ -122,6 +122,22 @@ def test_cbor_bodies_that_are_no_request(endpoint: Any, body: bytes) -> None:
     assert (response.status_code, read(response)["__type"]) == (400, "SerializationException")
 
 
+async def test_a_request_without_end_is_refused(endpoint: Any) -> None:
+    """A body beyond what any operation takes gets a 413 and does not fill the memory."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": bytes(1_000_000), "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(name.encode(), value.encode()) for name, value in endpoint.headers("PutRecords").items()]
+    await endpoint.app({"method": "POST", "query_string": b"", "headers": headers}, receive, send)
+    assert sent[0]["status"] == 413
+    assert b"RequestEntityTooLargeException" in sent[1]["body"]
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [
