@@ -125,7 +125,7 @@ class MotoServices:
             return self._application
 
     def _known(self, service: str) -> bool:
-        url = f"http://{service}.{'us-east-1'}.amazonaws.com"
+        url = f"http://{service}.us-east-1.amazonaws.com"
         return any(service == name or pattern.match(url) for name, pattern in self._patterns)
 
     async def _refuse(self, send: Send, service: str, headers: dict[bytes, bytes], error: Exception) -> None:
