@@ -62,13 +62,20 @@ class ShardReader:
         """Up to ``limit`` records, the shards taking turns; empty when none has any."""
         if not self._shards:
             self.discover()
-        found: list[Delivery] = []
         readable = self._readable()
+        while not (found := self._read_each(readable, limit)):
+            before, readable = readable, self._readable()
+            if readable == before:
+                break
+        return found
+
+    def _read_each(self, shards: list[str], limit: int) -> list[Delivery]:
+        found: list[Delivery] = []
         self._turn += 1
-        for offset in range(len(readable)):
+        for offset in range(len(shards)):
             if len(found) >= limit:
                 break
-            found += self._fetch(readable[(self._turn + offset) % len(readable)], limit - len(found))
+            found += self._fetch(shards[(self._turn + offset) % len(shards)], limit - len(found))
         return found
 
     def commit(self, delivery: Delivery) -> None:

@@ -1,0 +1,117 @@
+"""Reading a stream whole, whatever happens to its shards and its reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.channels import Delivery, MemoryCheckpoints
+from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.kinesis import Engine
+from tests.emulator.conftest import NOON
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("publish"), st.integers(1, 20)),
+        st.tuples(st.just("split"), st.integers(0, 20)),
+        st.tuples(st.just("merge"), st.integers(0, 20)),
+        st.tuples(st.just("read"), st.integers(1, 15)),
+        st.tuples(st.just("commit"), st.integers(0, 100)),
+        st.tuples(st.just("reopen"), st.just(0)),
+    ),
+    max_size=25,
+)
+
+
+class Session:
+    """A stream, a consumer of it, and what the consumer has seen."""
+
+    def __init__(self) -> None:
+        self.clock = Clock(frozen_at=NOON, autojump=True)
+        self.engine = Engine(None, self.clock, Events(self.clock))
+        self.engine.call("CreateStream", {"StreamName": "s", "ShardCount": 2}, DEFAULT_SCOPE)
+        self.checkpoints = MemoryCheckpoints()
+        self.sent = 0
+        self.seen: list[Delivery] = []
+        self.done: set[int] = set()
+        self.reopen(0)
+
+    def reopen(self, _: int) -> None:
+        """A new process: what was seen and not committed is to come again."""
+        self.session: list[Delivery] = []
+        self.channel = MemoryChannel(self.engine, "s", clock=self.clock, checkpoints=self.checkpoints)
+
+    def publish(self, count: int) -> None:
+        entries = [(b"%d" % (self.sent + n), f"key {(self.sent + n) % 5}") for n in range(count)]
+        self.channel.publish_many(entries)
+        self.sent += count
+
+    def read(self, limit: int) -> None:
+        found = self.channel.read(limit=limit)
+        assert len(found) <= limit
+        assert not {int(d.data) for d in found} & self.done, "what was committed came again"
+        self.session += found
+        self.seen += found
+
+    def commit(self, which: int) -> None:
+        if self.session:
+            chosen = self.session[which % len(self.session)]
+            self.channel.commit(chosen)
+            at = self.session.index(chosen)
+            self.done |= {int(d.data) for d in self.session[: at + 1] if d.shard == chosen.shard}
+
+    def split(self, which: int) -> None:
+        shards = self._open()
+        if len(shards) < 8:
+            shard = shards[which % len(shards)]
+            low, high = _range(shard)
+            names = {"ShardToSplit": shard["ShardId"], "NewStartingHashKey": str((low + high + 1) // 2)}
+            self.engine.call("SplitShard", {"StreamName": "s", **names}, DEFAULT_SCOPE)
+
+    def merge(self, which: int) -> None:
+        shards = sorted(self._open(), key=_range)
+        if len(shards) > 1:
+            left, right = shards[which % (len(shards) - 1) :][:2]
+            names = {"ShardToMerge": left["ShardId"], "AdjacentShardToMerge": right["ShardId"]}
+            self.engine.call("MergeShards", {"StreamName": "s", **names}, DEFAULT_SCOPE)
+
+    def drain(self) -> None:
+        quiet = 0
+        while quiet < 2:
+            before = len(self.session)
+            self.read(1000)
+            quiet = quiet + 1 if len(self.session) == before else 0
+
+    def _open(self) -> list[dict[str, Any]]:
+        shards: list[dict[str, Any]] = self.engine.call("ListShards", {"StreamName": "s"}, DEFAULT_SCOPE)[
+            "Shards"
+        ]
+        return [shard for shard in shards if "EndingSequenceNumber" not in shard["SequenceNumberRange"]]
+
+
+def _range(shard: dict[str, Any]) -> tuple[int, int]:
+    found = shard["HashKeyRange"]
+    return int(found["StartingHashKey"]), int(found["EndingHashKey"])
+
+
+@settings(max_examples=80, deadline=None)
+@given(STEPS)
+def test_everything_comes_in_order_and_nothing_that_was_committed_comes_again(
+    steps: list[tuple[str, int]],
+) -> None:
+    """Through any mix of publishing, splitting, merging, reading, committing and starting anew."""
+    session = Session()
+    for step, number in steps:
+        getattr(session, step)(number)
+    session.drain()
+    assert {int(d.data) for d in session.seen} == set(range(session.sent))
+    assert {int(d.data) for d in session.session} | session.done == set(range(session.sent))
+    for key in {d.key for d in session.session}:
+        numbers = [int(d.data) for d in session.session if d.key == key]
+        assert numbers == sorted(numbers)
+    assert session.channel.uncommitted() <= session.sent
+    session.engine.close()
