@@ -116,15 +116,13 @@ class Embedded:
         backend = EngineBackend(parts.engine, parts.clock)
         interceptors = [KinesisFaults(parts.stage, parts.clock, parts.engine.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, backend, "PutRecord")
-        app = AwsApp(
+        return AwsApp(
             backend,
             parts.events,
             interceptors,
             version=VERSION,
             prepare_services=parts.buckets.prepare,
         )
-        self._stack.callback(app.close)
-        return app
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings

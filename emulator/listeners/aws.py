@@ -54,10 +54,6 @@ class AwsApp:
         else:
             await self._moto(scope, receive, send, caller, headers)
 
-    def close(self) -> None:
-        """Take no more requests for the services that run on threads."""
-        self._moto.close()
-
     def _health(self) -> dict[str, Any]:
         state = "running" if self._moto.started else "available"
         services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)

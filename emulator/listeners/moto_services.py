@@ -6,14 +6,12 @@ requests run on threads.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
 import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
@@ -22,11 +20,12 @@ from typing import Any, NamedTuple, TypeAlias
 from emulator.events import Events
 from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer
 from emulator.listeners.credentials import DEFAULT_ACCOUNT, Caller
+from emulator.listeners.daemon_threads import DaemonThreads
 from emulator.listeners.error_bodies import service_error
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
-_THREADS = 16
+_THREADS = 64
 # A long poll waits inside moto; under a lock nobody could send what it waits for.
 _UNLOCKED = frozenset(("sqs",))
 _S3_DOMAINS = re.compile(r"\.(?:(?P<aws>amazonaws\.com(?:\.cn)?)|localhost\.localstack\.cloud|localhost)$")
@@ -49,7 +48,7 @@ class MotoServices:
     def __init__(self, events: Events, prepare: Callable[[], None] = lambda: None) -> None:
         self._events = events
         self._prepare = prepare
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="moto")
+        self._threads = DaemonThreads("moto", _THREADS)
         self._import_lock = threading.Lock()
         self._locks: defaultdict[str, AbstractContextManager[Any]] = defaultdict(threading.Lock)
         self._application: Callable[..., Iterable[bytes]] | None = None
@@ -73,17 +72,12 @@ class MotoServices:
             length = await _spool(receive, body)
             environ = _environ(scope, headers, caller, body, length)
             service = caller.service if caller else "s3"
-            loop = asyncio.get_running_loop()
             try:
-                reply = await loop.run_in_executor(self._threads, self._call, service, environ)
+                reply = await self._threads.run(lambda: self._call(service, environ))
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
             await answer(send, reply.status, reply.headers, b"".join(reply.body))
-
-    def close(self) -> None:
-        """Take no more requests."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _call(self, service: str, environ: _Environ) -> _Reply:
         application = self._application or self._start()

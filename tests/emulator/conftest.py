@@ -168,7 +168,6 @@ def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: St
     server = run(serve(app, "127.0.0.1", 0))
     yield server.url
     run(server.close())
-    app.close()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

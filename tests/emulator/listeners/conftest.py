@@ -79,7 +79,6 @@ class Endpoint:
         for client in (self.http, *self._clients):
             client.close()
         self._thread.run(self._server.close(0.2))
-        self.app.close()
         self.engine.close()
 
 
