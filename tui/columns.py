@@ -40,7 +40,7 @@ class Column(Generic[Row]):
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:
     """``text`` in exactly ``width`` cells."""
-    length = cell_len(text)
+    length = len(text) if text.isascii() else cell_len(text)
     if length > width:
         return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[:width]
     return " " * (width - length) + text if right else text + " " * (width - length)

@@ -28,7 +28,7 @@ Source = Callable[[int, int], Awaitable[Page[Row]]]
 class Pages(Generic[Row]):
     """The pages used last, ``keep`` of them; a page shorter than it should be by now counts as missing."""
 
-    def __init__(self, size: int = PAGE_ROWS, keep: int = 50) -> None:
+    def __init__(self, size: int = PAGE_ROWS, keep: int = 20) -> None:
         self.size = size
         self._keep = keep
         self._held: OrderedDict[int, Sequence[Row]] = OrderedDict()
@@ -48,6 +48,11 @@ class Pages(Generic[Row]):
     def holds(self, page: Page[Row]) -> bool:
         """Whether this page is here already, just as it is."""
         return self._held.get(page.offset // self.size) == page.rows
+
+    def extends(self, page: Page[Row]) -> bool:
+        """Whether what is held of this page stays as it is."""
+        held = self._held.get(page.offset // self.size, ())
+        return held == page.rows[: len(held)]
 
     def put(self, page: Page[Row]) -> None:
         """Keep a page that starts on a page border; the one used longest ago makes room."""

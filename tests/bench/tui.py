@@ -20,6 +20,7 @@ from emulator import resources as r
 from emulator.clock import stopwatch
 from tests.bench.rows import US, Row
 from tests.tui.canned import Canned, row
+from tui.__main__ import spare_pauses
 from tui.app import SandboxApp
 from tui.preferences import Preferences
 from tui.widgets.message_list import MessageList
@@ -90,6 +91,7 @@ async def _measure() -> list[Row]:
     client = Million()
     app = SandboxApp(client, Preferences())  # type: ignore[arg-type]
     rows: list[Row] = []
+    spare_pauses()
     async with app.run_test(size=(160, 48)) as pilot:
         shown = app.screen.query_one(MessageList)
         while shown.total < MESSAGES:

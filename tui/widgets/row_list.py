@@ -23,7 +23,7 @@ from tui.paging import Page, Pages, Source
 Row = TypeVar("Row")
 
 _TONES = ("error", "warning", "good", "dim", "accent", "primary")
-_STRIPS_KEPT = 2000
+_STRIPS_KEPT = 300
 
 
 class RowList(ScrollView, Generic[Row], can_focus=True):
@@ -126,6 +126,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self._due = asyncio.Event()
         self._look_again = False
         self._strips: dict[tuple[int, bool], Strip] = {}
+        self._styles: dict[str, Style] = {}
+        self._chosen: list[tuple[Column[Row], int]] = []
         self._told: tuple[int, object] = (-1, None)
         self._goal: int | None = None
         self.total = 0
@@ -208,8 +210,9 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
             return
         if message.page.total == known and self._pages.holds(message.page):
             return
+        if not self._pages.extends(message.page):
+            self._strips.clear()  # rows drawn already may have changed
         self._pages.put(message.page)
-        self._strips.clear()
         if self.paused and self.total:
             self.behind = max(self.behind, message.page.total - self.total)
             self.post_message(self.Changed(self))
@@ -232,7 +235,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
 
     def _set_total(self, total: int) -> None:
         self.total = total
-        self.virtual_size = Size(self.size.width, total + 1)
+        self._fit_scrollbar()
         if self.following:
             self.cursor = max(0, total - 1)
         elif total:
@@ -272,9 +275,16 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
 
     def on_resize(self) -> None:
         self._strips.clear()
-        self.virtual_size = Size(self.size.width, self.total + 1)
+        self._chosen = choose(self._columns, self.size.width - 2)
+        self._fit_scrollbar()
         self._ask_for_missing()
         self._show_cursor()
+
+    def _fit_scrollbar(self) -> None:
+        # Only the scrollbar changes: the screen need not be laid out anew, as it would by plain assignment.
+        size = Size(self.size.width, self.total + 1)
+        self.set_reactive(RowList.virtual_size, size)
+        self._scroll_update(size)
 
     def _in_view(self) -> tuple[int, int]:
         first = round(self.scroll_y)
@@ -349,6 +359,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
+        self._styles.clear()
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -357,34 +368,39 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         index = round(self.scroll_y) + y - 1
         if index >= self.total:
             note = self._empty if y == 2 and not self.total else ""
-            style = self.get_component_rich_style("row-list--dim")
+            style = self._tone("dim")
             return Strip([Segment(fitted(f"  {note}", width), style)], width)
         here = index == self.cursor
         if strip := self._strips.get((index, here)):
             return strip
         row = self._pages.row(index)
         if row is None:
-            return Strip(
-                [Segment(fitted(" …", width), self.get_component_rich_style("row-list--dim"))], width
-            )
+            return Strip([Segment(fitted(" …", width), self._tone("dim"))], width)
         if len(self._strips) > _STRIPS_KEPT:
             self._strips.clear()
         strip = self._strips[index, here] = self._line(row, width, here=here)
         return strip
 
     def _line(self, row: Row, width: int, *, here: bool) -> Strip:
-        plain = self.get_component_rich_style("row-list--cursor") if here else self.rich_style
-        segments = [Segment("▶" if self._marked(row) else " ", plain)]
-        for column, cells in choose(self._columns, width - 2):
-            tone = column.tone(row)
-            style = plain if here or not tone else self._tone(tone)
-            segments.append(Segment(column.fitted(row, cells) + " ", style))
-        return Strip(segments).adjust_cell_length(width, plain)
+        plain = self._tone("cursor" if here else "")
+        runs: list[tuple[str, Style]] = [("▶" if self._marked(row) else " ", plain)]
+        for column, cells in self._chosen:
+            tone = "" if here else column.tone(row)
+            style = self._tone(tone) if tone else plain
+            text = column.fitted(row, cells) + " "
+            if style is runs[-1][1] or text.isspace():
+                runs[-1] = (runs[-1][0] + text, runs[-1][1])
+            else:
+                runs.append((text, style))
+        return Strip([Segment(text, style) for text, style in runs]).adjust_cell_length(width, plain)
 
     def _heading(self, width: int) -> Strip:
-        style = self.get_component_rich_style("row-list--heading")
-        titles = [fitted(c.title, cells, right=c.right) for c, cells in choose(self._columns, width - 2)]
+        style = self._tone("heading")
+        titles = [fitted(c.title, cells, right=c.right) for c, cells in self._chosen]
         return Strip([Segment(fitted(" " + " ".join(titles), width), style)], width)
 
     def _tone(self, tone: str) -> Style:
-        return self.get_component_rich_style(f"row-list--{tone}")
+        if (style := self._styles.get(tone)) is None:
+            style = self.get_component_rich_style(f"row-list--{tone}") if tone else self.rich_style
+            self._styles[tone] = style
+        return style
