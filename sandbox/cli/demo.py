@@ -43,10 +43,11 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
 
     from sandbox.demo.show import progress_bar, show  # noqa: PLC0415 -- as above
+    from sandbox.runs import new_folder  # noqa: PLC0415 -- as above
 
     pipeline = None if no_pipeline else _pipeline()
     talk = Console(stderr=True)
-    folder = _folder()
+    folder = new_folder("demo")
     with progress_bar(talk) as progress:
         result = _run(_plan(seed, source), folder, progress, pipeline)
     summary = {"verdict": result.verdict, **result.summary}
@@ -133,21 +134,6 @@ def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
     os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
     return run_once(endpoint_url=endpoint.url, source="streams", to=to, progress=progress)
-
-
-def _folder() -> Path:
-    """A new folder in runs/demo, named after the time in UTC."""
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-
-    name = f"{Clock().now():%Y-%m-%dT%H-%M-%SZ}"
-    for number in range(1000):
-        folder = Path("runs", "demo", f"{name}-{number}" if number else name)
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return folder
-    raise CommandFailed(f"runs/demo holds a thousand folders of {name}", Exit.ENVIRONMENT)
 
 
 def _write(path: Path, summary: Mapping[str, object]) -> None:

@@ -24,6 +24,8 @@ COMMANDS: dict[str, Row] = {
     "demo": Row(
         "sandbox.cli.demo:demo", "Send messages through faults and a reshard, and judge what arrived."
     ),
+    "scenario": Row("sandbox.cli.scenario:scenario", "Play bad days by seed, and judge what comes of them."),
+    "replay": Row("sandbox.cli.scenario:replay", "Play a run again, and say whether the same came of it."),
     "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),
     "receive": Row("sandbox.cli.receive:receive", "Receive messages and print them as they arrive."),
     "messages": Row("sandbox.cli.messages:messages", "List the messages in the streams, filtered."),

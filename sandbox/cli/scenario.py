@@ -1,0 +1,216 @@
+"""``sandbox scenario`` and ``sandbox replay``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from emulator.faults.fault import Kind
+    from sandbox.scenarios.run import Run
+    from sandbox.scenarios.scenario import Scenario
+
+T = TypeVar("T")
+
+_KINDS = ("memory", "kinesis", "rabbitmq")
+_REPORTS = ("junit", "html", "ndjson")
+_RUNS = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group()
+def scenario() -> None:
+    """Play bad days on a clock of their own, and judge what a client makes of them."""
+
+
+@scenario.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the scenarios that come with the sandbox."""
+    from sandbox.scenarios.scenario import library  # noqa: PLC0415 -- kept out of sandbox --help
+
+    found = library().values()
+    if as_json:
+        print_json([{"name": each.name, "title": each.title} for each in found])
+    else:
+        print_table(("scenario", "what goes wrong"), [(each.name, each.title) for each in found])
+
+
+@scenario.command()
+@click.argument("wanted", metavar="NAME|FILE")
+@json_option
+def show(wanted: str, as_json: bool) -> None:
+    """Show what a scenario teaches, sends, breaks and expects."""
+    from sandbox.scenarios.page import section  # noqa: PLC0415 -- kept out of sandbox --help
+
+    found = _found(wanted)
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(section(found))
+
+
+def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> frozenset[str]:
+    wanted = frozenset(filter(None, value.split(",")))
+    for report in sorted(wanted - {*_REPORTS, "none"}):
+        raise click.BadParameter(f"there is no report {report!r}; there are {', '.join(_REPORTS)}, and none")
+    return wanted - {"none"}
+
+
+@scenario.command()
+@click.argument("wanted", metavar="[NAME|FILE]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every scenario that comes with the sandbox.")
+@click.option("--seed", type=int, metavar="N", help="The seed of all chance; one is drawn when left out.")
+@click.option(
+    "--channel", type=click.Choice(_KINDS), default="memory", show_default=True, help="Through what."
+)
+@click.option(
+    "--report",
+    "reports",
+    callback=_reports,
+    default=",".join(_REPORTS),
+    show_default=True,
+    metavar="LIST",
+    help="What each run leaves besides its summary, or none.",
+)
+@click.option("--runs", type=_RUNS, default="runs", show_default=True, help="Where runs leave their folders.")
+@json_option
+def run(
+    *,
+    wanted: tuple[str, ...],
+    everything: bool,
+    seed: int | None,
+    channel: str,
+    reports: frozenset[str],
+    runs: Path,
+    as_json: bool,
+) -> int:
+    """Play scenarios by name or from files, and judge what became of every message.
+
+    Each leaves a folder runs/SCENARIO/TIME/ with its events, a report page, JUnit XML and the command that
+    repeats it. The same seed gives the same run.
+    """
+    from emulator.faults.fault import Kind  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.rng import new_seed  # noqa: PLC0415 -- as above
+
+    chosen = _chosen(wanted, everything=everything)
+    seed = new_seed() if seed is None else seed
+    done = _played(chosen, seed, Kind(channel), reports, runs)
+    if as_json:
+        print_json({"seed": seed, "scenarios": [each.summary() for each in done]})
+    else:
+        _show(done, seed)
+    return _exit_code(each.judgement.verdict for each in done)
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--runs", type=_RUNS, default="runs", show_default=True, help="Where runs leave their folders.")
+@json_option
+def replay(folder: Path, runs: Path, as_json: bool) -> int:
+    """Play a run again from its folder, with its seed, and say whether the same came of it.
+
+    Exit code 0 when every fact is the same, whatever the verdict was.
+    """
+    from sandbox.scenarios.run import Report, recorded, run_scenario  # noqa: PLC0415 -- kept out of --help
+
+    before = _unless_refused(lambda: recorded(folder))
+    again = run_scenario(
+        before.scenario,
+        before.source,
+        seed=before.seed,
+        kind=before.kind,
+        reports=frozenset(Report),
+        runs=runs,
+    )
+    facts = again.judgement.facts
+    changed = {
+        fact: {"before": before.facts.get(fact, 0), "now": facts.get(fact, 0)}
+        for fact in sorted(facts.keys() | before.facts.keys())
+        if facts.get(fact, 0) != before.facts.get(fact, 0)
+    }
+    same = not changed and again.judgement.verdict is before.verdict
+    if as_json:
+        print_json({"same": same, "before": before.verdict, "changed": changed, **again.summary()})
+    else:
+        _show([again], before.seed)
+        print_table(("fact", "before", "now"), [(fact, *values.values()) for fact, values in changed.items()])
+        click.echo(f"{'the same' if same else 'not the same'} as in {folder}")
+    return Exit.PASS if same else Exit.FAIL
+
+
+def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Scenario]]:
+    from sandbox.scenarios.scenario import library  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if everything == bool(wanted):
+        raise click.UsageError("name a scenario or a file, or say --all; sandbox scenario list has the names")
+    return list(library().items()) if everything else [(name, _found(name)) for name in wanted]
+
+
+def _played(
+    chosen: list[tuple[str, Scenario]], seed: int, kind: Kind, reports: frozenset[str], runs: Path
+) -> list[Run]:
+    from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
+
+    from sandbox.scenarios.run import Report, run_scenario  # noqa: PLC0415 -- as above
+
+    wanted = frozenset(Report(name) for name in reports)
+    done: list[Run] = []
+    talk = Console(stderr=True)
+    with talk.status(f"seed {seed}") as status:
+        for name, each in chosen:
+            status.update(f"{name} (seed {seed})")
+            done.append(run_scenario(each, name, seed=seed, kind=kind, reports=wanted, runs=runs))
+    return done
+
+
+_COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
+
+
+def _show(done: list[Run], seed: int) -> None:
+    from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
+
+    console = Console(highlight=False, soft_wrap=True)
+    for each in done:
+        verdict = each.judgement.verdict.value
+        mark = f"[{_COLOURS[verdict]}]{verdict:<12}[/]"
+        console.print(f"{mark} {each.scenario.name:<28} {each.folder}/")
+        _show_what_does_not_hold(each, console)
+    console.print(f"\nseed {seed}; sandbox replay FOLDER plays one of them again")
+
+
+def _show_what_does_not_hold(run: Run, console: Console) -> None:
+    if run.judgement.note:
+        console.print(f"    {run.judgement.note}", markup=False)
+    for line in run.judgement.lines:
+        if not line.holds:
+            console.print(f"    {line.claim} is {line.observed}; it must be {line.expected}", markup=False)
+
+
+def _exit_code(verdicts: Iterable[str]) -> int:
+    found = set(verdicts)
+    if "fail" in found:
+        return Exit.FAIL
+    return Exit.INCONCLUSIVE if "inconclusive" in found else Exit.PASS
+
+
+def _found(wanted: str) -> Scenario:
+    from sandbox.scenarios.scenario import find_scenario  # noqa: PLC0415 -- kept out of sandbox --help
+
+    return _unless_refused(lambda: find_scenario(wanted))
+
+
+def _unless_refused(ask: Callable[[], T]) -> T:
+    from sandbox.scenarios.scenario import ScenarioError  # noqa: PLC0415 -- kept out of sandbox --help
+
+    try:
+        return ask()
+    except ScenarioError as error:
+        raise CommandFailed(str(error), Exit.USAGE) from error

@@ -1,0 +1,80 @@
+"""``docs/scenarios.md``: ``python -m sandbox.scenarios.page docs/scenarios.md`` renews it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sandbox.scenarios.facts import CONTRACT, MEANINGS
+from sandbox.scenarios.scenario import Scenario, library
+
+_MARKS: Final = ("facts", "scenarios")
+
+
+def renewed(page: str) -> str:
+    """The page with what stands between its marks made anew. ValueError when a mark is missing."""
+    for mark, text in zip(_MARKS, (_facts(), _scenarios()), strict=True):
+        before, begin, rest = page.partition(f"<!-- {mark} -->")
+        _, end, after = rest.partition("<!-- end -->")
+        if not end:
+            raise ValueError(f"the page has no place marked {mark!r}")
+        page = f"{before}{begin}{text}{end}{after}"
+    return page
+
+
+def section(scenario: Scenario) -> str:
+    """A scenario as a page shows it."""
+    teach = scenario.teach
+    lines = [
+        f"## {scenario.name}",
+        "",
+        f"**{scenario.title}**",
+        "",
+        teach.happens,
+        "",
+        f"*Why.* {teach.why}",
+        "",
+        f"*A correct client.* {teach.client}",
+        "",
+    ]
+    if scenario.faults:
+        lines += [*(_fault(msgspec.to_builtins(fault)) for fault in scenario.faults), ""]
+    expected = ", ".join(f"`{fact}` {_condition(written)}" for fact, written in scenario.expect.items())
+    return "\n".join([*lines, f"Expected besides the contract: {expected}.", ""])
+
+
+def _fault(fault: dict[str, object]) -> str:
+    """The fault in one line, as its file has it."""
+    rest = {name: value for name, value in fault.items() if name not in {"type", "name"}}
+    more = ", ".join(f"{name} {_written(value)}" for name, value in rest.items())
+    return f"- fault `{fault.get('name', fault['type'])}`: {fault['type']}{f', {more}' if more else ''}"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_written(inner)}" for name, inner in value.items()) + "}"
+    return str(value)
+
+
+def _condition(written: float | str) -> str:
+    return f"`{written}`" if isinstance(written, str) else f"`== {written:g}`"
+
+
+def _facts() -> str:
+    rows = [
+        f"| `{fact}` | {meaning}{'; 0 in every scenario' if fact in CONTRACT else ''} |"
+        for fact, meaning in MEANINGS.items()
+    ]
+    return "\n\n" + "\n".join(["| fact | meaning |", "|---|---|", *rows]) + "\n"
+
+
+def _scenarios() -> str:
+    return "\n" + "\n".join(section(scenario) for scenario in library().values())
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")

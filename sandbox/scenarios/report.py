@@ -1,0 +1,150 @@
+"""``report.html``: a run for people, in one file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from emulator.clock import timestamp
+from sandbox.scenarios.facts import CONTRACT, MEANINGS
+from sandbox.scenarios.play import START
+from sandbox.scenarios.timeline import draw, timeline
+from sandbox.verdict import Line, Verdict
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.run import Run
+
+_MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
+_SAID: Final = {
+    Verdict.PASS: "Every line holds.",
+    Verdict.FAIL: "Some lines do not hold.",
+    Verdict.INCONCLUSIVE: "Something that should be shown did not happen.",
+}
+_MOST_MESSAGES: Final = 500
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(run: Run) -> str:
+    """The whole document."""
+    style = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
+    body = "\n".join((_head(run), _teaching(run), _timeline(run), _claims(run), _facts(run), _messages(run)))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(run.scenario.name)}: {run.judgement.verdict}</title>\n<style>\n{style}</style>\n"
+        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _head(run: Run) -> str:
+    verdict = run.judgement.verdict
+    said = run.judgement.note or _SAID[verdict]
+    return (
+        f"<header><p class=name>{escape(run.scenario.name)}</p><h1>{escape(run.scenario.title)}</h1>"
+        f'<p><strong class="verdict {verdict}">{verdict}</strong> {escape(said)}</p>'
+        f"<dl class=run><dt>seed</dt><dd>{run.seed}</dd><dt>channel</dt><dd>{run.kind}</dd>"
+        f"<dt>began</dt><dd>{timestamp(START)} on the scenario's clock</dd>"
+        f"<dt>repeat with</dt><dd><code>{escape(run.command)}</code></dd></dl></header>"
+    )
+
+
+def _teaching(run: Run) -> str:
+    teach = run.scenario.teach
+    told = (("What happens", teach.happens), ("Why", teach.why), ("What a correct client does", teach.client))
+    parts = "".join(f"<div><h2>{title}</h2><p>{escape(text)}</p></div>" for title, text in told)
+    return f"<section class=teach>{parts}</section>"
+
+
+def _timeline(run: Run) -> str:
+    if not run.events:
+        return ""
+    found = timeline(run.events)
+    drawing = draw(found)
+    legend = "".join(
+        f'<li><svg width="14" height="14"><circle class="dot {style}" cx="7" cy="7" r="4.5"/></svg>'
+        f"{text}</li>"
+        for style, text in _legend(run)
+    )
+    return (
+        "<section><h2>Timeline</h2><p class=hint>Each line is a message on its way, from left to right as it "
+        "happened; dotted lines are where the clock went on. Point at a dot to see what it is.</p>"
+        f"<ul class=legend>{legend}</ul><div class=chart>{drawing.names}"
+        f'<div class=scroll tabindex="0">{drawing.picture}</div></div></section>'
+    )
+
+
+def _legend(run: Run) -> list[tuple[str, str]]:
+    """What the dots mean, of those that are there."""
+    kinds = Counter(event.kind for event in run.events)
+    repeated = run.judgement.facts.get("repeated", 0) + run.judgement.facts.get("redelivered", 0)
+    shown = {
+        "offered": kinds["message.offered"],
+        "refused": kinds["message.refused"],
+        "again": repeated,
+        "processed": kinds["message.processed"],
+        "rejected": kinds["message.rejected"],
+        "injected": kinds["fault.injected"],
+        "crashed": kinds["receiver.crashed"] + kinds["receiver.failed"],
+    }
+    return [(style, _LEGEND[style]) for style, count in shown.items() if count]
+
+
+_LEGEND: Final = {
+    "offered": "sent, taken, delivered",
+    "refused": "refused, or no answer",
+    "again": "delivered again",
+    "processed": "processed",
+    "rejected": "rejected to a queue",
+    "injected": "a fault strikes",
+    "crashed": "the receiver dies",
+}
+
+
+def _claims(run: Run) -> str:
+    if not run.judgement.lines:
+        return ""
+    rows = "".join(_claim(line) for line in run.judgement.lines)
+    return (
+        "<section><h2>Verdict</h2><table><thead><tr><th>fact<th class=n>observed<th class=n>must be<th>"
+        f"<th>meaning</thead><tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _claim(line: Line) -> str:
+    mark = _MARKS[line.holds]
+    contract = " (the contract)" if line.claim in CONTRACT else ""
+    return (
+        f"<tr><td><code>{escape(line.claim)}</code><td class=n>{line.observed}<td class=n>{line.expected}"
+        f'<td><span class="mark {mark.replace(" ", "-")}">{mark}</span><td>{_meaning(line.claim)}{contract}'
+    )
+
+
+def _meaning(fact: str) -> str:
+    return escape(MEANINGS.get(fact.partition(".")[0], ""))
+
+
+def _facts(run: Run) -> str:
+    rows = "".join(
+        f"<tr><td><code>{escape(fact)}</code><td class=n>{value:,.10g}<td>{_meaning(fact)}"
+        for fact, value in run.judgement.facts.items()
+    )
+    return f"<section><details><summary>All facts</summary><table>{rows}</table></details></section>"
+
+
+def _messages(run: Run) -> str:
+    """What is said of each message, in the order of events."""
+    said: dict[str, list[str]] = {}
+    for event in run.events:
+        name = event.fields.get("message_id")
+        if name and event.fields.get("channel", "input") == "input":
+            what = event.kind if event.kind != "fault.injected" else f"fault {event.fields['fault']}"
+            said.setdefault(name, []).append(f"+{event.time - START:.3f} s {what.removeprefix('message.')}")
+    rows = "".join(
+        f"<tr><td><code>{escape(name)}</code><td>{escape(' → '.join(steps))}"
+        for name, steps in list(said.items())[:_MOST_MESSAGES]
+    )
+    left = f"<p>and {len(said) - _MOST_MESSAGES:,} more</p>" if len(said) > _MOST_MESSAGES else ""
+    return f"<section><details><summary>All messages</summary><table>{rows}</table>{left}</details></section>"

@@ -1,0 +1,145 @@
+"""A run: a scenario played once, judged, and written down in a folder of its own."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import msgspec
+
+from emulator.events import Event
+from emulator.faults.fault import Kind
+from sandbox.runs import RUNS, new_folder
+from sandbox.scenarios.facts import facts_of
+from sandbox.scenarios.judgement import Judgement, judge_facts, unplayable
+from sandbox.scenarios.play import Unplayable, play
+from sandbox.scenarios.scenario import Scenario, ScenarioError
+from sandbox.verdict import Verdict
+
+SUMMARY: Final = "summary.json"
+
+
+class Report(StrEnum):
+    """What a run can leave besides its summary."""
+
+    JUNIT = "junit"
+    HTML = "html"
+    NDJSON = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and what came of it; ``source`` is how the scenario was named: in the library, or its file."""
+
+    scenario: Scenario
+    source: str
+    seed: int
+    kind: Kind
+    judgement: Judgement
+    events: tuple[Event, ...]
+    folder: Path
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        words = ["sandbox", "scenario", "run", self.source, "--seed", str(self.seed)]
+        if self.kind is not Kind.MEMORY:
+            words += ["--channel", self.kind.value]
+        return shlex.join(words)
+
+    def summary(self) -> dict[str, Any]:
+        """For programs; the same for the same seed, but for the folder."""
+        return {
+            "name": self.scenario.name,
+            "title": self.scenario.title,
+            "verdict": self.judgement.verdict.value,
+            "seed": self.seed,
+            "channel": self.kind.value,
+            "facts": self.judgement.facts,
+            "lines": [msgspec.to_builtins(line) for line in self.judgement.lines],
+            "note": self.judgement.note,
+            "command": self.command,
+            "folder": str(self.folder),
+        }
+
+
+def run_scenario(
+    scenario: Scenario,
+    source: str,
+    *,
+    seed: int,
+    kind: Kind = Kind.MEMORY,
+    reports: frozenset[Report] = frozenset(Report),
+    runs: Path = RUNS,
+) -> Run:
+    """Play, judge, and leave summary and reports in a new folder. Raises OSError."""
+    folder = new_folder(scenario.name, runs)
+    events: tuple[Event, ...] = ()
+    with TemporaryDirectory(prefix="sandbox-scenario-") as clients:
+        try:
+            played = play(scenario, Path(clients), seed=seed, kind=kind)
+        except Unplayable as error:
+            judgement = unplayable(str(error))
+        else:
+            events = played.events
+            judgement = judge_facts(scenario, facts_of(played))
+    run = Run(scenario, source, seed, kind, judgement, events, folder)
+    _leave(run, reports)
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An earlier run, as its folder tells it."""
+
+    scenario: Scenario
+    source: str
+    seed: int
+    kind: Kind
+    verdict: Verdict
+    facts: dict[str, float]
+
+
+def recorded(folder: Path) -> Recorded:
+    """What the summary in a run's folder says. Raises ``ScenarioError`` when there is none of ours."""
+    path = folder / SUMMARY if folder.is_dir() else folder
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=_Summary)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ScenarioError(f"{folder} is no folder of a run: {error}") from error
+    return Recorded(found.scenario, found.source, found.seed, found.channel, found.verdict, found.facts)
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    """What a replay needs of ``summary.json``."""
+
+    scenario: Scenario
+    source: str
+    seed: int
+    channel: Kind
+    verdict: Verdict
+    facts: dict[str, float]
+
+
+def _leave(run: Run, reports: frozenset[Report]) -> None:
+    from sandbox.scenarios.junit import junit  # noqa: PLC0415 -- it takes the shapes of this module
+    from sandbox.scenarios.report import page  # noqa: PLC0415 -- as above
+
+    summary = run.summary() | {"source": run.source, "scenario": msgspec.to_builtins(run.scenario)}
+    _write(run.folder / SUMMARY, msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
+    _write(run.folder / "repeat.txt", f"{run.command}\n".encode())
+    if Report.NDJSON in reports:
+        lines = (msgspec.json.encode(event) + b"\n" for event in run.events)
+        _write(run.folder / "events.ndjson", b"".join(lines))
+    if Report.JUNIT in reports:
+        _write(run.folder / "junit.xml", junit(run))
+    if Report.HTML in reports:
+        _write(run.folder / "report.html", page(run).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
