@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ from emulator.clock import Clock
 from emulator.event_source import EventSource
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError, Scope
+from emulator.kinesis.sequence_numbers import stream_number
 from emulator.loader import Loader
 from emulator.positions import Positions
 from emulator.pump import Pump
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _LARGEST_RECORD_KIB: Final = 10_240
+_STREAM: Final = "stream"
+"""Under this name, where a shard's would stand, the number of the stream that the positions are of."""
 
 
 class Archives:
@@ -95,9 +99,9 @@ class Archives:
         self._positions.close()
 
     def _open(self) -> None:
-        self._channels: dict[str, list[MemoryChannel]] = {}
+        self._channels: dict[str, list[tuple[MemoryChannel, Callable[[], Checkpoints]]]] = {}
         self._loaders: dict[str, Loader] = {}
-        steps: list[Callable[[], int]] = []
+        steps: list[Callable[[], int]] = [self._notice_new_streams]
         if self._topology.audit is not None:
             steps.append(self._tap(self._topology.audit))
             stream, bucket = self._topology.audit.stream, self._topology.audit.bucket
@@ -111,7 +115,7 @@ class Archives:
         self._pump.close()
 
     def _tap(self, audit: AuditTap) -> Callable[[], int]:
-        sources = {name: self._reader(name, self._positions.of(name)) for name in audit.taps}
+        sources = {name: self._reader(name, partial(self._positions.of, name)) for name in audit.taps}
         copies = self._channel(audit.stream, self._positions.of(audit.stream))
         return Tap(sources, audit.stream, copies, self._positions, self._events).run_once
 
@@ -119,13 +123,13 @@ class Archives:
         self._loaders[stream] = function
         arn = self._scope.stream_arn(stream)
         return EventSource(
-            self._reader(stream, MemoryCheckpoints()), arn, function, f"{stream}-loader"
+            self._reader(stream, MemoryCheckpoints), arn, function, f"{stream}-loader"
         ).run_once
 
-    def _reader(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
+    def _reader(self, stream: str, checkpoints: Callable[[], Checkpoints]) -> MemoryChannel:
         """A channel of which it is counted what it has not read."""
-        channel = self._channel(stream, checkpoints)
-        self._channels.setdefault(stream, []).append(channel)
+        channel = self._channel(stream, checkpoints())
+        self._channels.setdefault(stream, []).append((channel, checkpoints))
         return channel
 
     def _channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
@@ -143,11 +147,30 @@ class Archives:
             self._engine.call("UpdateMaxRecordSize", request, self._scope)
 
     def _pending(self) -> int:
-        return sum(channel.uncommitted() for channels in self._channels.values() for channel in channels)
+        return sum(channel.uncommitted() for pairs in self._channels.values() for channel, _ in pairs)
 
     def _put(self, stream: str) -> int:
         views = (view for view in self._engine.streams(self._scope) if view.name == stream)
         return sum(shard.put for view in views for shard in view.shards)
+
+    def _notice_new_streams(self) -> int:
+        """A stream that was deleted and made again under its name is read from its beginning."""
+        watched = [view for view in self._engine.streams(self._scope) if view.name in self._channels]
+        for view in watched:
+            if not view.shards:
+                continue
+            known = self._positions.get(view.name, _STREAM)
+            number = stream_number(view.shards[0].starting_sequence_number)
+            if known not in {None, number}:
+                self._start_over(view.name)
+            self._positions.put(view.name, _STREAM, number)
+        return 0
+
+    def _start_over(self, stream: str) -> None:
+        self._positions.forget(stream)
+        for channel, checkpoints in self._channels[stream]:
+            channel.start_over(checkpoints())
+        self._events.emit("archives.restarted", stream=stream)
 
     def _came(self, stream: str, _shard: str) -> None:
         if stream in self._channels:

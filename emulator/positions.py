@@ -40,9 +40,17 @@ class Positions:
             self._log.append(_encode((stream, shard, sequence_number)))
         self._known[stream, shard] = sequence_number
 
+    def forget(self, stream: str) -> None:
+        """Forget every position of one stream."""
+        self._known = {place: number for place, number in self._known.items() if place[0] != stream}
+        self._write_anew()
+
     def clear(self) -> None:
         """Forget every position."""
         self._known.clear()
+        self._write_anew()
+
+    def _write_anew(self) -> None:
         if self._path is not None and self._log is not None:
             self._log.close()
             self._log = self._written_anew(self._path)

@@ -89,6 +89,11 @@ class MemoryChannel:
     def close(self) -> None:
         """Nothing is held open."""
 
+    def start_over(self, checkpoints: Checkpoints) -> None:
+        """Read a stream that was made anew under the name."""
+        self._reader = ShardReader(self, checkpoints)
+        self._faulted.clear()
+
     def uncommitted(self) -> int:
         """How many records the stream holds behind those committed here; 0 when there is no such stream."""
         views = (view for view in self._engine.streams(self._scope) if view.name == self.name)

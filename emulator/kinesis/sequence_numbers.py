@@ -44,3 +44,8 @@ def position(sequence_number: str) -> Position | None:
     if len(sequence_number) != _LENGTH or not sequence_number.isdecimal() or sequence_number[:2] != "49":
         return None
     return Position(sequence_number[:27], int(sequence_number[27:43]), int(sequence_number[43:]))
+
+
+def stream_number(sequence_number: str) -> str:
+    """The digits that tell the record's stream from every other, of the same name too."""
+    return sequence_number[18:27]

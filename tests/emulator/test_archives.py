@@ -207,6 +207,22 @@ async def test_a_message_as_large_as_a_stream_takes_is_audited() -> None:
         assert [len(line.data) for line in there.bucket.lines("rdss-audit")] == [1_048_576 - 20]
 
 
+async def test_a_stream_made_anew_under_its_name_is_audited_from_its_beginning(tmp_path: Path) -> None:
+    """Deleted and created by an application: no message of the new one is missed."""
+    with house(tmp_path) as there:
+        there.send(*messages(20))
+        await there.archives.drain()
+        there.call("DeleteStream", StreamName="input")
+        there.call("CreateStream", StreamName="input", ShardCount=2)
+        there.send(*messages(5, start=100))
+        await there.archives.drain()
+        lines = there.bucket.lines("rdss-audit")
+        assert sorted(json.loads(line.data)["n"] for line in lines) == [*range(20), *range(100, 105)]
+        status = there.archives.status
+        assert status is not None
+        assert status.pending == 0
+
+
 async def test_a_reset_begins_anew() -> None:
     """With streams and buckets made anew, and messages that come after it."""
     with house() as there:
