@@ -58,11 +58,11 @@ class OurSender:
 
 
 class OurReceiver:
-    """The receiver over the site's channels, with its repository."""
+    """The receiver over the site's channels, with its repository or another one on the same file."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, repository: Repository | None = None) -> None:
         with ExitStack() as stack:
-            repository = Repository(site.receiver_store, site.clock)
+            repository = repository or Repository(site.receiver_store, site.clock)
             stack.callback(repository.close)
             self._receiver = stack.enter_context(
                 assembled_receiver(

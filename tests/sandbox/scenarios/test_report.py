@@ -1,0 +1,91 @@
+"""The report page in a real browser: the timeline is there, drawn, and nothing is fetched for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.scenarios.run import run_scenario
+from sandbox.scenarios.scenario import library
+
+MEASURE = """
+<script>
+  const box = (e) => { const b = e.getBoundingClientRect(); return [b.width, b.height]; };
+  const drawn = [...document.querySelectorAll("#timeline circle, #timeline polyline")];
+  const shown = drawn.filter((e) => box(e)[0] > 0);
+  const count = {};
+  for (const e of shown) for (const c of e.classList) count[c] = (count[c] || 0) + 1;
+  document.documentElement.dataset.measured = JSON.stringify({
+    timeline: box(document.querySelector("#timeline")), count,
+    lanes: [...document.querySelectorAll(".names text")].map((e) => e.textContent),
+    page: document.documentElement.scrollWidth, window: innerWidth,
+    fetched: performance.getEntriesByType("resource").length,
+  });
+</script>
+"""
+
+
+@cache
+def browser() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def measured(page: Path, profile: Path) -> dict[str, Any]:
+    """What a browser makes of a page."""
+    program = browser()
+    if program is None:
+        pytest.skip("no chromium is installed; .ci/run installs it")
+    watched = page.with_name("measured.html")
+    text = page.read_text(encoding="utf-8")
+    # The page forbids scripts, its own included; the copy that is measured has one.
+    watched.write_text(re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", MEASURE + "</body>"))
+    command = [
+        program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", "--disable-quic", "--no-first-run",
+        "--disable-dev-shm-usage", f"--user-data-dir={profile}", "--window-size=1280,1000", "--dump-dom",
+        watched.as_uri(),
+    ]  # fmt: skip
+    seen = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    found = re.search(r'data-measured="([^"]*)"', seen)
+    assert found, seen[:2000]
+    return json.loads(unescape(found[1]))
+
+
+def test_the_timeline_is_drawn(tmp_path: Path) -> None:
+    """A dot for each thing that happened, a line for each message, a lane for each place and each fault."""
+    run = run_scenario(library()["redelivery-after-a-crash"], "x", seed=7, runs=tmp_path / "runs")
+    seen = measured(run.folder / "report.html", tmp_path / "profile")
+    kinds = Counter(event.kind for event in run.events)
+    width, height = seen["timeline"]
+    assert width > 500
+    assert height > 100
+    assert seen["count"]["processed"] == kinds["message.processed"] == 40
+    assert seen["count"]["injected"] == kinds["fault.injected"] == 2
+    assert seen["count"]["crashed"] == 2
+    assert seen["count"]["way"] >= 40
+    assert seen["lanes"][:3] == ["before-work", "after-work", "application sends"]
+    assert seen["lanes"][3:] == ["shard 0", "shard 1", "receiver", "application has it"]
+    assert seen["page"] <= seen["window"], "the page is wider than the window"
+    assert seen["fetched"] == 0
+
+
+def test_a_page_needs_nothing_else(tmp_path: Path) -> None:
+    """One file, without scripts, without addresses of anything; names from messages cannot break it."""
+    run = run_scenario(library()["poison-message"], "<b>x", seed=7, runs=tmp_path)
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    assert "<b>x" not in page
+    assert "<script" not in page
+    assert not re.search(r"(src|href)=|url\(", page)
+    assert "default-src 'none'" in page
+    assert "sandbox scenario run '<b>x' --seed 7" in unescape(page)
+    for part in run.scenario.teach.happens.split(". "):
+        assert part in unescape(page)
