@@ -52,7 +52,7 @@ def _cannot(why: str, code: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tui", description="Look inside a running sandbox.")
     parser.add_argument("--control", default="http://127.0.0.1:4570", metavar="URL", help="its control API")
-    return run(parser.parse_args().control)
+    return run(parser.parse_args().control, os.environ.get("SANDBOX_TOKEN"))
 
 
 if __name__ == "__main__":

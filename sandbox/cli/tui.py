@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from sandbox.cli.connection import control_option, reach
+from sandbox.cli.failures import CommandFailed, Exit
 
 
 @click.command()
+@click.option("--serve", is_flag=True, help="Serve the same screens to a browser, for a class.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="For --serve.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="For --serve: who reaches it can use it."
+)
 @control_option
-def tui(control: str | None) -> int:
+def tui(serve: bool, port: int, host: str, control: str | None) -> int:
     """Watch the sandbox in the terminal: streams and shards, messages, faults, error queues, buckets.
 
     Press ? for every key, q to leave.
     """
     url, token = reach(control)
+    if serve:
+        return _serve(url, token, host, port)
     from tui.__main__ import run  # noqa: PLC0415 -- textual is slow to import
 
     return run(url, token)
+
+
+def _serve(url: str, token: str | None, host: str, port: int) -> int:
+    from tui.serving import ServingUnavailableError, serve  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if token:
+        os.environ["SANDBOX_TOKEN"] = token
+    click.echo(f"http://{host}:{port} shows the sandbox at {url}; end it with ctrl+c", err=True)
+    try:
+        serve(url, port, host)
+    except ServingUnavailableError as error:
+        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+    return Exit.PASS

@@ -27,7 +27,7 @@ NOON = 1_780_056_000.0  # 2026-05-29T12:00:00Z
     ],
 )
 def test_places_by_word_number_and_time(text: str, expected: object) -> None:
-    """The five iterator words, sequence numbers, message numbers, times and spans ago, as they are written."""
+    """The five iterator words, sequence and message numbers, times and spans ago."""
     assert parse(text, NOON) == expected
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual.events import MouseScrollUp
+
 from tests.tui.canned import Canned
 from tests.tui.conftest import answer, opened, text_of, until
 from tui.widgets.message_browser import MessageBrowser
@@ -65,6 +67,23 @@ async def test_moving_away_from_the_end_stops_the_tail(canned: Canned) -> None:
         assert rows.current.id == 499
         await pilot.press("t")
         await until(pilot, lambda: rows.current is not None and rows.current.id == 510)
+
+
+async def test_the_wheel_stops_the_tail_and_a_resize_does_not(canned: Canned) -> None:
+    """A larger or smaller window keeps the newest message in sight; scrolling back holds the list there."""
+    async with opened(canned) as pilot:
+        rows = pilot.app.screen.query_one(MessageList)
+        await until(pilot, lambda: rows.total == 500)
+        for size in ((160, 60), (100, 24), (160, 48)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: rows.scroll_y == rows.max_scroll_y)
+            assert rows.following
+        rows.post_message(MouseScrollUp(rows, 5, 5, 0, -1, 0, False, False, False))
+        await until(pilot, lambda: not rows.following)
+        canned.arrive(20)
+        before = rows.scroll_y
+        await until(pilot, lambda: rows.total == 520)
+        assert rows.scroll_y == before
 
 
 async def test_filter_is_edited_in_place(canned: Canned) -> None:

@@ -130,6 +130,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self._chosen: list[tuple[Column[Row], int]] = []
         self._told: tuple[int, object] = (-1, None)
         self._goal: int | None = None
+        self._by_hand = False
         self.total = 0
         self.behind = 0
 
@@ -238,10 +239,9 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self._fit_scrollbar()
         if self.following:
             self.cursor = max(0, total - 1)
+            self._show_cursor()
         elif total:
             self.cursor = min(self.cursor, total - 1)
-        if total:
-            self._show_cursor()
         self.post_message(self.Changed(self))
         self._tell_highlighted()
         self.refresh()
@@ -269,8 +269,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if new_value < old_value and self.following and self.cursor >= self._in_view()[1] + 1:
-            self.following = False
+        if self._by_hand and self.cursor > self._in_view()[1]:
+            self._by_hand = self.following = False
         self._ask_for_missing()
 
     def on_resize(self) -> None:
@@ -285,6 +285,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         size = Size(self.size.width, self.total + 1)
         self.set_reactive(RowList.virtual_size, size)
         self._scroll_update(size)
+        # The wheel counts from the target, which outlives a view that was smaller.
+        self.scroll_target_y = min(self.scroll_target_y, self.max_scroll_y)
 
     def _in_view(self) -> tuple[int, int]:
         first = round(self.scroll_y)
@@ -353,6 +355,17 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
             self.move_to(index)
             if again or event.chain > 1:
                 self.action_open()
+
+    # Wheel and scrollbar leave the cursor where it is; once it is out of sight nothing is followed.
+
+    def on_mouse_scroll_up(self) -> None:
+        self._by_hand = True
+
+    def on_scroll_up(self) -> None:
+        self._by_hand = True
+
+    def on_scroll_to(self) -> None:
+        self._by_hand = True
 
     # Drawing.
 
