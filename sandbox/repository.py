@@ -47,6 +47,13 @@ CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, count INTEGER NOT NULL
 """
 
 
+class RollbackFailedError(Exception):
+    """What happened within a transaction could not be undone, or was ended by whoever worked in it."""
+
+    def __init__(self, why: BaseException) -> None:
+        super().__init__(f"the transaction could not be rolled back: {why}")
+
+
 class Status(StrEnum):
     """The three values of the specification."""
 
@@ -126,7 +133,10 @@ class Repository:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing of what happens within; nested, a part that can fail alone."""
+        """All or nothing of what happens within; nested, a part that can fail alone.
+
+        Raises ``RollbackFailedError`` when it cannot keep that promise.
+        """
         with self._lock:
             begin, end, undo = _BRACKETS[self._depth > 0]
             mark = f"depth{self._depth}"
@@ -134,13 +144,21 @@ class Repository:
             self._depth += 1
             try:
                 yield self._store
-            except BaseException:
-                self._depth -= 1
-                for statement in undo:
-                    self._store.execute(statement.format(mark))
+                self._store.execute(end.format(mark))
+            except BaseException as error:
+                self._undo([statement.format(mark) for statement in undo], error)
                 raise
-            self._depth -= 1
-            self._store.execute(end.format(mark))
+            finally:
+                self._depth -= 1
+
+    def _undo(self, statements: Iterable[str], error: BaseException) -> None:
+        if isinstance(error, RollbackFailedError) and not self._store.in_transaction:
+            return
+        try:
+            for statement in statements:
+                self._store.execute(statement)
+        except sqlite3.Error as failed:
+            raise RollbackFailedError(failed) from error
 
     # Sending
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from schemas.sequence import split
 RETRY_SECONDS = tuple(0.1 * 2**retry for retry in range(1, 11))
 """The wait after each of ten failed tries, 2^n x 100 ms (specification, Network Failure Behaviour)."""
 
-
+_LOG = logging.getLogger(__name__)
 _AT_ONCE = 100
 _FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "ValidationException"})
 """The refusals that no retry will change."""
@@ -110,7 +111,9 @@ class Gateway:
             messages = [message for message, _ in failed]
             if seconds != RETRY_SECONDS[-1]:
                 self._clock.wait(seconds)
-        raise SendFailedError(self.channel.name, failed[-1][1]) from failed[-1][1]
+        failure = SendFailedError(self.channel.name, failed[-1][1])
+        _LOG.error("%s", failure)
+        raise failure from failed[-1][1]
 
     def _try(self, messages: list[Unsent], refused: list[SendRefusedError]) -> list[tuple[Unsent, Exception]]:
         """Publish once and write down what became of each; those to try again, with why."""
@@ -123,6 +126,7 @@ class Gateway:
             elif isinstance(outcome, PublishRefused) and outcome.code in _FINAL:
                 self._repository.record_refused(message, SendRefusedError.code)
                 refused.append(SendRefusedError(self.channel.name, message.key, outcome))
+                _LOG.error("%s", refused[-1])
             else:
                 failed.append((message, outcome))
         self._repository.record_sent(sent)

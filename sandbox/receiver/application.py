@@ -32,7 +32,9 @@ class Application(Protocol):
 
     What it writes through ``store`` is committed together with the message's status and the shard's
     checkpoint, or not at all: processed exactly once. What it raises rejects the message:
-    ``ApplicationError`` with its code, anything else as GENERR009.
+    ``ApplicationError`` with its code, a failure of a disk, a network or the store (``OSError``,
+    ``sqlite3.Error``) as GENERR006, anything else as GENERR009; and as GENERR008 when what it wrote cannot
+    be undone, because it ended the transaction itself.
     """
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None: ...

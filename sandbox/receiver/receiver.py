@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from hashlib import sha256
+from typing import TypeAlias
 
 from emulator.channels import Channel, Delivery
 from emulator.clock import Clock
 from sandbox.receiver.application import Application, ApplicationError, Arrival
 from sandbox.receiver.rejects import Rejects
-from sandbox.repository import Gathered, Outcome, Part, Repository, Standing
+from sandbox.repository import Gathered, Outcome, Part, Repository, RollbackFailedError, Standing
 from schemas.envelope import MAX_MESSAGE_BYTES, oversize
 from schemas.error_codes import ErrorCode
+from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
 from schemas.peek import Peek, peek
 from schemas.sequence import SequenceError, body_of, join
 from schemas.validation import Verdict, judge
 
+_Refusal: TypeAlias = tuple[ErrorCode, str]
 PATIENCE_SECONDS = 24 * 3600.0
 """How long a sequence waits for its next part: as long as a stream keeps its records by default."""
 
@@ -63,11 +67,18 @@ class Receiver:
 
     def receive(self, delivery: Delivery) -> None:
         """Take one delivery to its end; on return nothing about it is left to do."""
-        with self._repository.transaction():
-            self._decide(delivery.data)
-            self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
+        try:
+            self._settle(delivery, self._decide)
+        except RollbackFailedError as error:
+            why = str(error)
+            self._settle(delivery, lambda data: self._reject_undone(data, why))
         self._channel.commit(delivery)
         self._rejects.flush()
+
+    def _settle(self, delivery: Delivery, decide: Callable[[bytes], None]) -> None:
+        with self._repository.transaction():
+            decide(delivery.data)
+            self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
     def give_up_late_sequences(self) -> None:
         """Reject the parts of sequences whose missing parts have not come in time, as GENERR001."""
@@ -85,25 +96,44 @@ class Receiver:
         if standing is not Standing.NEW:
             self._repository.count(standing)
             return
-        if (refusal := self._refusal(data)) is not None:
+        understood, refusal = self._understood(data)
+        if refusal is not None:
             self._reject(data, seen, digest, *refusal)
         elif seen.total is not None and seen.total > 1:
             self._take_part(data, seen, digest)
         else:
-            self._hand_over(data, seen, digest)
+            self._hand_over(data, understood, seen, digest)
 
-    def _refusal(self, data: bytes) -> tuple[ErrorCode, str] | None:
-        if oversize(data):
+    def _understood(self, data: bytes, *, joined: bool = False) -> tuple[bytes, _Refusal | None]:
+        """A message as 4.0.0 has it, and why it is refused, if it is.
+
+        What is valid counts, whatever version it claims; what is not, and claims an older one, is upgraded.
+        """
+        if not joined and oversize(data):
             why = f"the message has {len(data):,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
-            return ErrorCode.GENERR006, why
-        return _reason(judge(data, now=self._clock.time(), strict=self._strict))
+            return data, (ErrorCode.GENERR006, why)
+        refusal = self._judged(data, joined=joined)
+        version = peek(data).version
+        if refusal is None or refusal[0] is ErrorCode.GENERR003 or version not in RELEASES:
+            return data, refusal
+        try:
+            upgraded = upgrade(data, version)
+        except CannotUpgradeError as error:
+            return data, (refusal[0], f"{error}: {refusal[1]}")
+        if (still := self._judged(upgraded, joined=joined)) is not None:
+            return data, (still[0], f"upgraded from version {version}: {still[1]}")
+        return upgraded, None
+
+    def _judged(self, data: bytes, *, joined: bool) -> _Refusal | None:
+        verdict = judge(data, now=self._clock.time(), strict=self._strict, joined=joined)
+        return _reason(verdict)
 
     def _reject(self, data: bytes, seen: Peek, digest: bytes, code: ErrorCode, why: str) -> None:
         self._repository.record_received(self._channel.name, seen, digest, Outcome.REJECTED, code=code)
         self._rejects.keep(data, code, why)
 
-    def _hand_over(self, data: bytes, seen: Peek, digest: bytes) -> None:
-        refusal = self._processed(Arrival(data, seen, 1))
+    def _hand_over(self, data: bytes, understood: bytes, seen: Peek, digest: bytes) -> None:
+        refusal = self._processed(Arrival(understood, peek(understood), 1))
         if refusal is None:
             self._repository.record_received(self._channel.name, seen, digest, Outcome.PROCESSED)
         else:
@@ -131,8 +161,8 @@ class Receiver:
         except SequenceError as error:
             self._reject_parts(parts, str(error))
             return
-        refusal = _reason(judge(whole, now=self._clock.time(), strict=self._strict, joined=True))
-        refusal = refusal or self._processed(Arrival(whole, peek(whole), len(parts)))
+        understood, refusal = self._understood(whole, joined=True)
+        refusal = refusal or self._processed(Arrival(understood, peek(understood), len(parts)))
         if refusal is None:
             self._repository.settle(parts, Outcome.PROCESSED)
         else:
@@ -140,24 +170,36 @@ class Receiver:
             self._repository.settle(parts, Outcome.REJECTED, code)
             self._rejects.keep(whole, code, why)
 
-    def _reject_parts(self, parts: list[Part], why: str) -> None:
-        self._repository.settle(parts, Outcome.REJECTED, ErrorCode.GENERR001)
+    def _reject_parts(self, parts: list[Part], why: str, code: ErrorCode = ErrorCode.GENERR001) -> None:
+        self._repository.settle(parts, Outcome.REJECTED, code)
         for part in parts:
-            self._rejects.keep(part.data, ErrorCode.GENERR001, why)
+            self._rejects.keep(part.data, code, why)
 
-    def _processed(self, arrival: Arrival) -> tuple[ErrorCode, str] | None:
+    def _reject_undone(self, data: bytes, why: str) -> None:
+        """Reject a message of which nobody knows how far it was processed, and the parts it came with."""
+        seen, digest = peek(data), sha256(data).digest()
+        waiting = self._repository.parts(seen.sequence) if seen.sequence else []
+        self._reject_parts(waiting, why, ErrorCode.GENERR008)
+        if all(part.position != seen.position for part in waiting):
+            self._reject(data, seen, digest, ErrorCode.GENERR008, why)
+
+    def _processed(self, arrival: Arrival) -> _Refusal | None:
         """None when the application took it; else why not, and nothing that it wrote is left."""
         try:
             with self._repository.transaction() as store:
                 self._application(arrival, store)
         except ApplicationError as error:
             return error.code, str(error)
+        except RollbackFailedError:
+            raise
+        except (OSError, sqlite3.Error) as error:
+            return ErrorCode.GENERR006, f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 -- one bad message must not stop the others
             return ErrorCode.GENERR009, f"{type(error).__name__}: {error}"
         return None
 
 
-def _reason(verdict: Verdict) -> tuple[ErrorCode, str] | None:
+def _reason(verdict: Verdict) -> _Refusal | None:
     if verdict.valid:
         return None
     said = "; ".join(f"{violation.path}: {violation.message}" for violation in verdict.violations[:10])

@@ -7,6 +7,7 @@ limit is kept whole in the queue's bucket, and the message says where.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from hashlib import sha256
 
@@ -20,6 +21,8 @@ from schemas.peek import peek
 
 LONGEST_DESCRIPTION = 4_000
 """Characters of an errorDescription: enough to say why, and never what makes a message too large."""
+
+_LOG = logging.getLogger(__name__)
 
 
 class Rejects:
@@ -41,6 +44,7 @@ class Rejects:
 
     def keep(self, data: bytes, code: ErrorCode, description: str) -> None:
         """Write the decorated message down, within the open transaction, for ``flush`` to dispatch."""
+        _LOG.warning("%s: %s", code, description)
         self._gateways[code.queue].keep([self._decorated(data, code, description)])
 
     def flush(self) -> None:

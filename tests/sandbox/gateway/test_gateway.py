@@ -103,13 +103,14 @@ def test_no_answer_is_tried_again_with_the_delays_of_the_specification(
 
 
 def test_after_ten_tries_the_error_is_generr005_and_the_message_is_kept(
-    repository: Repository, clock: Clock
+    repository: Repository, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The sender is told GENERR005; the next flush, also of a new process, sends the message."""
+    """The sender is told GENERR005, and so is the log; the next flush, by a new process too, sends it."""
     broker = Broker(*[PublishUnknown("timeout", "no answer")] * 10)
     with pytest.raises(SendFailedError, match="GENERR005"):
         Gateway(broker, repository, clock).send_serialised(b"{}")
     assert broker.calls == 10
+    assert [record.levelname for record in caplog.records if "GENERR005" in record.message] == ["ERROR"]
     repository.close()
     reopened = Repository(repository.path, clock)
     assert Gateway(broker, reopened, clock).flush() == 1

@@ -13,7 +13,8 @@ import pytest
 from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.error_codes import ErrorCode, Queue
-from schemas.sequence import body_of, join
+from schemas.older_versions import RELEASES
+from schemas.sequence import body_of, join, split
 from schemas.validation import judge
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
@@ -228,6 +229,81 @@ def test_an_application_says_why_it_cannot_process_a_message(site: Any, messages
     assert site.rejected(Queue.INVALID)[0]["messageHeader"]["errorCode"] == "APPERRMET002"
     unknown = site.rejected(Queue.ERROR)[0]["messageHeader"]
     assert (unknown["errorCode"], unknown["errorDescription"]) == ("GENERR009", "RuntimeError: disk on fire")
+
+
+def test_a_failing_store_is_a_failure_of_the_underlying_system(site: Any, messages: Any) -> None:
+    """A disk, a network or a database that fails the application is GENERR006."""
+
+    def application(_arrival: Arrival, store: sqlite3.Connection) -> None:
+        store.execute("INSERT INTO a_table_that_is_gone VALUES (1)")
+
+    site.application = application
+    site.input.put(serialise(messages.small()))
+    site.receive()
+    header = site.rejected(Queue.ERROR)[0]["messageHeader"]
+    assert header["errorCode"] == "GENERR006"
+    assert "a_table_that_is_gone" in header["errorDescription"]
+
+
+@pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_transaction_that_cannot_be_undone_is_generr008(
+    site: Any, messages: Any, end: str, parts: int
+) -> None:
+    """An application that ended the transaction itself, and then failed: once in the error queue, no more."""
+
+    def application(arrival: Arrival, store: sqlite3.Connection) -> None:
+        store.execute("INSERT INTO arrivals VALUES (?, ?, ?)", (arrival.header.message_id, arrival.data, 1))
+        store.execute(end)
+        raise RuntimeError("and now this")
+
+    site.application = application
+    sent = messages.parts(parts) if parts > 1 else [serialise(messages.small())]
+    for data in sent:
+        site.input.put(data)
+    site.receive()
+    site.application = None
+    other = serialise(messages.small())
+    site.input.put(other)
+    site.receive()
+    rejected = site.rejected(Queue.ERROR)
+    assert [message["messageHeader"]["errorCode"] for message in rejected] == ["GENERR008"] * parts
+    assert [message["messageBody"] for message in rejected] == [
+        json.loads(data)["messageBody"] for data in sent
+    ]
+    assert site.arrivals()[-1][1] == other
+
+
+def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Any, messages: Any) -> None:
+    """Whole or in parts: upgraded, and known as a duplicate by the bytes and id that came."""
+    old = messages.small(version="3.0.2")
+    del old["messageHeader"]["tenantJiscID"]
+    old["messageBody"] = {"objectUuid": old["messageBody"]["objectUUID"]}
+    in_parts = {**old, "messageHeader": {**old["messageHeader"], "messageId": messages.draws.uuid4()}}
+    parts = split(in_parts, limit=len(serialise(in_parts)) - 10, new_id=messages.draws.uuid4)
+    assert len(parts) == 2
+    for data in (serialise(old), *parts, serialise(old)):
+        site.input.put(data)
+    site.receive()
+    received = [json.loads(data) for _, data, _ in site.arrivals()]
+    assert [judge(data, joined=True).valid for _, data, _ in site.arrivals()] == [True, True]
+    assert [message["messageHeader"]["version"] for message in received] == ["4.0.0", "4.0.0"]
+    assert [count for _, _, count in site.arrivals()] == [1, 2]
+    assert site.counted("duplicate") == 1
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_message_of_an_older_version_that_cannot_be_upgraded_is_rejected_by_name(
+    site: Any, messages: Any, version: str
+) -> None:
+    """The reason names the version; what came is in the invalid queue as it came."""
+    body = {"objectUuid": messages.draws.uuid4(), "objectResourceType": 10}
+    site.input.put(serialise({**messages.small(version=version), "messageBody": body}))
+    site.receive()
+    assert site.arrivals() == []
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert f"version {version} of the specification" in rejected["messageHeader"]["errorDescription"]
+    assert rejected["messageBody"] == body
 
 
 def test_an_application_drops_what_it_sent_itself(site: Any, messages: Any) -> None:

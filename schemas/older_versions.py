@@ -1,0 +1,161 @@
+"""The 13 releases of the specification before 4.0.0, and the upgrade of a message of 3.x to 4.0.0.
+
+What 4.0.0 changed ("Releases", data model 3.0.0 to 4.0.0): enumerations are names
+instead of numbers, identifiers end in UUID instead of Uuid, three lists lost their
+plural, a description is a list, a file's preservation event a text, and a header
+names its tenant. What 4.0.0 has no place for is not made up: such a message is
+refused, with the value that has none.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from schemas import SPECIFICATION_VERSION
+from schemas.bodies import is_part
+from schemas.envelope import serialise
+
+JSON = dict[str, Any]
+
+RELEASES: Final = {
+    "1.0.0": "2017-06-28",
+    "1.1.0": "2017-07-06",
+    "1.1.1": "2017-07-06",
+    "1.1.2": "2017-07-06",
+    "1.2.0": "2017-09-01",
+    "1.2.1": "2017-09-18",
+    "1.3.0": "2017-10-26",
+    "1.4.0": "2018-01-22",
+    "2.0.0": "2018-02-02",
+    "2.1.0": "2018-03-01",
+    "3.0.0": "2018-04-03",
+    "3.0.1": "2018-04-04",
+    "3.0.2": "2018-05-16",
+}
+"""The releases before 4.0.0 by the day on which each came out."""
+
+UNKNOWN_TENANT: Final = 0
+"""The tenantJiscID of an upgraded message that names no organisation."""
+
+
+class CannotUpgradeError(ValueError):
+    """A message of an older release that has no form in 4.0.0; the text names the release and the reason."""
+
+    def __init__(self, version: str, why: str) -> None:
+        super().__init__(f"version {version} of the specification ({RELEASES[version]}): {why}")
+
+
+def upgrade(raw: bytes, version: str) -> bytes:
+    """The message in the form of 4.0.0; ``version`` is one of ``RELEASES``.
+
+    Of a part of a sequence only the header changes, and its version stays: its body
+    is upgraded when all of it is there. Whether the outcome is valid is for
+    ``validation.judge`` to say. Raises ``CannotUpgradeError``.
+    """
+    if not version.startswith("3."):
+        raise CannotUpgradeError(
+            version, f"only 3.x can be upgraded to {SPECIFICATION_VERSION}; send {SPECIFICATION_VERSION}"
+        )
+    try:
+        message = msgspec.json.decode(raw)
+        header, body = message["messageHeader"], message["messageBody"]
+        if is_part(message):
+            return serialise(message | {"messageHeader": _with_tenant(header, {})})
+        upgraded = _upgraded(body)
+        header = _with_tenant(header, upgraded) | {"version": SPECIFICATION_VERSION}
+    except _NoSuchName as error:
+        raise CannotUpgradeError(version, str(error)) from error
+    except (
+        msgspec.MsgspecError,
+        UnicodeDecodeError,
+        RecursionError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:
+        raise CannotUpgradeError(version, f"the message cannot be read: {error}") from error
+    return serialise(message | {"messageHeader": header, "messageBody": upgraded})
+
+
+class _NoSuchName(Exception):  # noqa: N818 -- says what is the case
+    def __init__(self, field: str, value: object) -> None:
+        super().__init__(f"{field} {value!r} has no name in {SPECIFICATION_VERSION}")
+
+
+def _with_tenant(header: JSON, body: object) -> JSON:
+    """3.x has no tenantJiscID: it is the hosting institution's, else the first organisation's."""
+    roles = body.get("objectOrganisationRole") if isinstance(body, dict) else None
+    named = [role for role in roles if isinstance(role, dict)] if isinstance(roles, list) else []
+    named.sort(key=lambda role: role.get("role") != "hostingInstitution")
+    organisations = [role["organisation"] for role in named if isinstance(role.get("organisation"), dict)]
+    tenant = next(
+        (each["organisationJiscId"] for each in organisations if "organisationJiscId" in each), None
+    )
+    known = header.get("tenantJiscID", UNKNOWN_TENANT)
+    return header | {"tenantJiscID": tenant if known == UNKNOWN_TENANT and tenant is not None else known}
+
+
+def _upgraded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_upgraded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found: JSON = {}
+    for name, content in value.items():
+        if name not in _REMOVED:
+            found[_renamed(name)] = _field(name, content, value)
+    return found
+
+
+def _renamed(name: str) -> str:
+    return _RENAMED.get(name, f"{name.removesuffix('Uuid')}UUID" if name.endswith("Uuid") else name)
+
+
+def _field(name: str, content: Any, holder: JSON) -> Any:
+    if name == "objectDescription" and isinstance(content, str):
+        return [{"descriptionValue": content, "descriptionType": "description"}]
+    if name == "filePreservationEvent" and isinstance(content, list):
+        return "; ".join(_event_in_words(event) for event in content)
+    key = name if name != "role" else "person" if "person" in holder else "organisation"
+    names = names_of_numbers().get(key)
+    if names is None or isinstance(content, str | dict):
+        return _upgraded(content)
+    if isinstance(content, bool) or not isinstance(content, int) or not 1 <= content <= len(names):
+        raise _NoSuchName(name, content)
+    if (found := names[content - 1]) is None:
+        raise _NoSuchName(name, content)
+    return found
+
+
+def _event_in_words(event: object) -> str:
+    """What an event says of itself; its type has become a part of the text."""
+    if not isinstance(event, dict):
+        return str(event)
+    kind = event.get("preservationEventType")
+    names = names_of_numbers()["preservationEventType"]
+    said = [str(names[kind - 1] if isinstance(kind, int) and 1 <= kind <= len(names) else kind)]
+    details = (event.get("preservationEventValue"), event.get("preservationEventDetail"))
+    return ": ".join(said + [str(each) for each in details if each])
+
+
+_REMOVED: Final = frozenset({"objectPreservationEvent"})
+_RENAMED: Final = {
+    "objectKeywords": "objectKeyword",
+    "collectionKeywords": "collectionKeyword",
+    "fileTechnicalAttributes": "fileTechnicalAttribute",
+}
+
+
+@cache
+def names_of_numbers() -> dict[str, tuple[str | None, ...]]:
+    """The names behind the numbers of 3.x, from 1, by field; None is a name that 4.0.0 has dropped.
+
+    Roles are under ``person`` and ``organisation``: the field beside a role says which it is.
+    """
+    text = (files("schemas") / "vocabulary_3.json").read_text(encoding="utf-8")
+    return {field: tuple(names) for field, names in json.loads(text).items() if isinstance(names, list)}
