@@ -54,6 +54,7 @@ class OurSender:
         self._gateway.send_serialised(*parts)
 
     def close(self) -> None:
+        self._gateway.channel.close()
         self._repository.close()
 
 
