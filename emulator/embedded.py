@@ -20,6 +20,7 @@ from emulator.listeners.aws import AwsApp
 from emulator.listeners.control import Resources, control_app
 from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
+from emulator.listeners.control.chaos import ChaosResources
 from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.guard import Guard
@@ -136,6 +137,7 @@ class Embedded:
             SequenceResources(parts.index),
             self._live,
             FaultResources(parts.stage),
+            ChaosResources(parts.stage, settings.region),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives),
             MetricsResource(self.status, parts.stage.list, counts),
