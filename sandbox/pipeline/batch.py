@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline import deduplication, sequences
+from sandbox.pipeline import figures, sequences
 from sandbox.pipeline.deduplication import marked
-from sandbox.pipeline.files import Attempt, keep_data, write_routed
-from sandbox.pipeline.parsing import judged
+from sandbox.pipeline.files import Attempt, keep, keep_data, write_routed
+from sandbox.pipeline.parsing import judging
 from sandbox.pipeline.routing import routed
 from sandbox.pipeline.tables import COLUMNS, Commit, File, Tables, read_files
 
@@ -54,7 +54,7 @@ def process(records: DataFrame, tables: Tables, rules: Rules, attempt: Attempt, 
         return commit
     seen = _seen(spark, tables, arrived.first.timestamp() - rules.dedupe_window)
     rows = routed(marked(arrived.rows, seen), rules.queues).persist()
-    files = [*arrived.files, *write_routed(rows, attempt)]
+    files = [*arrived.files, *write_routed(rows, attempt), *keep(figures.counted(rows), "figures", attempt)]
     oldest = _oldest_open(tables)
     if arrived.parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
         more, oldest = _sequences(rows, tables, rules, attempt, now)
@@ -71,7 +71,9 @@ def _stored(records: DataFrame, rules: Rules, attempt: Attempt) -> _Arrived:
     """Judge the records and store each whole; what goes on has its data only where it was rejected."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    rows = judged(records, rules.queues).mapInArrow(keep_data(attempt, "arrivals"), _SLIM).persist()
+    judge, keep_whole = judging(rules.queues), keep_data(attempt, "arrivals")
+    # Both in one worker: between two, Spark would carry every message through the JVM again.
+    rows = records.mapInArrow(lambda batches: keep_whole(judge(batches)), _SLIM).persist()
     found = (
         rows.groupBy("stream", "shard", "file")
         .agg(
@@ -108,13 +110,9 @@ def _utc(local: datetime) -> datetime:
 
 def _seen(spark: SparkSession, tables: Tables, since: float) -> DataFrame:
     """Identities of earlier batches within the window."""
-    return (
-        tables.read(spark, "messages", since=since)
-        .select(*deduplication.KEY)
-        .unionByName(tables.read(spark, "parts", since=since).select(*deduplication.KEY))
-        .unionByName(tables.read(spark, "rejects", since=since).select(*deduplication.KEY))
-        .unionByName(tables.read(spark, "queued", since=since).select(*deduplication.KEY))
-    )
+    kept = ("messages", "parts", "rejects", "queued")
+    paths = [file.path for table in kept for file in tables.files(table, since=since)]
+    return read_files(spark, tables.place, "stream STRING, identity STRING", paths)
 
 
 def _oldest_open(tables: Tables) -> float | None:
@@ -139,7 +137,7 @@ def _sequences(
         .unionByName(tables.read(spark, "parts", since=since))
         .persist()
     )
-    finished = tables.read(spark, "sequences", since=since)
+    finished = tables.read(spark, "sequences", columns="stream STRING, sequence STRING", since=since)
     still = sequences.standing(parts, finished).persist()
     acting = sequences.due(still, now, rules.sequence_limit)
     chosen = parts.join(F.broadcast(acting.select(*sequences.KEY, "status")), sequences.KEY).persist()
@@ -158,5 +156,6 @@ def _with_data(spark: SparkSession, parts: DataFrame, tables: Tables, paths: Seq
     """Parts with the bytes they arrived with, from the files that hold them."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    stored = read_files(spark, tables.place, "arrivals", paths).filter(F.col("total") > 1)
-    return stored.select(*_PART, "data").join(F.broadcast(parts), _PART)
+    columns = "stream STRING, sequence STRING, shard STRING, sequence_number STRING, total INT, data BINARY"
+    stored = read_files(spark, tables.place, columns, paths).filter(F.col("total") > 1).drop("total")
+    return stored.join(F.broadcast(parts), _PART)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -168,12 +168,13 @@ def judged(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
 
     On the ``queues`` a receiver has judged already: the code is the one in the message's header.
     """
+    return records.mapInArrow(judging(queues), COLUMNS["arrivals"])
+
+
+def judging(queues: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """``judged`` for one partition, to be put before another step in the same worker."""
     aside = frozenset(queues)
-
-    def judge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (_judged_batch(batch, aside) for batch in batches)
-
-    return records.mapInArrow(judge_batches, COLUMNS["arrivals"])
+    return lambda batches: (_judged_batch(batch, aside) for batch in batches)
 
 
 def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBatch:

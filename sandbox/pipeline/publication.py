@@ -1,10 +1,10 @@
-"""The tables that are published whole: objects and figures, brought forward by what is new."""
+"""The table that is published whole: objects, brought forward by what is new."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline import figures, objects
+from sandbox.pipeline import objects
 from sandbox.pipeline.files import Attempt, write
 from sandbox.pipeline.tables import Publication, Tables
 
@@ -13,16 +13,13 @@ if TYPE_CHECKING:
 
 
 def publish(spark: SparkSession, tables: Tables, token: str) -> None:
-    """Bring ``objects`` and ``figures`` up to the last commit; nothing to do when they are."""
+    """Bring ``objects`` up to the last commit; nothing to do when it is."""
     if not tables.commits or tables.commits[-1].batch <= tables.published.batch:
         return
     batch, after = tables.commits[-1].batch, tables.published.batch
     attempt = Attempt(tables.place, batch, token)
     state = objects.current(tables.read(spark, "objects"), changes(spark, tables, after))
-    new = {outcome: tables.read(spark, outcome, after=after) for outcome in figures.OUTCOMES}
-    sums = figures.added(tables.read(spark, "figures"), figures.counted(new))
-    files = [*write(state, "objects", attempt), *write(sums, "figures", attempt)]
-    tables.publish(Publication(batch, tuple(files)))
+    tables.publish(Publication(batch, tuple(write(state, "objects", attempt))))
 
 
 def changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:

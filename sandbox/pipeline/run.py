@@ -87,7 +87,7 @@ def once(spark: SparkSession, job: Job, *, progress: Progress | None = None) -> 
     tell = progress or (lambda _what, _share: None)
     with _query(spark, job, {"availableNow": True}, tell) as (query, tables):
         query.awaitTermination()
-    tell("publishing objects and figures", 0.9)
+    tell("publishing objects", 0.9)
     publish(spark, tables, new_uuid())
     tell("tables are written", 1.0)
     return tables

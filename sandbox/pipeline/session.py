@@ -59,13 +59,16 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": quiet,
         "spark.sql.session.timeZone": "UTC",
+        # Batches are small and their joins are told how: planning each again while it runs costs more than
+        # it gives.
+        "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         # A message may be a megabyte: what goes to Python at once is bounded by bytes, not by rows alone.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 1024 * 1024),
-        "spark.sql.parquet.compression.codec": "zstd",
+        "spark.python.daemon.module": "sandbox.pipeline.python_daemon",
     }
     if master.startswith("local"):
         # A run of a minute never earns back what the optimising compiler costs at start.

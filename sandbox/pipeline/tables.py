@@ -8,7 +8,7 @@ jar.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,10 @@ from sandbox.pipeline.failures import UsageError
 from sandbox.pipeline.place import Place
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+Batches = Iterator["pa.RecordBatch"]
 _HEAD = (
     "stream STRING, shard STRING, sequence_number STRING, partition_key STRING, arrived TIMESTAMP, size INT, "
     "identity STRING, message_id STRING, correlation_id STRING, message_class STRING, message_type STRING, "
@@ -52,7 +54,7 @@ COLUMNS: dict[str, str] = {
 }
 """Every table: its name and its columns as Spark writes types. Times are UTC; sizes are bytes."""
 
-LOGS = ("arrivals", "messages", "parts", "duplicates", "rejects", "queued", "sequences")
+LOGS = ("arrivals", "messages", "parts", "duplicates", "rejects", "queued", "sequences", "figures")
 """Tables that batches append to; the others are published whole from them."""
 
 
@@ -158,32 +160,46 @@ class Tables:
         return {table: sum(file.rows for file in self.files(table)) for table in COLUMNS}
 
     def read(
-        self, spark: SparkSession, table: str, *, since: float | None = None, after: int = -1
+        self,
+        spark: SparkSession,
+        table: str,
+        *,
+        columns: str | None = None,
+        since: float | None = None,
+        after: int = -1,
     ) -> DataFrame:
-        """A table, or the part of it that ``files`` selects."""
+        """A table, or the part of it that ``files`` selects.
+
+        ``columns`` narrows it, written as in ``COLUMNS``.
+        """
         chosen = self.files(table, since=since, after=after)
-        return read_files(spark, self.place, table, [file.path for file in chosen])
+        return read_files(spark, self.place, columns or COLUMNS[table], [file.path for file in chosen])
 
 
-def read_files(spark: SparkSession, place: Place, table: str, paths: Sequence[str]) -> DataFrame:
-    """Rows of some files of a table: by Spark's own reader on a disk, by pyarrow on the executors from S3."""
-    columns = COLUMNS[table]
+def read_files(spark: SparkSession, place: Place, columns: str, paths: Sequence[str]) -> DataFrame:
+    """Columns of some files: by Spark's own reader on a disk, by pyarrow on the executors from S3."""
     if not paths:
-        return spark.createDataFrame([], columns)
+        return nothing(spark, columns)
     if not place.remote:
         return spark.read.schema(columns).parquet(*(place.path(path) for path in paths))
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING")
     spread = listed.repartition(min(len(paths), spark.sparkContext.defaultParallelism * 2))
-    return spread.mapInArrow(_opened(place), columns)
+    return spread.mapInArrow(_opened(place, [column.split()[0] for column in columns.split(", ")]), columns)
 
 
-def _opened(place: Place):  # type: ignore[no-untyped-def]  # noqa: ANN202 - pyarrow has no types to name
-    def opened(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as above
+def nothing(spark: SparkSession, columns: str) -> DataFrame:
+    """No rows of these columns; Spark's optimiser sees that there are none."""
+    typed = (column.split() for column in columns.split(", "))
+    return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS {name}" for name, kind in typed)).limit(0)
+
+
+def _opened(place: Place, columns: list[str]) -> Callable[[Batches], Batches]:
+    def opened(batches: Batches) -> Batches:
         from pyarrow import parquet  # noqa: PLC0415 - on executors
 
         for batch in batches:
             for path in batch.column(0).to_pylist():
                 with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as file:
-                    yield from file.iter_batches(batch_size=1000)
+                    yield from file.iter_batches(batch_size=1000, columns=columns)
 
     return opened

@@ -138,17 +138,20 @@ def test_the_current_state_does_not_depend_on_the_order_of_messages(spark: Any) 
     assert found["c"].preserved.astimezone(UTC) == _at(9)
 
 
-def test_figures_add_up_from_batch_to_batch(spark: Any) -> None:
-    """Two halves give the sums of the whole, and the latency of the middle message."""
+def test_figures_count_by_minute_tenant_and_outcome(spark: Any) -> None:
+    """Messages, bytes and latency of a minute; the middle latency comes from the sketch."""
     columns = "arrived TIMESTAMP, published TIMESTAMP, stream STRING, tenant BIGINT, code STRING, size INT"
-    rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10) for n in range(1, 60)]
-    half = [
-        figures.counted({"messages": spark.createDataFrame(some, columns)})
-        for some in (rows[::2], rows[1::2])
-    ]
-    (found,) = figures.added(*half).withColumn("p50", figures.quantile("latency", 0.5)).collect()
-    assert (found.messages, found.bytes, found.latency_ms_max, found.latency_ms_sum) == (59, 590, 59, 1770)
-    assert abs(found.p50 - 30) <= 2
+    columns += ", table STRING"
+    rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10, "messages") for n in range(60)]
+    rows += [(_at(61), None, "input", None, "GENERR007", 3, "rejects")]
+    found = figures.counted(spark.createDataFrame(rows, columns)).withColumn(
+        "p50", figures.quantile("latency", 0.5)
+    )
+    good, bad = sorted(found.collect(), key=lambda row: row.outcome)
+    assert (good.messages, good.bytes, good.latency_ms_max, good.latency_ms_sum) == (60, 600, 59, 1770)
+    assert abs(good.p50 - 30) <= 2
+    assert (bad.messages, bad.code, bad.tenant, bad.p50) == (1, "GENERR007", None, None)
+    assert bad.minute.astimezone(UTC) == _at(60)
 
 
 def test_reconciliation_says_what_is_missing_where(spark: Any) -> None:

@@ -1,0 +1,20 @@
+"""What Spark forks its Python workers from: ``pyspark.daemon`` with the pipeline's imports done once.
+
+A batch runs in several short-lived workers; each would import Arrow, the schemas and the sources by itself.
+"""
+
+from pyspark.daemon import manager
+
+if __name__ == "__main__":
+    import pandas as pd  # noqa: F401 - imported before the fork, for every worker
+    import pyspark.worker  # noqa: F401 - as above
+
+    import sandbox.pipeline.bucket_source
+    import sandbox.pipeline.files
+    import sandbox.pipeline.kinesis_source
+    import sandbox.pipeline.parsing
+    import sandbox.pipeline.sequences
+
+    # The validators compile when they are first asked.
+    sandbox.pipeline.parsing.verdict(b"{}", 0.0)
+    manager()

@@ -1,0 +1,174 @@
+"""Runs that die, and a cluster of processes: the tables are the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.pipeline.place import Place
+from sandbox.pipeline.run import Job, once
+from sandbox.pipeline.tables import Tables
+from tests.sandbox.pipeline.workload import Endpoint, Load, load
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
+
+_RUN = """
+import sys
+from sandbox.pipeline.place import Place
+from sandbox.pipeline.run import Job, once
+from sandbox.pipeline.session import open_session
+
+endpoint, stream, to, master = sys.argv[1:]
+spark = open_session(master, settings={"spark.executor.memory": "512m", "spark.cores.max": "2"})
+job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=60)
+once(spark, job, progress=lambda what, share: print(what, flush=True))
+print(spark.sparkContext.master)
+"""
+
+
+@pytest.fixture(scope="module")
+def written(endpoint: Endpoint) -> tuple[str, Load]:
+    """A stream with a split on the way, and what it holds."""
+    stream, sent = endpoint.stream(shards=2), load(seed=9, messages=150, sequences=2)
+    endpoint.put(stream, sent.records[:100])
+    endpoint.client("kinesis").split_shard(
+        StreamName=stream, ShardToSplit="shardId-000000000001", NewStartingHashKey=str(2**127 + 2**126)
+    )
+    endpoint.put(stream, sent.records[100:])
+    return stream, sent
+
+
+@pytest.fixture(scope="module")
+def expected(
+    spark: Any, endpoint: Endpoint, written: tuple[str, Load], tmp_path_factory: Any
+) -> dict[str, Any]:
+    """What an undisturbed run makes of it."""
+    place = Place.at(tmp_path_factory.mktemp("undisturbed"), endpoint.url)
+    return _content(spark, once(spark, Job(place, endpoint.url, streams=(written[0],))))
+
+
+def _content(spark: Any, tables: Tables) -> dict[str, Any]:
+    keys = {
+        "messages": "identity", "parts": "identity", "duplicates": "sequence_number", "rejects": "identity",
+        "sequences": "body_sha256", "objects": "object_uuid", "arrivals": "sequence_number",
+    }  # fmt: skip
+    content = {
+        t: sorted(row[key] for row in tables.read(spark, t).select(key).collect()) for t, key in keys.items()
+    }
+    counted = tables.read(spark, "figures").groupBy("outcome").sum("messages", "bytes").collect()
+    return content | {"figures": sorted(tuple(row) for row in counted)}
+
+
+def _start(endpoint: Endpoint, stream: str, to: Path, master: str) -> subprocess.Popen[str]:
+    # A session of its own: killing the group ends the driver, its JVM and its workers in the same instant.
+    return subprocess.Popen(
+        [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_a_driver_killed_again_and_again_leaves_the_same_tables(
+    spark: Any, endpoint: Endpoint, written: tuple[str, Load], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice."""
+    for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
+        process = _start(endpoint, written[0], tmp_path, "local[2]")
+        assert process.stdout
+        with process:
+            try:
+                seen = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+        assert seen, f"the run ended before {died_at}"
+    place = Place.at(tmp_path, endpoint.url)
+    (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999").mkdir(parents=True)
+    (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999" / "part-0.parquet").write_bytes(b"half")
+    job = Job(place, endpoint.url, streams=(written[0],), records_per_trigger=60)
+    assert _content(spark, once(spark, job)) == expected
+    listed = {file.path for commit in Tables(place).commits for file in commit.files}
+    listed |= {file.path for file in Tables(place).published.files}
+    there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")}
+    assert there == listed, "what a dead run left behind is gone"
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """A standalone master and two workers, each a process of its own; the master's URL."""
+    import pyspark
+
+    from sandbox import java
+
+    home = Path(pyspark.__file__).parent
+    environment = os.environ | {
+        "SPARK_HOME": str(home), "JAVA_HOME": str(java.require().home), "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }  # fmt: skip
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"spark://127.0.0.1:{port}"
+    master = [
+        "org.apache.spark.deploy.master.Master",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--webui-port",
+        "0",
+    ]
+    worker = [
+        "org.apache.spark.deploy.worker.Worker",
+        "--host",
+        "127.0.0.1",
+        "--webui-port",
+        "0",
+        "-c",
+        "1",
+        "-m",
+        "600m",
+        url,
+    ]
+    with ExitStack() as stack:
+        for program in (master, worker, worker):
+            process = subprocess.Popen(
+                [str(home / "bin" / "spark-class"), *program], env=environment, text=True,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+            stack.callback(_end, process)
+            assert process.stderr
+            ready = (
+                r"I have been elected leader" if program is master else r"Successfully registered with master"
+            )
+            assert any(re.search(ready, line) for line in process.stderr), f"{program[0]} did not start"
+        yield url
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_cluster_of_processes_writes_the_same_tables(
+    spark: Any,
+    endpoint: Endpoint,
+    written: tuple[str, Load],
+    expected: dict[str, Any],
+    tmp_path: Path,
+    cluster: str,
+) -> None:
+    """A standalone cluster with two workers makes of the same stream what one process makes."""
+    with _start(endpoint, written[0], tmp_path, cluster) as process:
+        said, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert said.splitlines()[-1] == cluster
+    assert _content(spark, Tables(Place.at(tmp_path))) == expected
