@@ -159,6 +159,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def test_a_cluster_of_processes_writes_the_same_tables(
+    *,
     spark: Any,
     endpoint: Endpoint,
     written: tuple[str, Load],
