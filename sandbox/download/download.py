@@ -1,0 +1,119 @@
+"""Downloads that survive interruptions, restarts, full disks and damaged files.
+
+Specification, File Download Behaviour.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from emulator.clock import Clock
+from sandbox.download.failures import Changed, DownloadError, Interrupted
+from sandbox.download.partial import Partial, digests
+from sandbox.download.remote_file import Checksum, RemoteFile
+from sandbox.download.source import Source
+from sandbox.gateway.gateway import RETRY_SECONDS
+from schemas.error_codes import ErrorCode
+
+
+def free_bytes(folder: Path) -> int:
+    """The room that is left where a folder is, or will be."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+class Downloads:
+    """Fetches files into a staging area; ``sources`` serve the URI schemes that are accepted."""
+
+    def __init__(
+        self,
+        staging: Path,
+        sources: Mapping[str, Source],
+        clock: Clock,
+        *,
+        free: Callable[[Path], int] = free_bytes,
+    ) -> None:
+        self._staging = staging
+        self._sources = sources
+        self._clock = clock
+        self._free = free
+
+    def fetch(self, file: RemoteFile) -> Path:
+        """The file, whole and with the right checksums; one that was fetched before is not fetched again.
+
+        Interrupted, it goes on where it was, ten tries without any progress in all, with delays of
+        2^n x 100 ms. Raises ``DownloadError``; then there is nothing under the file's name.
+        """
+        target = self._staging / file.place
+        try:
+            if target.exists():
+                if not _wrong(file.checksums, digests(target)):
+                    return target
+                target.unlink()
+            return self._fetched(file, Partial(target))
+        except OSError as error:
+            raise DownloadError(ErrorCode.GENERR006, f"{file.location}: {error}") from error
+
+    def _fetched(self, file: RemoteFile, partial: Partial) -> Path:
+        self._persist(file, partial)
+        if wrong := _wrong(file.checksums, partial.digests()):
+            partial.drop()
+            raise DownloadError(ErrorCode.APPERRMET004, f"file {file.uuid} ({file.location}): {wrong}")
+        return partial.finish()
+
+    def _persist(self, file: RemoteFile, partial: Partial) -> None:
+        fruitless = 0
+        while True:
+            before = partial.size
+            try:
+                self._go_on(file, partial)
+            except Interrupted as error:
+                if isinstance(error, Changed):
+                    partial.drop()
+                fruitless = 0 if partial.size > before else fruitless + 1
+                if fruitless == len(RETRY_SECONDS):
+                    why = f"{fruitless} tries to fetch it failed; the last: {error}"
+                    raise DownloadError(ErrorCode.GENERR006, why) from error
+                self._clock.wait(RETRY_SECONDS[max(fruitless - 1, 0)])
+            else:
+                return
+
+    def _go_on(self, file: RemoteFile, partial: Partial) -> None:
+        """Fetch what is not there yet."""
+        self._require_room(file, file.size - partial.size)
+        with self._source(file.location).fetch(file.location, partial.size, partial.tag) as fetch:
+            self._require_room(file, (fetch.total or 0) - fetch.start)
+            with partial.writing(fetch.start, fetch.tag) as staged:
+                for chunk in fetch.chunks:
+                    staged.write(chunk)
+            if fetch.total is not None and partial.size != fetch.total:
+                raise Interrupted(f"{file.location}: {partial.size} of {fetch.total} bytes came")
+
+    def _source(self, location: str) -> Source:
+        scheme = urlsplit(location).scheme.lower()
+        if scheme not in self._sources:
+            accepted = " or ".join(self._sources)
+            raise DownloadError(
+                ErrorCode.GENERR006, f"{location} is not fetched: files are taken from {accepted} only"
+            )
+        return self._sources[scheme]
+
+    def _require_room(self, file: RemoteFile, wanted: int) -> None:
+        free = self._free(self._staging)
+        if wanted > free:
+            why = f"{file.location} needs {wanted:,} bytes; {self._staging} has room for {free:,}"
+            raise DownloadError(ErrorCode.GENERR006, why)
+
+
+def _wrong(checksums: tuple[Checksum, ...], found: Mapping[str, str]) -> str | None:
+    """Which checksum is not the file's; None when all are."""
+    for checksum in checksums:
+        if checksum.type not in found:
+            return f"{checksum.type} is no checksum type; they are {' and '.join(found)}"
+        if checksum.value.strip().lower() != found[checksum.type]:
+            return f"{checksum.type} is {found[checksum.type]}; the metadata says {checksum.value}"
+    return None

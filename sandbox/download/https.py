@@ -1,0 +1,98 @@
+"""Files over HTTPS: certificates validated, redirects to anything else refused, ranges for resuming."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from sandbox.download.failures import Changed, DownloadError, Interrupted
+from sandbox.download.source import Fetch
+from schemas.error_codes import ErrorCode
+
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""The statuses that another try may change."""
+_RANGE: Final = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
+
+
+class HttpsSource:
+    """``https`` locations.
+
+    Certificates of the common authorities are trusted, and those in the PEM file ``trusted``: of a private
+    authority, or a host's own (specification, File Download Behaviour).
+    """
+
+    def __init__(self, trusted: Path | None = None, *, timeout: float = 30.0) -> None:
+        context = ssl.create_default_context()
+        if trusted is not None:
+            context.load_verify_locations(trusted)
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        self._client = httpx.Client(
+            verify=context,
+            timeout=timeout,
+            follow_redirects=True,
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"request": [_refuse_plain]},
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    @contextmanager
+    def fetch(self, location: str, start: int, tag: str | None) -> Iterator[Fetch]:
+        headers = {"Range": f"bytes={start}-"} if start else {}
+        headers |= {"If-Range": tag} if start and tag else {}
+        try:
+            with self._client.stream("GET", location, headers=headers) as response:
+                yield _read(response, start)
+        except httpx.TransportError as error:
+            if (untrusted := _untrusted(error)) is not None:
+                raise DownloadError(ErrorCode.GENERR006, f"{location}: {untrusted}") from error
+            raise Interrupted(f"{location}: {error or type(error).__name__}") from error
+        except (httpx.InvalidURL, httpx.TooManyRedirects) as error:
+            raise DownloadError(ErrorCode.GENERR006, f"{location}: {error}") from error
+
+
+def _read(response: httpx.Response, asked: int) -> Fetch:
+    status, place = response.status_code, _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    chunks = response.iter_raw()  # in chunks as they come: what came before a cut is kept
+    if status == httpx.codes.OK:
+        length = response.headers.get("Content-Length", "")
+        return Fetch(0, int(length) if length.isdecimal() else None, _tag(response), chunks)
+    total = int(place[2]) if place and place[2] != "*" else None
+    if status == httpx.codes.PARTIAL_CONTENT and place and place[1] and int(place[1]) == asked:
+        return Fetch(asked, total, _tag(response), chunks)
+    if status == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE and total == asked:
+        return Fetch(asked, total, None, iter(()))
+    if status in (httpx.codes.PARTIAL_CONTENT, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE):
+        raise Changed(f"{response.request.url} is not the file any more of which {asked} bytes came")
+    why = f"{response.request.url} was answered with {status} {response.reason_phrase}"
+    if status in _PASSING:
+        raise Interrupted(why)
+    raise DownloadError(ErrorCode.GENERR006, why)
+
+
+def _tag(response: httpx.Response) -> str | None:
+    """What names this state of the file byte for byte: a strong entity tag, else the time of its change."""
+    tag: str | None = response.headers.get("ETag")
+    return response.headers.get("Last-Modified") if tag is None or tag.startswith("W/") else tag
+
+
+def _refuse_plain(request: httpx.Request) -> None:
+    if request.url.scheme != "https":
+        why = f"{request.url} is not https, so nobody could vouch for what it serves"
+        raise DownloadError(ErrorCode.GENERR006, why)
+
+
+def _untrusted(error: BaseException | None) -> str | None:
+    """What is wrong with the certificate, if it is that."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"its certificate is not to be trusted: {error.verify_message}"
+        error = error.__cause__ or error.__context__
+    return None

@@ -1,0 +1,71 @@
+"""A file server of the test's own, with its certificate, and files on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import md5, sha256
+from pathlib import Path
+
+import pytest
+
+from emulator.certificates import Authority, new_authority
+from emulator.clock import Clock
+from emulator.listeners.files import FileServer, Trouble
+from sandbox.download import Checksum, Downloads, RemoteFile
+from sandbox.download.https import HttpsSource
+
+UUID = "0f6b1d0e-3e0c-4b0e-9c2d-3a8a3f0a4a11"
+CONTENT = bytes(range(256)) * 1000
+
+
+def described(location: str, content: bytes = CONTENT, name: str = "reef.csv") -> RemoteFile:
+    """A file as metadata that is right describes it."""
+    checksums = (
+        Checksum("md5", md5(content).hexdigest()),
+        Checksum("sha256", sha256(content).hexdigest().upper()),
+    )
+    return RemoteFile(UUID, location, name, len(content), checksums)
+
+
+@dataclass
+class Place:
+    """A server's folder, the authority that vouches for it, and a staging area."""
+
+    folder: Path
+    staging: Path
+    authority: Authority
+    trusted: Path
+    clock: Clock
+    serve: Callable[..., FileServer]
+    downloads: Callable[..., Downloads]
+
+
+@pytest.fixture(scope="session")
+def authority() -> Authority:
+    return new_authority(Clock())
+
+
+@pytest.fixture
+def place(tmp_path: Path, authority: Authority) -> Iterator[Place]:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / "reef.csv").write_bytes(CONTENT)
+    trusted = authority.write_certificate(tmp_path / "authority.pem")
+    clock = Clock(autojump=True)
+    with ExitStack() as stack:
+
+        def serve(*, life: timedelta = timedelta(days=1), **trouble: object) -> FileServer:
+            certificate = tmp_path / "host.pem"
+            certificate.write_bytes(authority.issue("127.0.0.1", Clock(), life=life))
+            server = FileServer(folder, certificate, clock, trouble=Trouble(**trouble))  # type: ignore[arg-type]
+            return stack.enter_context(server.serving())
+
+        def downloads(*, trust: Path | None = trusted, **options: object) -> Downloads:
+            source = HttpsSource(trust)
+            stack.callback(source.close)
+            return Downloads(tmp_path / "staging", {"https": source}, clock, **options)  # type: ignore[arg-type]
+
+        yield Place(folder, tmp_path / "staging", authority, trusted, clock, serve, downloads)

@@ -1,0 +1,155 @@
+"""Files over real HTTPS: what comes is whole and vouched for, or there is no file at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from sandbox.download import Checksum, DownloadError
+from tests.sandbox.download.conftest import CONTENT, Place, described
+
+
+def _staged(staging: Path) -> list[Path]:
+    return [path for path in staging.rglob("*") if path.is_file()]
+
+
+def test_a_file_over_https_with_a_private_authority(place: Place) -> None:
+    """The file is there under its name, with nothing beside it; a second fetch asks nobody."""
+    server, downloads = place.serve(), place.downloads()
+    file = described(f"{server.url}/reef.csv")
+    path = downloads.fetch(file)
+    assert (path.read_bytes(), path.name, _staged(place.staging)) == (CONTENT, "reef.csv", [path])
+    assert downloads.fetch(file) == path
+    assert len(server.answers) == 1
+
+
+def test_a_cut_download_goes_on_where_it_was_cut(place: Place) -> None:
+    """Every answer ends early: each try asks for the rest only, and the whole has the right checksums."""
+    server = place.serve(cut_after=100_000)
+    assert place.downloads().fetch(described(f"{server.url}/reef.csv")).read_bytes() == CONTENT
+    starts = [answer.start for answer in server.answers]
+    assert starts[0] == 0
+    assert len(starts) >= 3
+    assert starts == sorted(set(starts))
+    assert place.clock.elapsed() >= 0.2 * (len(starts) - 1)
+
+
+def test_another_process_resumes_what_one_left(place: Place) -> None:
+    """What came before a restart is not fetched again."""
+    server = place.serve(cut_after=100_000, unavailable=0)
+    file = described(f"{server.url}/reef.csv")
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(place, server.url)
+    came = _staged(place.staging)
+    assert not [path for path in came if path.name == "reef.csv"]
+    before = len(server.answers)
+    place.downloads().fetch(file)
+    assert server.answers[before].start > 0
+
+
+def _interrupted(place: Place, url: str) -> None:
+    """The process is ended while it waits for its second try."""
+    downloads = place.downloads()
+
+    def wait(_seconds: float) -> bool:
+        raise KeyboardInterrupt
+
+    downloads._clock = type("Ended", (), {"wait": staticmethod(wait)})()
+    downloads.fetch(described(f"{url}/reef.csv"))
+
+
+def test_a_file_that_changed_meanwhile_begins_anew(place: Place) -> None:
+    """No file is made of two states of the original."""
+    server = place.serve(cut_after=100_000)
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(place, server.url)
+    other = CONTENT[::-1]
+    (place.folder / "reef.csv").write_bytes(other)
+    path = place.downloads().fetch(described(f"{server.url}/reef.csv", other))
+    assert path.read_bytes() == other
+
+
+def test_a_wrong_checksum_is_apperrmet004_and_leaves_no_file(place: Place) -> None:
+    """The damaged file is refused with its code, and nothing of it stays."""
+    server = place.serve(damaged=True)
+    with pytest.raises(DownloadError, match=r"md5 is .*; the metadata says") as refused:
+        place.downloads().fetch(described(f"{server.url}/reef.csv"))
+    assert refused.value.code == "APPERRMET004"
+    assert _staged(place.staging) == []
+
+
+def test_every_checksum_counts(place: Place) -> None:
+    """A right MD5 does not excuse a wrong SHA-256."""
+    server = place.serve()
+    file = described(f"{server.url}/reef.csv")
+    file = replace(file, checksums=(file.checksums[0], Checksum("sha256", "0" * 64)))
+    with pytest.raises(DownloadError, match="sha256 is") as refused:
+        place.downloads().fetch(file)
+    assert refused.value.code == "APPERRMET004"
+
+
+@pytest.mark.parametrize(("life", "trusting", "why"), [(-1, True, "expired"), (1, False, "trust")])
+def test_a_certificate_that_cannot_be_trusted_is_refused_at_once(
+    place: Place, life: int, trusting: bool, why: str
+) -> None:
+    """An expired certificate, or an authority nobody knows: no byte is taken, and no try repeated."""
+    server = place.serve(life=timedelta(days=life))
+    downloads = place.downloads() if trusting else place.downloads(trust=None)
+    with pytest.raises(DownloadError, match=f"not to be trusted.*{why if trusting else ''}") as refused:
+        downloads.fetch(described(f"{server.url}/reef.csv"))
+    assert refused.value.code == "GENERR006"
+    assert (server.answers, place.clock.elapsed() < 0.2, _staged(place.staging)) == ([], True, [])
+
+
+def test_ten_tries_with_growing_delays_then_generr006(place: Place) -> None:
+    """A server that is busy for good is tried ten times over 102.2 s of the clock."""
+    server = place.serve(unavailable=1000)
+    with pytest.raises(DownloadError, match=r"10 tries to fetch it failed; the last: .*503") as refused:
+        place.downloads().fetch(described(f"{server.url}/reef.csv"))
+    assert refused.value.code == "GENERR006"
+    assert len(server.answers) == 10
+    assert place.clock.elapsed() == pytest.approx(102.2, abs=5)
+
+
+def test_a_file_that_is_not_there_is_not_asked_for_again(place: Place) -> None:
+    """404 is final."""
+    server = place.serve()
+    with pytest.raises(DownloadError, match="404 Not Found"):
+        place.downloads().fetch(described(f"{server.url}/gone.csv"))
+    assert len(server.answers) == 1
+
+
+def test_a_slow_server_only_takes_longer(place: Place) -> None:
+    """At 64 kB a second the file takes four seconds of the clock."""
+    server = place.serve(bytes_per_second=64_000)
+    assert place.downloads().fetch(described(f"{server.url}/reef.csv")).read_bytes() == CONTENT
+    assert place.clock.elapsed() >= 4.0
+
+
+def test_space_is_checked_before_anything_is_asked_for(place: Place) -> None:
+    """A staging area without room: the numbers are named, and the server hears nothing."""
+    server = place.serve()
+    with pytest.raises(DownloadError, match=r"needs 256,000 bytes; .* has room for 1,000"):
+        place.downloads(free=lambda _: 1000).fetch(described(f"{server.url}/reef.csv"))
+    assert server.answers == []
+
+
+@pytest.mark.parametrize("location", ["http://127.0.0.1/reef.csv", "file:///etc/passwd", "reef.csv"])
+def test_only_what_can_be_vouched_for_is_fetched(place: Place, location: str) -> None:
+    """Plain HTTP, local files and what is no URI are refused."""
+    with pytest.raises(DownloadError, match="files are taken from https only"):
+        place.downloads().fetch(described(location))
+
+
+@pytest.mark.parametrize(
+    "name", ["../../reef.csv", "/etc/reef.csv", "..\\reef.csv", "..", "a\0b", "x" * 5000]
+)
+def test_no_name_reaches_out_of_the_staging_area(place: Place, name: str) -> None:
+    """Whatever a message calls a file, it lies in the folder of its UUID."""
+    server = place.serve()
+    path = place.downloads().fetch(described(f"{server.url}/reef.csv", name=name))
+    assert path.resolve().parent == (place.staging / path.parent.name).resolve()
+    assert path.parent.parent == place.staging
