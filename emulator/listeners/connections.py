@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from emulator.listeners.asgi import App, ConnectionAborted
+from emulator.listeners.asgi import App, ConnectionAborted, HttpScope, Message
 
 FailureHandler: TypeAlias = Callable[[Exception], None]
 
@@ -19,6 +19,23 @@ class Connection(Protocol):
 
     def abort(self) -> None:
         """Close at once."""
+
+
+class Exchange(Protocol):
+    """One request and its response, as the application sees them."""
+
+    scope: HttpScope
+    done: bool
+
+    async def receive(self) -> Message: ...
+
+    async def send(self, message: Message) -> None: ...
+
+    def abort(self) -> None:
+        """Close the connection without an answer."""
+
+    async def fail(self) -> None:
+        """Answer 500, or cut the answer that has begun."""
 
 
 class Connections:
@@ -37,11 +54,23 @@ class Connections:
     def closed(self, connection: Connection) -> None:
         self._open.discard(connection)
 
-    def start(self, request: Awaitable[None]) -> None:
-        """Run a request as a task that is known here until it ends."""
-        task = asyncio.ensure_future(request)
+    def start(self, exchange: Exchange) -> None:
+        """Have the application answer, in a task that is known here until it ends."""
+        task = asyncio.ensure_future(self._answer(exchange))
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
+
+    async def _answer(self, exchange: Exchange) -> None:
+        try:
+            await self.app(exchange.scope, exchange.receive, exchange.send)
+        except ConnectionAborted:
+            exchange.abort()
+        except Exception as error:  # noqa: BLE001 -- told to the owner of the port; the client sees a 500
+            self.failed(error)
+            await exchange.fail()
+        else:
+            if not exchange.done:
+                await exchange.fail()
 
     def failed(self, error: Exception) -> None:
         """Tell of an exception that the application let through."""

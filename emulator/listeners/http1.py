@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import httptools
 
-from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Message
+from emulator.listeners.asgi import Headers, HttpScope, Message
 from emulator.listeners.body_reader import BodyReader
 from emulator.listeners.connections import Connections
 
@@ -173,7 +173,7 @@ class Http1Protocol(asyncio.Protocol):
 
     def _run(self, exchange: _Exchange) -> None:
         self._running = exchange
-        self._connections.start(exchange.run(self._connections))
+        self._connections.start(exchange)
 
     def _scope(self) -> HttpScope:
         raw_path, _, query = self._url.partition(b"?")
@@ -218,7 +218,7 @@ class _Exchange:
 
     def __init__(self, protocol: Http1Protocol, scope: HttpScope, *, keep_alive: bool) -> None:
         self._protocol = protocol
-        self._scope = scope
+        self.scope = scope
         self._keep_alive = keep_alive
         self.queued = False
         self.continue_expected = False
@@ -231,10 +231,10 @@ class _Exchange:
         self._start: Message | None = None
         self._head_sent = False
         self._chunked = False
-        self._done = False
+        self.done = False
 
     def arrived(self, piece: bytes | bytearray) -> None:
-        if self._done:
+        if self.done:
             return
         self._pieces.append(piece)
         self.held += len(piece)
@@ -256,29 +256,20 @@ class _Exchange:
         self._disconnected = True
         self._wake()
 
-    async def run(self, connections: Connections) -> None:
-        try:
-            await connections.app(self._scope, self.receive, self.send)
-        except ConnectionAborted:
-            self._protocol.abort()
-        except Exception as error:  # noqa: BLE001 -- told to the owner of the port; the client sees a 500
-            connections.failed(error)
-            await self._fail()
-        else:
-            if not self._done:
-                await self._fail()
+    def abort(self) -> None:
+        self._protocol.abort()
 
     async def receive(self) -> Message:
         if self.continue_expected and self._more_body:
             self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.continue_expected = False
-        while not (self._pieces or self._disconnected or self._done):
+        while not (self._pieces or self._disconnected or self.done):
             if not self._more_body and not self._body_given:
                 break
             self._changed = asyncio.get_running_loop().create_future()
             self._protocol.transport.resume_reading()
             await self._changed
-        if self._disconnected or self._done:
+        if self._disconnected or self.done:
             return {"type": "http.disconnect"}
         body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
@@ -287,7 +278,7 @@ class _Exchange:
         return {"type": "http.request", "body": body, "more_body": self._more_body}
 
     async def send(self, message: Message) -> None:
-        if self._disconnected or self._done:
+        if self._disconnected or self.done:
             return
         if message["type"] == "http.response.start":
             self._start = message
@@ -309,7 +300,7 @@ class _Exchange:
         if b"content-length" not in names and status not in _BODILESS:
             if not more:
                 headers.append((b"content-length", b"%d" % length))
-            elif self._scope["http_version"] == "1.1":
+            elif self.scope["http_version"] == "1.1":
                 self._chunked = True
                 headers.append((b"transfer-encoding", b"chunked"))
             else:
@@ -323,7 +314,7 @@ class _Exchange:
         return b"".join((line, *(b"%b: %b\r\n" % header for header in headers), b"\r\n"))
 
     def _framed(self, body: bytes, more: bool) -> bytes:
-        if self._scope["method"] == "HEAD":
+        if self.scope["method"] == "HEAD":
             return b""
         if not self._chunked:
             return body
@@ -338,11 +329,11 @@ class _Exchange:
             transport.writelines((head, body))
 
     def _finish(self) -> None:
-        self._done = True
+        self.done = True
         self._wake()
         self._protocol.ended(keep_alive=self._keep_alive)
 
-    async def _fail(self) -> None:
+    async def fail(self) -> None:
         if self._head_sent or self._disconnected:
             self._protocol.abort()
             return

@@ -15,7 +15,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Message
+from emulator.listeners.asgi import Headers, HttpScope, Message
 from emulator.listeners.connections import Connections
 
 _STREAM_WINDOW = 1 << 22
@@ -159,7 +159,7 @@ class Http2Protocol(asyncio.Protocol):
             self.reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
             return
         self._streams[event.stream_id] = stream
-        self._connections.start(stream.run(self._connections))
+        self._connections.start(stream)
 
     def _on_data(self, event: h2.events.DataReceived) -> None:
         assert event.stream_id is not None
@@ -213,7 +213,7 @@ class _Stream:
     def __init__(self, protocol: Http2Protocol, stream_id: int, scope: HttpScope) -> None:
         self._protocol = protocol
         self._id = stream_id
-        self._scope = scope
+        self.scope = scope
         self._pieces: list[bytes] = []
         self._unacknowledged = 0
         self._more_body = True
@@ -221,7 +221,7 @@ class _Stream:
         self._disconnected = False
         self._changed: asyncio.Future[None] | None = None
         self._head_sent = False
-        self._done = False
+        self.done = False
 
     def arrived(self, piece: bytes, flow_controlled_length: int) -> None:
         self._pieces.append(piece)
@@ -236,25 +236,16 @@ class _Stream:
         self._disconnected = True
         self._wake()
 
-    async def run(self, connections: Connections) -> None:
-        try:
-            await connections.app(self._scope, self.receive, self.send)
-        except ConnectionAborted:
-            self._protocol.abort()
-        except Exception as error:  # noqa: BLE001 -- told to the owner of the port; the client sees a 500
-            connections.failed(error)
-            await self._fail()
-        else:
-            if not self._done:
-                await self._fail()
+    def abort(self) -> None:
+        self._protocol.abort()
 
     async def receive(self) -> Message:
-        while not (self._pieces or self._disconnected or self._done):
+        while not (self._pieces or self._disconnected or self.done):
             if not self._more_body and not self._body_given:
                 break
             self._changed = asyncio.get_running_loop().create_future()
             await self._changed
-        if self._disconnected or self._done:
+        if self._disconnected or self.done:
             return {"type": "http.disconnect"}
         body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
@@ -264,12 +255,12 @@ class _Stream:
         return {"type": "http.request", "body": body, "more_body": self._more_body}
 
     async def send(self, message: Message) -> None:
-        if self._disconnected or self._done:
+        if self._disconnected or self.done:
             return
         if message["type"] == "http.response.start":
             self._send_head(message)
             return
-        body: bytes = b"" if self._scope["method"] == "HEAD" else message.get("body", b"")
+        body: bytes = b"" if self.scope["method"] == "HEAD" else message.get("body", b"")
         more: bool = message.get("more_body", False)
         await self._send_data(memoryview(body), end=not more)
         if not more and not self._disconnected:
@@ -300,13 +291,13 @@ class _Stream:
         self._protocol.flush()
 
     def _finish(self) -> None:
-        self._done = True
+        self.done = True
         self._wake()
         if self._unacknowledged:
             self._protocol.consumed(self._id, self._unacknowledged)
         self._protocol.ended(self._id, body_read=not self._more_body)
 
-    async def _fail(self) -> None:
+    async def fail(self) -> None:
         if self._disconnected:
             return
         if self._head_sent:
