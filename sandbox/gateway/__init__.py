@@ -1,5 +1,27 @@
 """The Message Gateway: how an application sends messages, whatever the queue underneath."""
 
+from sandbox.gateway.answers import NoAnswerError
 from sandbox.gateway.gateway import Gateway, Machine, SendFailedError, SendRefusedError
+from sandbox.gateway.metadata import (
+    MetadataGateway,
+    NotPublishableError,
+    Published,
+    ReadRefusedError,
+    open_gateway,
+)
+from sandbox.gateway.settings import GatewaySettings, read_gateway_settings
 
-__all__ = ["Gateway", "Machine", "SendFailedError", "SendRefusedError"]
+__all__ = [
+    "Gateway",
+    "GatewaySettings",
+    "Machine",
+    "MetadataGateway",
+    "NoAnswerError",
+    "NotPublishableError",
+    "Published",
+    "ReadRefusedError",
+    "SendFailedError",
+    "SendRefusedError",
+    "open_gateway",
+    "read_gateway_settings",
+]

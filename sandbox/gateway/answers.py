@@ -1,0 +1,125 @@
+"""Waiting for a return message: every shard polled in a thread of its own, until one has it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from emulator.channels import Delivery
+from emulator.channels.shards import ShardSource
+from emulator.clock import Clock
+from schemas.peek import peek
+from schemas.sequence import Assembly, SequenceError
+
+_AT_ONCE = 1000
+_MOST_SHARDS = 500
+
+
+class NoAnswerError(Exception):
+    """No return message came in time; one that comes later is nobody's."""
+
+    def __init__(self, channel: str, message_id: str, seconds: float) -> None:
+        super().__init__(f"no answer to {message_id} came on {channel} within {seconds:g} s")
+
+
+@dataclass
+class Answers:
+    """The return messages of one channel; for one ``wait`` at a time.
+
+    What was seen is not read again: an answer cannot be older than its request.
+    """
+
+    channel: str
+    source: ShardSource
+    clock: Clock
+    retry_interval: float
+    after: dict[str, str] = field(default_factory=dict, init=False)
+    drained: set[str] = field(default_factory=set, init=False)
+
+    def wait(self, message_id: str, timeout: float) -> bytes:
+        """The message whose correlationId is ``message_id``, joined where it came in parts.
+
+        ``timeout`` is in seconds. Raises ``NoAnswerError``, and ``ChannelUnavailable`` when the channel
+        cannot be read. (Specification, Metadata Read.)
+        """
+        search = _Search(self, message_id)
+        with ThreadPoolExecutor(_MOST_SHARDS, thread_name_prefix="shard") as threads:
+            search.begin(threads)
+            self.clock.wait(timeout, search.ended.is_set)
+            search.end()
+        if search.failures:
+            raise search.failures[0]
+        if search.found is None:
+            raise NoAnswerError(self.channel, message_id, timeout)
+        return search.found
+
+
+class _Search:
+    def __init__(self, answers: Answers, message_id: str) -> None:
+        self.found: bytes | None = None
+        self.failures: list[Exception] = []
+        self.ended = threading.Event()
+        self._answers = answers
+        self._message_id = message_id
+        self._assemblies: dict[str | None, Assembly] = {}
+        self._followed: set[str] = set()
+        self._lock = threading.RLock()
+        self._threads: ThreadPoolExecutor | None = None
+
+    def begin(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+        self._start_shards()
+
+    def end(self) -> None:
+        with self._lock:
+            self.ended.set()
+        self._answers.clock.nudge()
+
+    def _start_shards(self) -> None:
+        """Follow each shard that nobody follows yet; after a reshard, the new ones."""
+        listed = [shard.id for shard in self._answers.source.shards()]
+        with self._lock:
+            new = [shard for shard in listed if shard not in self._followed | self._answers.drained]
+            self._followed.update(new)
+            if self._threads is not None and not self.ended.is_set():
+                for shard in new:
+                    self._threads.submit(self._follow, shard)
+
+    def _follow(self, shard: str) -> None:
+        answers = self._answers
+        try:
+            while not self.ended.is_set():
+                after = answers.after.get(shard)
+                fetched = answers.source.fetch(shard, after, _AT_ONCE)
+                for delivery in fetched.deliveries:
+                    self._look_at(delivery)
+                    answers.after[shard] = delivery.sequence_number
+                if fetched.drained:
+                    answers.drained.add(shard)
+                    self._start_shards()
+                    return
+                if not fetched.deliveries:
+                    answers.clock.wait(answers.retry_interval, self.ended.is_set)
+        except Exception as error:  # noqa: BLE001 -- handed to the thread that waits for all of these
+            self.failures.append(error)
+            self.end()
+
+    def _look_at(self, delivery: Delivery) -> None:
+        seen = peek(delivery.data)
+        if seen.correlation_id != self._message_id:
+            return
+        with self._lock:
+            self._take(delivery.data, seen.sequence if (seen.total or 1) > 1 else None)
+
+    def _take(self, data: bytes, sequence: str | None) -> None:
+        if sequence is not None:
+            assembly = self._assemblies.setdefault(sequence, Assembly())
+            try:
+                if not assembly.add(data):
+                    return
+            except SequenceError:
+                return
+            data = assembly.message()
+        self.found = self.found or data
+        self.end()

@@ -1,0 +1,125 @@
+"""The three types of queue behind one face: channels to send and receive on, shards to find answers in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from emulator.channels import Channel, ChannelUnavailable, Checkpoints
+from emulator.channels.kinesis import KinesisChannel, connect
+from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.channels.shards import Fetched, ShardListing, ShardSource
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.kinesis import Engine, KinesisError
+from sandbox.gateway.settings import GatewaySettings
+
+
+class Shards(ShardSource, Protocol):
+    """The shards of a channel, read by several threads, none of them reading the same shard as another."""
+
+    def close(self) -> None: ...
+
+
+class Queues(Protocol):
+    """Everything of one broker."""
+
+    def channel(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
+        """The channel of a name, for one thread; streams begin behind the checkpoints, or at the oldest."""
+
+    def shards(self, name: str) -> Shards:
+        """The shards of a channel."""
+
+    def close(self) -> None: ...
+
+
+class KinesisQueues:
+    """Streams behind a Kinesis endpoint."""
+
+    def __init__(self, settings: GatewaySettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+
+    def channel(self, name: str, checkpoints: Checkpoints | None = None) -> KinesisChannel:
+        client = connect(self._settings.address, region=self._settings.region)
+        return KinesisChannel(client, name, clock=self._clock, checkpoints=checkpoints)
+
+    def shards(self, name: str) -> Shards:
+        return self.channel(name)
+
+    def close(self) -> None:
+        """Every channel has a client of its own."""
+
+
+class RabbitMQQueues:
+    """Queues of a broker; each is one shard."""
+
+    def __init__(self, settings: GatewaySettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+
+    def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
+        return RabbitMQChannel(self._settings.address, name, clock=self._clock)
+
+    def shards(self, name: str) -> Shards:
+        return _QueueAsShard(self.channel(name))
+
+    def close(self) -> None:
+        """Every channel has a connection of its own."""
+
+
+class MockQueues:
+    """Streams of two shards in this process, made when they are first named."""
+
+    def __init__(self, _settings: GatewaySettings, clock: Clock) -> None:
+        self._clock = clock
+        self.engine = Engine(None, clock, Events(clock))
+
+    def channel(self, name: str, checkpoints: Checkpoints | None = None) -> MemoryChannel:
+        if not any(view.name == name for view in self.engine.streams(DEFAULT_SCOPE)):
+            self._create(name)
+        return MemoryChannel(self.engine, name, clock=self._clock, checkpoints=checkpoints)
+
+    def shards(self, name: str) -> Shards:
+        return self.channel(name)
+
+    def close(self) -> None:
+        self.engine.close()
+
+    def _create(self, name: str) -> None:
+        try:
+            self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
+        except KinesisError as error:
+            raise ChannelUnavailable(f"{name}: {error}") from error
+
+
+class _QueueAsShard:
+    """A RabbitMQ queue that nobody else reads: what is taken from it is done with."""
+
+    def __init__(self, channel: RabbitMQChannel) -> None:
+        self._channel = channel
+
+    def shards(self) -> list[ShardListing]:
+        return [ShardListing(self._channel.name)]
+
+    def fetch(self, _shard: str, _after: str | None, limit: int) -> Fetched:
+        found = self._channel.read(limit=limit)
+        if found:
+            self._channel.commit(found[-1])
+        return Fetched(found, drained=False)
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+_TYPES: Final[dict[str, Callable[[GatewaySettings, Clock], Queues]]] = {
+    "kinesis": KinesisQueues,
+    "rabbitmq": RabbitMQQueues,
+    "mock": MockQueues,
+}
+
+
+def open_queues(settings: GatewaySettings, clock: Clock) -> Queues:
+    """The queues that the settings name; a broker is first asked when a channel is used."""
+    return _TYPES[settings.queue](settings, clock)
