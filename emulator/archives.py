@@ -15,12 +15,12 @@ from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
 from emulator.event_source import EventSource
 from emulator.events import Events
-from emulator.kinesis import Engine, KinesisError, Scope
-from emulator.kinesis.sequence_numbers import stream_number
+from emulator.kinesis import KinesisError, Scope
 from emulator.loader import Loader
 from emulator.positions import Positions
 from emulator.pump import Pump
 from emulator.resources import AuditStatus, AuditTap, Topology
+from emulator.stream_service import StreamService
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -31,7 +31,7 @@ _STREAM: Final = "stream"
 
 
 class Archives:
-    """What a topology's ``audit`` and ``archives`` ask for, over an engine.
+    """What a topology's ``audit`` and ``archives`` ask for, over the engine or an upstream's streams.
 
     Nothing runs, and no S3 client is made, before there is a message to keep.
     The buckets are loaded anew by each process from the streams, which last;
@@ -41,7 +41,7 @@ class Archives:
     def __init__(
         self,
         *,
-        engine: Engine,
+        streams: StreamService,
         clock: Clock,
         events: Events,
         scope: Scope,
@@ -49,7 +49,7 @@ class Archives:
         s3: Callable[[], S3Client],
         positions: Path | None = None,
     ) -> None:
-        self._engine = engine
+        self._streams = streams
         self._clock = clock
         self._events = events
         self._scope = scope
@@ -79,7 +79,7 @@ class Archives:
     def start(self) -> None:
         """Keep up from now on: with what is there already, and with what comes."""
         self._allow_large_copies()
-        self._forget = self._engine.on_records(self._came)
+        self._forget = self._streams.on_records(self._came)
         if self._pending():
             self._pump.wake()
 
@@ -134,7 +134,7 @@ class Archives:
 
     def _channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
         return MemoryChannel(
-            self._engine, stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
+            self._streams, stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
         )
 
     def _allow_large_copies(self) -> None:
@@ -144,26 +144,23 @@ class Archives:
         arn = self._scope.stream_arn(self._topology.audit.stream)
         request = {"StreamARN": arn, "MaxRecordSizeInKiB": _LARGEST_RECORD_KIB}
         with contextlib.suppress(KinesisError):
-            self._engine.call("UpdateMaxRecordSize", request, self._scope)
+            self._streams.call("UpdateMaxRecordSize", request, self._scope)
 
     def _pending(self) -> int:
         return sum(channel.uncommitted() for pairs in self._channels.values() for channel, _ in pairs)
 
     def _put(self, stream: str) -> int:
-        views = (view for view in self._engine.streams(self._scope) if view.name == stream)
+        views = (view for view in self._streams.streams(self._scope) if view.name == stream)
         return sum(shard.put for view in views for shard in view.shards)
 
     def _notice_new_streams(self) -> int:
         """A stream that was deleted and made again under its name is read from its beginning."""
-        watched = [view for view in self._engine.streams(self._scope) if view.name in self._channels]
+        watched = [view for view in self._streams.streams(self._scope) if view.name in self._channels]
         for view in watched:
-            if not view.shards:
-                continue
             known = self._positions.get(view.name, _STREAM)
-            number = stream_number(view.shards[0].starting_sequence_number)
-            if known not in {None, number}:
+            if known not in {None, view.generation}:
                 self._start_over(view.name)
-            self._positions.put(view.name, _STREAM, number)
+            self._positions.put(view.name, _STREAM, view.generation)
         return 0
 
     def _start_over(self, stream: str) -> None:

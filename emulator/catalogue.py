@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from emulator.kinesis import Engine, KinesisError, Scope, StreamView
+from emulator.kinesis import KinesisError, Scope, StreamView
 from emulator.shard_reading import Record, ShardKey
+from emulator.stream_service import StreamService
 
 
 class Listed(NamedTuple):
@@ -18,22 +19,22 @@ class Listed(NamedTuple):
 
 
 class Catalogue:
-    """Every stream of the engine; ``home`` is the account and region of the sandbox's own streams.
+    """Every stream; ``home`` is the account and region of the sandbox's own streams.
 
     ``copies`` are streams of home that only repeat what others hold: they are listed but not indexed.
     """
 
-    def __init__(self, engine: Engine, home: Scope, copies: Container[str] = ()) -> None:
-        self._engine = engine
+    def __init__(self, streams: StreamService, home: Scope, copies: Container[str] = ()) -> None:
+        self._streams = streams
         self._copies = copies
         self.home = home
 
     def listed(self) -> Iterator[Listed]:
         """Every stream, those of home first, each account and region by name."""
         for scope in sorted(
-            {self.home, *self._engine.scopes()}, key=lambda scope: (scope != self.home, scope)
+            {self.home, *self._streams.scopes()}, key=lambda scope: (scope != self.home, scope)
         ):
-            for view in self._engine.streams(scope):
+            for view in self._streams.streams(scope):
                 yield Listed(self._label(view.name, scope), scope, view)
 
     def find(self, label: str) -> Listed | None:
@@ -60,7 +61,7 @@ class Catalogue:
         """Up to ``limit`` records of a shard after a sequence number; none when the shard is gone."""
         name, scope = self.place(shard.stream)
         try:
-            return [*self._engine.read(name, shard.shard, after, limit, scope)]
+            return [*self._streams.read(name, shard.shard, after, limit, scope)]
         except KinesisError:
             return []
 
@@ -74,8 +75,10 @@ class Catalogue:
             "StartingSequenceNumber": sequence_number,
         }
         try:
-            iterator = self._engine.call("GetShardIterator", request, scope)["ShardIterator"]
-            found = self._engine.call("GetRecords", {"ShardIterator": iterator, "Limit": 1}, scope)["Records"]
+            iterator = self._streams.call("GetShardIterator", request, scope)["ShardIterator"]
+            found = self._streams.call("GetRecords", {"ShardIterator": iterator, "Limit": 1}, scope)[
+                "Records"
+            ]
         except KinesisError:
             return None
         exact = (record["Data"] for record in found if record["SequenceNumber"] == sequence_number)

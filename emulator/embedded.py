@@ -16,7 +16,6 @@ from emulator.broker import SidecarBroker
 from emulator.clock import Clock, stopwatch
 from emulator.faults.interceptor import KinesisFaults
 from emulator.listeners.asgi import App
-from emulator.listeners.aws import AwsApp
 from emulator.listeners.control import Resources, control_app
 from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
@@ -30,7 +29,6 @@ from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
-from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.http import Server, serve
 from emulator.listeners.interception import intercepted
 from emulator.parts import Parts, assembled
@@ -62,7 +60,7 @@ class Embedded:
         try:
             self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
-            self.parts.buckets.endpoint = self.aws
+            self.parts.foundation.answering(self.aws)
             self._live = EventResources(self.parts.events)
             self.control = await self._listen(self._control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
@@ -98,7 +96,7 @@ class Embedded:
             clock=reading(parts.clock),
             streams=summaries(parts.catalogue),
             messages=parts.index.last,
-            notes=(self.broker.note,),
+            notes=(*parts.foundation.notes(), self.broker.note),
         )
 
     def reset(self) -> None:
@@ -112,18 +110,11 @@ class Embedded:
         self._stack.push_async_callback(server.close)
         return server.url
 
-    def _aws_app(self) -> AwsApp:
-        parts = self.parts
-        backend = EngineBackend(parts.engine, parts.clock)
-        interceptors = [KinesisFaults(parts.stage, parts.clock, parts.engine.stream_of_iterator)]
-        self._put_record = partial(intercepted, interceptors, backend, "PutRecord")
-        return AwsApp(
-            backend,
-            parts.events,
-            interceptors,
-            version=VERSION,
-            prepare_services=parts.buckets.prepare,
-        )
+    def _aws_app(self) -> App:
+        parts, foundation = self.parts, self.parts.foundation
+        interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
+        self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
+        return foundation.app(interceptors, VERSION)
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings
@@ -131,7 +122,7 @@ class Embedded:
         self._stack.enter_context(parts.events.subscribed(counts))
         resources: list[Resources] = [
             StateResources(self, VERSION, parts.clock, parts.events),
-            StreamResources(parts.engine, parts.catalogue),
+            StreamResources(parts.streams, parts.catalogue),
             MessageResources(parts.index, parts.events),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),

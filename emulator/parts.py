@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from emulator.archives import Archives
-from emulator.buckets import Buckets
 from emulator.catalogue import Catalogue
 from emulator.clock import Clock
 from emulator.data_directory import DataDirectory
 from emulator.events import Events
 from emulator.faults.stage import Stage
-from emulator.kinesis import Engine, Scope
+from emulator.foundation import BucketService, Foundation, own_foundation
+from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.credentials import DEFAULT_ACCOUNT
 from emulator.messages import MessageIndex
 from emulator.resources import Populated, Topology
 from emulator.rng import Chance
 from emulator.settings import Settings
+from emulator.stream_service import StreamService
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +30,58 @@ class Parts:
     clock: Clock
     events: Events
     home: Scope
-    engine: Engine
+    foundation: Foundation
     catalogue: Catalogue
-    buckets: Buckets
     stage: Stage
     index: MessageIndex
     archives: Archives
 
+    @property
+    def streams(self) -> StreamService:
+        return self.foundation.streams
+
+    @property
+    def buckets(self) -> BucketService:
+        return self.foundation.buckets
+
     def populate(self, topology: Topology | None = None) -> Populated:
         """Make what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
         wanted = self.settings.topology if topology is None else topology
-        there = {view.name for view in self.engine.streams(self.home)}
+        there = {view.name for view in self.streams.streams(self.home)}
         missing = tuple(name for name in wanted.streams if name not in there)
         for name in missing:
-            request = {"StreamName": name, "ShardCount": wanted.streams[name]}
-            self.engine.call("CreateStream", request, self.home)
+            self._create(name, wanted.streams[name])
         return Populated(missing, self.buckets.want(wanted.buckets))
 
     def reset(self) -> None:
-        """Remove every fault, stream, message and object, set the clock to real time, and populate afresh."""
+        """Remove every fault, stream, message and object, set the clock to real time, and populate afresh.
+
+        What an upstream holds that is not this sandbox's own stays.
+        """
         self.stage.clear()
-        for scope in self.engine.scopes():
-            for view in self.engine.streams(scope):
-                request = {"StreamName": view.name, "EnforceConsumerDeletion": True}
-                self.engine.call("DeleteStream", request, scope)
-        self.buckets.empty()
+        if self.foundation.owned:
+            self._empty()
         self.index.clear()
         if not self.clock.state().real:
             self.clock.resume_real_time()
         self.populate()
         self.archives.reset()
-        self.events.emit("sandbox.reset")
+        self.events.emit("sandbox.reset", kept=not self.foundation.owned)
+
+    def _create(self, name: str, shards: int) -> None:
+        try:
+            self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
+        except KinesisError as error:
+            # Somebody else who shares the upstream was faster.
+            if error.code != "ResourceInUseException":
+                raise
+
+    def _empty(self) -> None:
+        for scope in self.streams.scopes():
+            for view in self.streams.streams(scope):
+                request = {"StreamName": view.name, "EnforceConsumerDeletion": True}
+                self.streams.call("DeleteStream", request, scope)
+        self.buckets.empty()
 
 
 @contextmanager
@@ -79,28 +101,34 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         if log:
             stack.callback(log.close)
         events = Events(clock, log)
-        streams = directory.streams if directory else None
-        engine = Engine(streams, clock, events, fsync=settings.fsync, limits=settings.limits)
-        stack.callback(engine.close)
+        foundation = stack.enter_context(_foundation(settings, clock, events, home, directory))
+        streams = foundation.streams
         audit = settings.topology.audit
-        catalogue = Catalogue(engine, home, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, directory.index if directory else None)
+        catalogue = Catalogue(streams, home, copies=(audit.stream,) if audit else ())
+        index = MessageIndex(catalogue, foundation.index)
         stack.callback(index.close)
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
-        stage.control = lambda operation, request: engine.call(operation, request, home)
-        buckets = Buckets(home)
-        stack.callback(buckets.close)
-        positions = directory.positions if directory else None
+        stage.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
-            engine=engine,
+            streams=streams,
             clock=clock,
             events=events,
             scope=home,
             topology=settings.topology,
-            s3=buckets.client,
-            positions=positions,
+            s3=foundation.buckets.client,
+            positions=foundation.positions,
         )
-        parts = Parts(settings, clock, events, home, engine, catalogue, buckets, stage, index, archives)
+        parts = Parts(settings, clock, events, home, foundation, catalogue, stage, index, archives)
         parts.populate()
         yield parts
+
+
+def _foundation(
+    settings: Settings, clock: Clock, events: Events, home: Scope, directory: DataDirectory | None
+) -> AbstractContextManager[Foundation]:
+    if settings.upstream_aws is None and settings.profile != "aws":
+        return own_foundation(settings, clock, events, home, directory)
+    from emulator.relay.upstream import upstream_foundation  # noqa: PLC0415 -- only relays need it
+
+    return upstream_foundation(settings, events, home)

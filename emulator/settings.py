@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,7 @@ from emulator.rng import new_seed, new_uuid
 STATE_DIRECTORY = ".sandbox"
 FILE_NAME = "sandbox.toml"
 _REGION = "us-east-1"
+Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 DEFAULT_TOPOLOGY = Topology(
@@ -45,9 +46,14 @@ class Settings:
     enforce AWS's throughput per shard. ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or
     ``off``. ``token`` guards the control API; beyond loopback there always is one. ``allowed_hosts`` are
     further names by which the control API may be addressed.
+    Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
+    ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
     """
 
-    profile: str = "embedded"
+    profile: Profile = "embedded"
+    upstream_aws: str | None = None
+    upstream_amqp: str | None = None
+    upstream_owned: bool = False
     region: str = _REGION
     host: str = "127.0.0.1"
     aws_port: int = 4566
@@ -71,7 +77,10 @@ class Settings:
 class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings as they are written, before defaults that must be drawn or loaded."""
 
-    profile: Literal["embedded"] = "embedded"
+    profile: Profile = "embedded"
+    upstream_aws: str | None = None
+    upstream_amqp: str | None = None
+    upstream_owned: bool = False
     region: str | None = None
     host: str = "127.0.0.1"
     aws_port: int = 4566

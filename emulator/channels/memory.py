@@ -1,9 +1,9 @@
-"""A channel over the stream engine of this process: no network in between."""
+"""A channel straight over a stream service, by default the engine of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from emulator.channels.aws_answers import entry_outcome, listed
 from emulator.channels.batches import Entry, batches
@@ -21,24 +21,12 @@ from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
-from emulator.kinesis import KinesisError, Scope, ShardView, StoredRecord, StreamView
-from emulator.kinesis.sequence_numbers import position as sequence_number
+from emulator.kinesis import KinesisError, Scope, ShardView
+from emulator.stream_service import StreamService
 
 POLL_SECONDS: Final = 0.05
 DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")
 """Where a client without credentials of its own is: the account and region of the sandbox."""
-
-
-class StreamEngine(Protocol):
-    """What this channel needs of the engine."""
-
-    def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]: ...
-
-    def streams(self, scope: Scope) -> list[StreamView]: ...
-
-    def read(
-        self, stream: str, shard_id: str, after_sequence_number: str | None, limit: int, scope: Scope | None
-    ) -> list[StoredRecord]: ...
 
 
 class MemoryChannel:
@@ -46,7 +34,7 @@ class MemoryChannel:
 
     def __init__(
         self,
-        engine: StreamEngine,
+        engine: StreamService,
         name: str,
         *,
         clock: Clock,
@@ -101,10 +89,7 @@ class MemoryChannel:
 
     def _uncommitted(self, shard: ShardView) -> int:
         position = self._reader.committed(shard.id)
-        if position == SHARD_END:
-            return 0
-        found = sequence_number(position) if position else None
-        return shard.put - max(found.ordinal if found else 0, shard.put - shard.records)
+        return 0 if position == SHARD_END else self._engine.unread(self.name, shard, position)
 
     def shards(self) -> list[ShardListing]:
         """The stream's shards, for the reader."""

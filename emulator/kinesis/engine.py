@@ -17,8 +17,9 @@ from emulator.kinesis.reads import fetch_after
 from emulator.kinesis.records import StoredRecord, stored
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.sequence_numbers import position
 from emulator.kinesis.subscriptions import Subscription
-from emulator.kinesis.views import StreamView, view
+from emulator.kinesis.views import ShardView, StreamView, view
 
 Limits = Literal["relaxed", "strict"]
 OnRecords = Callable[[str, str], None]
@@ -124,6 +125,11 @@ class Engine:
             )
         )
         return stored(parts)
+
+    def unread(self, _stream: str, shard: ShardView, after: str | None) -> int:
+        """How many records of a shard are kept behind a sequence number; None: all of them."""
+        found = position(after) if after else None
+        return shard.put - max(found.ordinal if found else 0, shard.put - shard.records)
 
     def stream_of_iterator(self, iterator: str) -> str | None:
         """The name of the stream that a shard iterator, expired or not, is of; None when there is none."""

@@ -29,7 +29,7 @@ class ShardView(NamedTuple):
 
 
 class StreamView(NamedTuple):
-    """A stream for people."""
+    """A stream for people; ``generation`` tells it from earlier streams of its name."""
 
     name: str
     arn: str
@@ -37,6 +37,7 @@ class StreamView(NamedTuple):
     shards: list[ShardView]
     records: int
     bytes: int
+    generation: str
 
 
 def view(registry: Registry, stream: Stream) -> StreamView:
@@ -53,6 +54,7 @@ def view(registry: Registry, stream: Stream) -> StreamView:
         shards=shards,
         records=sum(shard.records for shard in shards),
         bytes=sum(shard.bytes for shard in shards),
+        generation=f"{stream.state.number:09d}",
     )
 
 

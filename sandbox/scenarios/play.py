@@ -62,7 +62,7 @@ def play(
                 scene.parts.stage.settle()
                 _Play(scenario, site, scene, client).run(messages)
                 site.tell_kept()
-            views = scene.parts.engine.streams(scene.parts.home)
+            views = scene.parts.streams.streams(scene.parts.home)
             shards = next(view.shards for view in views if view.name == INPUT)
             events = scene.parts.events
             return Played(messages, tuple(events.since(0, events.last)), tuple(shards))

@@ -66,7 +66,7 @@ def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return MemoryChannel(
-            parts.engine,
+            parts.streams,
             name,
             clock=clock,
             checkpoints=checkpoints,

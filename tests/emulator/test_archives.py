@@ -63,7 +63,7 @@ class House:
             if name not in there:
                 self.call("CreateStream", StreamName=name, ShardCount=shards)
         self.archives = Archives(
-            engine=self.engine,
+            streams=self.engine,
             clock=self.clock,
             events=self.events,
             scope=DEFAULT_SCOPE,

@@ -7,18 +7,19 @@ from itertools import pairwise
 from typing import Any
 
 from emulator.catalogue import Catalogue, Listed
-from emulator.kinesis import Engine, ShardView
+from emulator.kinesis import ShardView
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.listeners.request_validation import check
 from emulator.listeners.service_model import kinesis_model
 from emulator.resources import Reshard, Shard, Stream, StreamDetail, StreamList
+from emulator.stream_service import StreamService
 
 
 class StreamResources:
     """``/streams``."""
 
-    def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
-        self._engine = engine
+    def __init__(self, streams: StreamService, catalogue: Catalogue) -> None:
+        self._streams = streams
         self._catalogue = catalogue
 
     def routes(self) -> list[Route]:
@@ -40,7 +41,7 @@ class StreamResources:
         operation, request = _operation(asked.body, listed)
         request["StreamName"] = listed.view.name
         check(request, kinesis_model().operations[operation].request)
-        self._engine.call(operation, request, listed.scope)
+        self._streams.call(operation, request, listed.scope)
         return _whole(self._listed(asked))
 
     def _listed(self, asked: Asked[Any, Any]) -> Listed:

@@ -20,7 +20,7 @@ MESSAGE = {"messageHeader": {"messageId": "m-1", "messageType": "MetadataCreate"
 def put(emulator: Embedded, data: bytes, stream: str = "input", key: str = "k") -> None:
     """Put a record without the network."""
     request = {"StreamName": stream, "Data": data, "PartitionKey": key}
-    emulator.parts.engine.call("PutRecord", request, emulator.parts.home)
+    emulator.parts.streams.call("PutRecord", request, emulator.parts.home)
 
 
 def test_status_says_where_everything_is(emulator: Embedded, api: Client) -> None:
@@ -98,9 +98,9 @@ def test_a_reshard_that_cannot_be_says_why(
 def test_a_stream_of_another_region_says_so_in_its_name(emulator: Embedded, api: Client) -> None:
     """Streams that a client makes elsewhere are listed, readable and resharded under their label."""
     elsewhere = emulator.parts.home._replace(region="eu-west-2")
-    emulator.parts.engine.call("CreateStream", {"StreamName": "input", "ShardCount": 1}, elsewhere)
+    emulator.parts.streams.call("CreateStream", {"StreamName": "input", "ShardCount": 1}, elsewhere)
     request = {"StreamName": "input", "Data": b"far", "PartitionKey": "k"}
-    emulator.parts.engine.call("PutRecord", request, elsewhere)
+    emulator.parts.streams.call("PutRecord", request, elsewhere)
 
     assert api.stream("input@eu-west-2").records == 1
     assert api.reshard("input@eu-west-2", Reshard("split")).open_shards == 2

@@ -1,0 +1,97 @@
+"""What a sandbox stands on: an engine and moto of this process, or an upstream that runs already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from emulator.buckets import Buckets
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.kinesis import Engine, Scope
+from emulator.listeners.asgi import App
+from emulator.listeners.aws import AwsApp
+from emulator.listeners.engine_backend import EngineBackend
+from emulator.listeners.interception import Backend, Interceptor
+from emulator.settings import Settings
+from emulator.stream_service import StreamService
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+    from emulator.data_directory import DataDirectory
+
+
+class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
+    """The upstream cannot be stood on: says which, why, and what to do."""
+
+
+class BucketService(Protocol):
+    """The sandbox's own buckets."""
+
+    def want(self, names: Iterable[str], /) -> tuple[str, ...]:
+        """Have these too; those that are new."""
+
+    def empty(self) -> None: ...
+
+    def client(self) -> S3Client: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """``app`` makes the AWS port's application with interceptors in front, ``answering`` is told its URL.
+
+    ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known.
+
+    ``index`` and ``positions`` are the files of what is remembered of the
+    streams, None where nothing outlasts the process. ``owned`` is whether a
+    reset may remove what is there. ``notes`` says what people should know.
+    """
+
+    streams: StreamService
+    buckets: BucketService
+    backend: Backend
+    stream_of_iterator: Callable[[str], str | None]
+    app: Callable[[Sequence[Interceptor], str], App]
+    answering: Callable[[str], None]
+    notes: Callable[[], tuple[str, ...]]
+    index: Path | None
+    positions: Path | None
+    owned: bool
+
+
+@contextmanager
+def own_foundation(
+    settings: Settings, clock: Clock, events: Events, home: Scope, directory: DataDirectory | None
+) -> Iterator[Foundation]:
+    """The engine and moto, in this process. Raises ``DamagedLog``."""
+    place = directory.streams if directory else None
+    engine = Engine(place, clock, events, fsync=settings.fsync, limits=settings.limits)
+    buckets = Buckets(home)
+    backend = EngineBackend(engine, clock)
+
+    def app(interceptors: Sequence[Interceptor], version: str) -> App:
+        return AwsApp(backend, events, interceptors, version=version, prepare_services=buckets.prepare)
+
+    def answering(url: str) -> None:
+        buckets.endpoint = url
+
+    try:
+        yield Foundation(
+            streams=engine,
+            buckets=buckets,
+            backend=backend,
+            stream_of_iterator=engine.stream_of_iterator,
+            app=app,
+            answering=answering,
+            notes=lambda: (),
+            index=directory.index if directory else None,
+            positions=directory.positions if directory else None,
+            owned=True,
+        )
+    finally:
+        buckets.close()
+        engine.close()

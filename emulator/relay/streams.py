@@ -1,0 +1,322 @@
+"""The streams of an upstream, for the parts of the sandbox that look into them: index, audit, control API.
+
+They ask the upstream itself, not the port of the relay: no fault strikes
+what only watches. A stream has no number of records to ask for, so records
+are counted as they are read.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from emulator.clock import Clock, stopwatch
+from emulator.kinesis import KinesisError, Scope, ShardView, StoredRecord, StreamView
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
+
+OnRecords = Callable[[str, str], None]
+
+_LOOK_SECONDS: Final = 2.0
+_WATCH_SECONDS: Final = 1.0
+_ACTIVE_SECONDS: Final = 120.0
+_ASK_AGAIN_SECONDS: Final = 0.2
+_MOST_ITERATORS: Final = 2_000
+_MOST_NOTED: Final = 100_000
+_EMPTY_READS: Final = 50
+_MOST_RECORDS: Final = 10_000
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How far a shard was read by whoever read furthest, from its start."""
+
+    last: int = -1
+    records: int = 0
+    bytes: int = 0
+
+
+class UpstreamStreams:
+    """What ``client`` sees in its account and region, which is ``home``; thread-safe.
+
+    While the upstream does not answer, ``streams`` shows what was there last
+    and ``trouble`` says why.
+    """
+
+    def __init__(self, client: KinesisClient, home: Scope) -> None:
+        self._client = client
+        self._home = home
+        self._clock = Clock()
+        self._lock = threading.Lock()
+        self._views: list[StreamView] = []
+        self._listings: dict[str, list[dict[str, Any]]] = {}
+        self._looked: float | None = None
+        self._iterators: OrderedDict[tuple[str, str, str | None], str] = OrderedDict()
+        self._seen: defaultdict[tuple[str, str], _Seen] = defaultdict(_Seen)
+        self._put: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        self._callbacks: list[OnRecords] = []
+        self._watching: threading.Thread | None = None
+        self._closed = threading.Event()
+        self.trouble: str | None = None
+
+    def call(self, operation: str, request: dict[str, Any], _scope: Scope) -> dict[str, Any]:
+        """Do an operation in botocore's shapes; what makes or reshapes a stream returns once that is done.
+
+        ListShards of a stream that was looked at is answered from that look, at most seconds old.
+
+        Raises ``KinesisError``.
+        """
+        if operation == "ListShards" and (known := self._listings.get(request.get("StreamName", ""))):
+            return {"Shards": known}
+        response = self._ask(operation, request)
+        if operation in _TRANSITIONS:
+            self._until(request, gone=operation == "DeleteStream")
+        if operation not in _READING:
+            self.changed()
+        return response
+
+    def scopes(self) -> list[Scope]:
+        return [self._home]
+
+    def streams(self, _scope: Scope) -> list[StreamView]:
+        """Every stream and its shards as of at most two seconds ago; the counts are of what was read."""
+        now = stopwatch()
+        if self._looked is None or now - self._looked > _LOOK_SECONDS:
+            try:
+                self._views = [self._view(name) for name in self._names()]
+                self.trouble = None
+            except KinesisError as error:
+                self.trouble = error.message
+            self._looked = stopwatch()
+        return [self._counted(view) for view in self._views]
+
+    def changed(self) -> None:
+        """Look anew: a stream was made, resharded or deleted."""
+        self._looked = None
+        self._listings = {}
+
+    def read(
+        self, stream: str, shard_id: str, after: str | None, limit: int, _scope: Scope | None = None
+    ) -> list[StoredRecord]:
+        """Up to ``limit`` records of a shard after a sequence number; None starts at the oldest."""
+        key = (stream, shard_id, after)
+        limit = min(limit, _MOST_RECORDS)
+        for _ in range(_EMPTY_READS):
+            answer = self._records(key, limit)
+            following = answer.get("NextShardIterator")
+            records = [_stored(record) for record in answer["Records"]]
+            self._keep((stream, shard_id, records[-1].sequence_number if records else after), following)
+            if records:
+                self._count(stream, shard_id, after, records)
+            if records or not following or not answer.get("MillisBehindLatest"):
+                return records
+        raise KinesisError("InternalFailure", f"{shard_id} of {stream} has more and gives nothing", 503)
+
+    def unread(self, stream: str, shard: ShardView, after: str | None) -> int:
+        """How many records were put through this relay behind ``after``."""
+        with self._lock:
+            noted = self._put.get((stream, shard.id), [])
+            return len(noted) - (bisect_right(noted, int(after)) if after else 0)
+
+    def on_records(self, callback: OnRecords) -> Callable[[], None]:
+        """Have ``callback(stream, shard)`` called after records passed, and for every stream once a second.
+
+        Who writes to the upstream directly is noticed by the latter. Returns the function that ends it.
+        """
+        self._callbacks.append(callback)
+        if self._watching is None:
+            self._watching = threading.Thread(target=self._watch, name="upstream", daemon=True)
+            self._watching.start()
+        return lambda: self._callbacks.remove(callback)
+
+    def note(self, stream: str, shard_id: str, sequence_number: str) -> None:
+        """A record was put through this relay."""
+        with self._lock:
+            noted = self._put[stream, shard_id]
+            number = int(sequence_number)
+            noted.insert(bisect_right(noted, number), number)
+            del noted[: len(noted) - _MOST_NOTED]
+        self._tell(stream, shard_id)
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._watching is not None:
+            self._watching.join(timeout=30)
+        self._client.close()
+
+    # -- asking the upstream
+
+    def _ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        from botocore import xform_name  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- as above
+
+        try:
+            answer = getattr(self._client, xform_name(operation))(**request)
+        except ClientError as error:
+            said = error.response["Error"]
+            status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+            raise KinesisError(said["Code"], said.get("Message", ""), status) from error
+        except BotoCoreError as error:
+            raise KinesisError("ServiceUnavailable", str(error), 503) from error
+        return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+
+    def _until(self, request: dict[str, Any], *, gone: bool) -> None:
+        """Wait until a stream is ACTIVE, or is gone."""
+        named = {name: value for name, value in request.items() if name in {"StreamName", "StreamARN"}}
+        deadline = stopwatch() + _ACTIVE_SECONDS
+        while self._status(named) != (None if gone else "ACTIVE"):
+            if stopwatch() > deadline:
+                raise KinesisError("LimitExceededException", f"{named} takes too long to change", 503)
+            self._clock.wait(_ASK_AGAIN_SECONDS)
+
+    def _status(self, named: dict[str, Any]) -> str | None:
+        try:
+            summary = self._ask("DescribeStreamSummary", named)["StreamDescriptionSummary"]
+        except KinesisError as error:
+            if error.code != "ResourceNotFoundException":
+                raise
+            return None
+        status: str = summary["StreamStatus"]
+        return status
+
+    def _names(self) -> list[str]:
+        names: list[str] = []
+        while True:
+            last = {"ExclusiveStartStreamName": names[-1]} if names else {}
+            answer = self._ask("ListStreams", last)
+            names += answer["StreamNames"]
+            if not answer.get("HasMoreStreams") or not answer["StreamNames"]:
+                return sorted(names)
+
+    def _view(self, name: str) -> StreamView:
+        summary = self._ask("DescribeStreamSummary", {"StreamName": name})["StreamDescriptionSummary"]
+        shards: list[dict[str, Any]] = []
+        request: dict[str, Any] = {"StreamName": name}
+        while request:
+            answer = self._ask("ListShards", request)
+            shards += answer["Shards"]
+            request = {"NextToken": answer["NextToken"]} if answer.get("NextToken") else {}
+        made = _seconds(summary.get("StreamCreationTimestamp", 0.0))
+        self._listings[name] = shards
+        return StreamView(
+            name=name,
+            arn=summary["StreamARN"],
+            status=summary["StreamStatus"],
+            shards=[_shard(shard, shards, made) for shard in shards],
+            records=0,
+            bytes=0,
+            generation=f"{made:.3f}",
+        )
+
+    def _records(self, key: tuple[str, str, str | None], limit: int) -> dict[str, Any]:
+        with self._lock:
+            iterator = self._iterators.get(key)
+        if iterator is not None:
+            try:
+                return self._ask("GetRecords", {"ShardIterator": iterator, "Limit": limit})
+            except KinesisError as error:
+                if error.status >= 500:
+                    raise
+        # Iterators of five minutes ago, or of an upstream that was started anew, are worth nothing.
+        return self._ask("GetRecords", {"ShardIterator": self._iterator(key), "Limit": limit})
+
+    def _iterator(self, key: tuple[str, str, str | None]) -> str:
+        stream, shard_id, after = key
+        request: dict[str, Any] = {"StreamName": stream, "ShardId": shard_id}
+        if after is None:
+            request["ShardIteratorType"] = "TRIM_HORIZON"
+        else:
+            request |= {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": after}
+        found: str = self._ask("GetShardIterator", request)["ShardIterator"]
+        return found
+
+    # -- what is known without asking
+
+    def _keep(self, key: tuple[str, str, str | None], iterator: str | None) -> None:
+        with self._lock:
+            if iterator is None:
+                self._iterators.pop(key, None)
+                return
+            self._iterators[key] = iterator
+            self._iterators.move_to_end(key)
+            if len(self._iterators) > _MOST_ITERATORS:
+                self._iterators.popitem(last=False)
+
+    def _count(self, stream: str, shard_id: str, after: str | None, records: list[StoredRecord]) -> None:
+        with self._lock:
+            seen = self._seen[stream, shard_id]
+            if after is not None and int(after) > seen.last:
+                return
+            new = [record for record in records if int(record.sequence_number) > seen.last]
+            if new:
+                seen.records += len(new)
+                seen.bytes += sum(len(record.data) for record in new)
+                seen.last = int(new[-1].sequence_number)
+
+    def _counted(self, view: StreamView) -> StreamView:
+        with self._lock:
+            shards = []
+            for shard in view.shards:
+                seen = self._seen.get((view.name, shard.id), _Seen())
+                shards.append(shard._replace(records=seen.records, bytes=seen.bytes, put=seen.records))
+        return view._replace(
+            shards=shards,
+            records=sum(shard.records for shard in shards),
+            bytes=sum(shard.bytes for shard in shards),
+        )
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_WATCH_SECONDS):
+            for view in self.streams(self._home):
+                self._tell(view.name, "")
+
+    def _tell(self, stream: str, shard_id: str) -> None:
+        for callback in tuple(self._callbacks):
+            callback(stream, shard_id)
+
+
+_READING: Final = frozenset({"ListShards", "GetShardIterator", "GetRecords", "PutRecord", "PutRecords"})
+_TRANSITIONS: Final = frozenset(
+    {"CreateStream", "DeleteStream", "SplitShard", "MergeShards", "UpdateShardCount"}
+)
+
+
+def _stored(record: dict[str, Any]) -> StoredRecord:
+    arrived = _seconds(record["ApproximateArrivalTimestamp"])
+    return StoredRecord(record["SequenceNumber"], record["PartitionKey"], record["Data"], arrived)
+
+
+def _seconds(moment: datetime | float) -> float:
+    return moment.timestamp() if isinstance(moment, datetime) else float(moment)
+
+
+def _shard(shard: dict[str, Any], all_shards: list[dict[str, Any]], created: float) -> ShardView:
+    """A listed shard for people; when it came to be is not told, so ``created`` is when its stream was."""
+    parents = [shard[name] for name in ("ParentShardId", "AdjacentParentShardId") if shard.get(name)]
+    numbers, keys = shard["SequenceNumberRange"], shard["HashKeyRange"]
+    children = [
+        other["ShardId"]
+        for other in all_shards
+        if shard["ShardId"] in (other.get("ParentShardId"), other.get("AdjacentParentShardId"))
+    ]
+    ending = numbers.get("EndingSequenceNumber")
+    return ShardView(
+        id=shard["ShardId"],
+        parents=parents,
+        children=children,
+        starting_hash_key=keys["StartingHashKey"],
+        ending_hash_key=keys["EndingHashKey"],
+        starting_sequence_number=numbers["StartingSequenceNumber"],
+        ending_sequence_number=ending,
+        open=ending is None,
+        records=0,
+        bytes=0,
+        created=created,
+        put=0,
+    )

@@ -1,0 +1,113 @@
+"""A sandbox that stands on an upstream: any AWS endpoint that runs already, or AWS itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from emulator.events import Events
+from emulator.foundation import Foundation, UpstreamFailed
+from emulator.kinesis import Scope
+from emulator.listeners.asgi import App
+from emulator.listeners.interception import Interceptor
+from emulator.relay.app import RelayApp
+from emulator.relay.backend import RelayBackend
+from emulator.relay.buckets import UpstreamBuckets
+from emulator.relay.endpoints import AwsEndpoints, Endpoint, Endpoints, OneEndpoint
+from emulator.relay.signing import CredentialsMissing, environment_credentials, fixed_credentials
+from emulator.relay.streams import UpstreamStreams
+from emulator.relay.traffic import Traffic
+from emulator.settings import Settings
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
+_SECRET = "sandbox"  # noqa: S105 -- emulators take any
+
+
+@contextmanager
+def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iterator[Foundation]:
+    """The upstream that ``settings`` name. Raises ``UpstreamFailed``.
+
+    Nothing is remembered of it from one start to the next: it may be another one then.
+    """
+    signs = settings.profile == "aws"
+    credentials = _credentials(home, signs=signs)
+    endpoints: Endpoints
+    if settings.upstream_aws is None:
+        endpoints = AwsEndpoints(credentials)
+    else:
+        endpoints = OneEndpoint(settings.upstream_aws, credentials if signs else None)
+    connect = _connecting(settings, credentials)
+    streams = UpstreamStreams(connect("kinesis"), home)
+    where = settings.upstream_aws or "AWS"
+    traffic = Traffic(streams.note, streams.changed)
+    backend = RelayBackend(_signing(endpoints, settings, signs=signs), traffic)
+    buckets = UpstreamBuckets(connect("s3"), home.region)
+
+    def app(interceptors: Sequence[Interceptor], version: str) -> App:
+        return RelayApp(
+            endpoints, backend, traffic, events=events, interceptors=interceptors, version=version
+        )
+
+    def notes() -> tuple[str, ...]:
+        counted = f"relaying to {where}: records are counted as they are read"
+        troubles = [trouble for trouble in (streams.trouble, buckets.trouble) if trouble]
+        return (counted, *(f"trouble with {where}: {trouble}" for trouble in troubles))
+
+    streams.streams(home)
+    if streams.trouble:
+        raise UpstreamFailed(
+            f"{where} cannot be used: {streams.trouble}; is it running, and the address right?"
+        )
+    try:
+        yield Foundation(
+            streams=streams,
+            buckets=buckets,
+            backend=backend,
+            stream_of_iterator=traffic.stream_of_iterator,
+            app=app,
+            answering=lambda _url: None,
+            notes=notes,
+            index=None,
+            positions=None,
+            owned=settings.upstream_owned,
+        )
+    finally:
+        endpoints.close()
+        buckets.close()
+        streams.close()
+
+
+def _credentials(home: Scope, *, signs: bool) -> Credentials:
+    try:
+        return environment_credentials() if signs else fixed_credentials(home.account, _SECRET)
+    except CredentialsMissing as error:
+        raise UpstreamFailed(str(error)) from error
+
+
+def _signing(endpoints: Endpoints, settings: Settings, *, signs: bool) -> Callable[[Scope], Endpoint]:
+    """Where a decoded call goes. What does not verify signatures still reads account and region in them."""
+    if signs or settings.upstream_aws is None:
+        return lambda scope: endpoints.of("kinesis", scope.region)
+    url = settings.upstream_aws
+    of_account = cache(lambda account: Endpoint(url, fixed_credentials(account, _SECRET)))
+    return lambda scope: of_account(scope.account)
+
+
+def _connecting(settings: Settings, credentials: Credentials) -> Callable[[str], Any]:
+    """Makes boto3 clients of the upstream."""
+    import boto3  # noqa: PLC0415 -- half a second that only relays need
+    from botocore.config import Config  # noqa: PLC0415 -- as above
+
+    frozen = credentials.get_frozen_credentials()
+    session: Any = boto3.Session(region_name=settings.region)
+    if settings.profile != "aws":
+        session = boto3.Session(frozen.access_key, frozen.secret_key, region_name=settings.region)
+    style: Any = {"addressing_style": "path"} if settings.upstream_aws else {}
+    config = Config(
+        s3=style, connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3, "mode": "standard"}
+    )
+    return lambda service: session.client(service, endpoint_url=settings.upstream_aws, config=config)
