@@ -1,0 +1,176 @@
+"""A receiver that dies, anywhere: nothing is lost, nothing processed twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.embedded import embedded
+from emulator.resources import Topology
+from emulator.settings import Settings
+from sandbox.arrivals import ArrivalsReader
+from sandbox.endpoint import Endpoint
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode, Queue
+from schemas.samples import Samples
+from schemas.sequence import join
+
+
+class MortalStore:
+    """A connection that dies with its process: before any statement, a commit among them."""
+
+    def __init__(self, store: sqlite3.Connection, site: Any) -> None:
+        self._store = store
+        self._site = site
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        self._site.step()
+        return self._store.execute(*statement)
+
+    def executemany(self, *statement: Any) -> sqlite3.Cursor:
+        self._site.step()
+        return self._store.executemany(*statement)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._store.in_transaction
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class Life:
+    """Counts the steps of a process, which are its reads and writes, and ends it at one of them for good."""
+
+    def __init__(self, ends_at: int | None, crash: type[BaseException]) -> None:
+        self.steps = 0
+        self.ends_at = ends_at
+        self.crash = crash
+
+    def __call__(self) -> None:
+        self.steps += 1
+        if self.ends_at is not None and self.steps >= self.ends_at:
+            raise self.crash
+
+
+def _filled(site: Any, messages: Any, folder: Path) -> tuple[Any, Counter[bytes], list[dict[str, Any]]]:
+    """A site with one of everything on its tape, what must be processed, and the bodies to be rejected."""
+    here = type(site)(folder, site.clock)
+    whole, parts = serialise(messages.small()), messages.parts(2)
+    bad = serialise(messages.small(version=4))
+    for data in (whole, parts[1], bad, parts[0], whole):
+        here.input.put(data)
+    return here, Counter([whole, join(parts)]), [json.loads(bad)["messageBody"]]
+
+
+def _live(site: Any, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_store = type(site).open
+
+    def opened(self: Any) -> Any:
+        repository = open_store(self)
+        repository._store = MortalStore(repository._store, self)
+        return repository
+
+    with monkeypatch.context() as mortal:
+        mortal.setattr(type(site), "open", opened)
+        site.step = life
+        try:
+            site.receive()
+        except site.crash:
+            assert life.ends_at is not None
+        finally:
+            site.step = lambda: None
+
+
+def test_a_receiver_killed_at_any_read_or_write_loses_and_repeats_nothing(
+    site: Any, messages: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each statement of its store, each call to a channel, each step of the application, one by one."""
+    whole_life = Life(None, site.crash)
+    here, *_ = _filled(site, messages, tmp_path / "whole")
+    _live(here, whole_life, monkeypatch)
+    assert whole_life.steps > 50
+    for moment in range(1, whole_life.steps + 1):
+        here, wanted, rejected = _filled(site, messages, tmp_path / str(moment))
+        life = Life(moment, site.crash)
+        _live(here, life, monkeypatch)
+        assert life.steps >= moment
+        here.receive()
+        assert Counter(data for _, data, _ in here.arrivals()) == wanted, moment
+        # A death between the broker's answer and writing it down sends a reject again, and only that.
+        bodies = [message["messageBody"] for queue in Queue for message in here.rejected(queue)]
+        assert bodies in (rejected, rejected * 2), moment
+
+
+RECEIVER = """
+import sys
+from pathlib import Path
+from emulator.clock import Clock
+from sandbox.arrivals import ARRIVALS, write_down
+from sandbox.endpoint import Endpoint
+from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.repository import Repository
+
+clock = Clock()
+repository = Repository(Path(sys.argv[2]), clock)
+with repository.transaction() as store:
+    store.execute(ARRIVALS)
+
+def process(arrival, store):
+    write_down(arrival, store, clock.time())
+    print("has one", flush=True)
+    sys.stdin.readline()
+
+endpoint = Endpoint(sys.argv[1], "us-east-1")
+with receiver_over_kinesis(endpoint, "input", repository, process, clock) as receiver:
+    receiver.run(lambda: True)
+"""
+
+
+def test_a_receiver_ended_by_kill_9_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    """A process with a real stream: killed with a message half processed, twice, and started again."""
+    topology = Topology({"input": 2, "error": 1, "invalid": 1}, ("rdss-error", "rdss-invalid"))
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=1, topology=topology)
+    store = tmp_path / "receiver.sqlite3"
+    with embedded(settings) as running:
+        samples = Samples(9)
+        sent = [serialise(message) for message in samples.stream(5)]
+        kinesis = Endpoint(running.aws, "us-east-1").kinesis()
+        for number, data in enumerate([*sent, samples.bad(ErrorCode.GENERR002), sent[0]]):
+            kinesis.put_record(StreamName="input", Data=data, PartitionKey=str(number))
+        kinesis.close()
+        assert [_receive(running.aws, store, killed_at) for killed_at in (2, 3, None)] == [2, 3, 2]
+    with closing(ArrivalsReader(store)) as reader:
+        arrived = Counter(each.message_id for each in reader.more())
+    assert arrived == Counter(json.loads(data)["messageHeader"]["messageId"] for data in sent)
+
+
+def _receive(aws: str, store: Path, killed_at: int | None) -> int:
+    """Run a receiver until nothing is left, or kill it amid its n-th message; how many it began with."""
+    command = [sys.executable, "-W", "ignore", "-c", RECEIVER, aws, str(store)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    begun = 0
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while process.stdout.readline():
+            begun += 1
+            if begun == killed_at:
+                process.send_signal(signal.SIGKILL)
+            else:
+                process.stdin.write("go on\n")
+                process.stdin.flush()
+    assert process.returncode == (-signal.SIGKILL if killed_at else 0)
+    return begun
