@@ -59,7 +59,7 @@ def expected(
 
 def _content(spark: Any, tables: Tables) -> dict[str, Any]:
     keys = {
-        "messages": "identity", "parts": "identity", "duplicates": "sequence_number", "rejects": "identity",
+        "messages": "identity", "parts": "identity", "duplicates": "identity", "rejects": "identity",
         "sequences": "body_sha256", "objects": "object_uuid", "arrivals": "sequence_number",
     }  # fmt: skip
     content = {
