@@ -1,0 +1,113 @@
+"""A preservation system: packages each object with its files, and says that it did.
+
+Specification, Messaging Receiving, Preservation Systems.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import uuid
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from emulator.clock import Clock
+from sandbox.applications.deeds import make_table, write_deed
+from sandbox.applications.package import write_package
+from sandbox.download import DownloadError, Downloads, files_of
+from sandbox.outbox import Outbox
+from sandbox.receiver import ApplicationError, Arrival
+from sandbox.repository import Repository
+from schemas.sequence import body_of
+
+JSON = dict[str, Any]
+
+_NAMESPACE: Final = uuid.UUID("c3a1f9c4-2f3e-5b7b-9d6b-6a0f6c1f2d37")
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS packages (
+  packageUUID TEXT PRIMARY KEY, objectUUID TEXT NOT NULL, files INTEGER NOT NULL, deleteRequested TEXT
+)
+"""
+_decode = msgspec.json.Decoder(JSON).decode
+
+
+class PreservationSystem:
+    """Packages in a folder, and a line for each in the receiver's own repository.
+
+    A message is processed once its files are fetched and packaged: ended in between, it begins the message
+    anew and goes on with the files where it was. Files that cannot be had reject the message, with the code
+    of the download. A delete flags what it concerns and removes nothing.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        outbox: Outbox,
+        downloads: Downloads,
+        packages: Path,
+        clock: Clock,
+    ) -> None:
+        self._outbox = outbox
+        self._downloads = downloads
+        self._packages = packages
+        self._clock = clock
+        with repository.transaction() as store:
+            store.execute(_TABLE)
+            make_table(store)
+
+    def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None:
+        raw = body_of(arrival.data)
+        body = _decode(raw)
+        match arrival.header.message_type:
+            case "MetadataCreate" | "MetadataUpdate":
+                did = self._preserve(store, arrival, raw, body)
+            case "MetadataDelete":
+                did = self._flag(store, arrival, body["objectUUID"])
+            case kind:
+                did = f"took no notice of a {kind}"
+        write_deed(store, arrival, body["objectUUID"], did, self._clock.time())
+
+    def package_path(self, package_uuid: str) -> Path:
+        """Where a package is."""
+        return self._packages / f"{package_uuid}.zip"
+
+    def _preserve(self, store: sqlite3.Connection, arrival: Arrival, raw: bytes, body: JSON) -> str:
+        object_uuid, files = body["objectUUID"], files_of(body)
+        # The same message makes the same package, however often it takes to get there.
+        package_uuid = str(uuid.uuid5(_NAMESPACE, f"{arrival.header.message_id} {object_uuid}"))
+        target = self.package_path(package_uuid)
+        if not target.exists():
+            try:
+                fetched = [(file.place, self._downloads.fetch(file)) for file in files]
+            except DownloadError as error:
+                raise ApplicationError(error.code, str(error)) from error
+            write_package(target, raw, fetched, self._clock.now())
+            for _, path in fetched:
+                shutil.rmtree(path.parent)
+        store.execute("REPLACE INTO packages VALUES (?, ?, ?, NULL)", (package_uuid, object_uuid, len(files)))
+        self._tell(arrival, object_uuid, package_uuid, len(files))
+        return f"made package {package_uuid} with {len(files) or 'no'} files"
+
+    def _tell(self, arrival: Arrival, object_uuid: str, package_uuid: str, files: int) -> None:
+        event = {
+            "preservationEventValue": package_uuid,
+            "preservationEventType": "informationPackageCreation",
+            "preservationEventDetail": f"metadata and {files} files, their checksums verified",
+        }
+        package = {
+            "objectUUID": object_uuid,
+            "packageUUID": package_uuid,
+            "packageType": "AIP",
+            "packageContainerType": "zip",
+            "packagePreservationEvent": event,
+        }
+        self._outbox.keep(
+            "PreservationEvent", package, tenant=arrival.header.tenant or 0, message_class="Event"
+        )
+
+    def _flag(self, store: sqlite3.Connection, arrival: Arrival, object_uuid: str) -> str:
+        flag = "UPDATE packages SET deleteRequested = ? WHERE objectUUID = ?"
+        flagged = store.execute(flag, (arrival.header.message_id, object_uuid)).rowcount
+        return f"flagged {flagged} packages: their delete was requested" if flagged else "ignored a delete"

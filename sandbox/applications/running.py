@@ -1,0 +1,40 @@
+"""Running an application: what it receives, what it answers, and what it did, as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sandbox.applications.deeds import Deed, deeds_after
+from sandbox.outbox import Outbox
+from sandbox.receiver import Receiver
+from sandbox.repository import Repository
+
+
+def run_application(
+    receiver: Receiver,
+    outbox: Outbox,
+    repository: Repository,
+    show: Callable[[Deed], None],
+    finished: Callable[[], bool],
+    *,
+    wait: float = 0.6,
+) -> None:
+    """Receive and answer until nothing has come for ``wait`` seconds and ``finished`` says that is all.
+
+    Each deed is shown once it can no longer be undone. Raises as ``Receiver.step`` and ``Gateway.flush`` do.
+    """
+    shown = _last(repository)
+    outbox.flush()
+    while True:
+        came = receiver.step(limit=1, wait=wait)
+        outbox.flush()
+        for deed in deeds_after(repository, shown):
+            show(deed)
+            shown = deed.row
+        if not came and finished():
+            return
+
+
+def _last(repository: Repository) -> int:
+    deeds = deeds_after(repository, 0)
+    return deeds[-1].row if deeds else 0
