@@ -123,7 +123,8 @@ def bar() -> Iterator[Callable[[str, float], None]]:
 
     text = progress.TextColumn("{task.description:<46}")
     columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    talk = Console(stderr=True)
+    with progress.Progress(*columns, console=talk, transient=True, disable=not talk.is_terminal) as shown:
         task = shown.add_task("starting", total=1.0)
         yield lambda what, share: shown.update(task, description=what, completed=share)
 

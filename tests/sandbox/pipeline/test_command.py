@@ -1,0 +1,89 @@
+"""``sandbox pipeline`` as a person types it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from emulator.embedded import embedded
+from emulator.settings import Settings
+from sandbox import java
+from sandbox.cli import main
+from tests.sandbox.pipeline.workload import Endpoint, load
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def pipeline(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Ran]:
+    """Runs a command of the pipeline in this process, in a directory of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Ran:
+        code = main(["pipeline", *arguments])
+        return Ran(code, *capfd.readouterr())
+
+    return run
+
+
+def test_from_the_audit_log_to_answers(spark: Any, pipeline: Callable[..., Ran], tmp_path: Path) -> None:
+    """Tables of the audit log, SQL over them, a page, and a reconciliation with the streams that is exact."""
+    sent = load(seed=11, messages=40, sequences=1)
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
+        Endpoint(emulator).put("input", sent.records)
+        asyncio.run(emulator.parts.archives.drain())
+        here = ("--control", emulator.control)
+        run = pipeline("run", "--from", "audit", "--to", "tables", "--json", *here)
+        assert run.code == 0, run.err
+        rows = json.loads(run.out)
+        assert (rows["arrivals"], rows["messages"], rows["rejects"]) == (len(sent.records), 40, len(sent.bad))
+        exact = pipeline("reconcile", "--at", "tables", "--json", *here)
+        assert exact.code == 0, exact.out
+        assert json.loads(exact.out)["dispatched"] == len(sent.records)
+        Endpoint(emulator).put("input", [b"one more"])
+        lacking = pipeline("reconcile", "--at", "tables", *here)
+        assert lacking.code == 1
+        assert "not in" in lacking.out
+    asked = pipeline("query", "SELECT count(*) AS n FROM messages", "--at", "tables", "--json")
+    assert json.loads(asked.out) == {"n": 40}
+    reported = pipeline("report", "--at", "tables", "--html", "page.html")
+    assert reported.code == 0
+    assert "GENERR007" in reported.out
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    wrong = pipeline("query", "SELEKT 1", "--at", "tables")
+    assert wrong.code == 2
+    assert "SELEKT" in wrong.err
+    assert "Traceback" not in wrong.err
+
+
+def test_without_tables_one_line_says_how_to_get_some(pipeline: Callable[..., Ran]) -> None:
+    """A place without tables is a mistake of usage, not a crash."""
+    ran = pipeline("query", "SELECT 1", "--at", "nowhere")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.strip() == (
+        "sandbox: there are no tables in nowhere; write some with: sandbox pipeline run --to nowhere"
+    )
+
+
+def test_without_java_one_line_and_exit_code_3(
+    pipeline: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no Java the environment is at fault, and the line says what to do."""
+    monkeypatch.setattr(java, "find", lambda *_: None)
+    ran = pipeline("run", "--endpoint", "http://127.0.0.1:1")
+    assert ran.code == 3
+    assert ran.err.count("\n") == 1
+    assert "needs Java 17+" in ran.err
