@@ -60,6 +60,8 @@ class Http2Protocol(asyncio.Protocol):
             }
         )
         self.frames.increment_flow_control_window(_CONNECTION_WINDOW)
+        # The bound is looked up once a chunk: an acknowledgement and a long frame behind it in one would be refused.
+        self.frames.max_inbound_frame_size = _MAX_FRAME
         self.flush()
 
     def connection_lost(self, _exc: Exception | None) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import h2.connection
+import h2.events
 import httpx
 import pytest
 
@@ -222,6 +224,25 @@ def test_an_http2_preface_in_two_pieces_is_recognised(served: Callable[..., Serv
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\n")
         connection.sendall(b"SM\r\n\r\n" + bytes.fromhex("000000040000000000"))
         assert connection.recv(65_536)[3] == 4
+
+
+def test_a_long_frame_may_follow_the_acknowledged_settings_at_once(served: Callable[..., Server]) -> None:
+    """A client that acknowledges our settings and uses them in the same write is served (RFC 9113 6.5.3)."""
+    server = served(echo)
+    frames = h2.connection.H2Connection()
+    frames.initiate_connection()
+    head = [(":method", "POST"), (":path", "/"), (":scheme", "http"), (":authority", "x")]
+    with socket.create_connection((server.host, server.port), timeout=10) as connection:
+        connection.sendall(frames.data_to_send())
+        while frames.max_outbound_frame_size <= 50_000:
+            frames.receive_data(connection.recv(65_536))
+        frames.send_headers(1, head)
+        frames.send_data(1, bytes(50_000), end_stream=True)
+        connection.sendall(frames.data_to_send())
+        events: list[Any] = []
+        while not any(isinstance(event, h2.events.StreamEnded) for event in events):
+            events += frames.receive_data(connection.recv(65_536))
+    assert not any(isinstance(event, h2.events.ConnectionTerminated) for event in events)
 
 
 async def test_a_port_in_use_is_said_plainly() -> None:
