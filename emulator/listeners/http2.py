@@ -60,7 +60,7 @@ class Http2Protocol(asyncio.Protocol):
             }
         )
         self.frames.increment_flow_control_window(_CONNECTION_WINDOW)
-        # The bound is looked up once a chunk: an acknowledgement and a long frame behind it in one would be refused.
+        # h2 looks the bound up once a chunk: a long frame in the chunk that acknowledges it would be refused.
         self.frames.max_inbound_frame_size = _MAX_FRAME
         self.flush()
 
