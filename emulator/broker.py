@@ -10,15 +10,30 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
-from emulator.rabbitmq import Broker, BrokerFailed, find_server, start_broker
+from emulator.rabbitmq import Broker as Server
+from emulator.rabbitmq import BrokerFailed, find_server, start_broker
 from emulator.settings import Settings
 
 TARGET = "rabbitmq"
 _PIDS = "processes"
+
+
+class Broker(Protocol):
+    """What answers on the AMQP port. ``url`` is None when nothing will; ``note`` says how it stands."""
+
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def answers(self) -> bool: ...
+    def start(self, environment: Mapping[str, str], /) -> None: ...
+    async def stop(self) -> None: ...
 
 
 class SidecarBroker:
@@ -32,7 +47,7 @@ class SidecarBroker:
         self._events = events
         self._stage = stage
         self._starting: asyncio.Task[None] | None = None
-        self._broker: Broker | None = None
+        self._broker: Server | None = None
         self._directory: TemporaryDirectory[str] | None = None
         self.url: str | None = None
         self.note = ""
@@ -112,7 +127,7 @@ def end_leftovers(directory: Path) -> None:
     (directory / _PIDS).unlink(missing_ok=True)
 
 
-def _note_processes(directory: Path, broker: Broker) -> None:
+def _note_processes(directory: Path, broker: Server) -> None:
     (directory / _PIDS).write_text(f"{broker.pid} {broker.mapper.pid}", encoding="ascii")
 
 

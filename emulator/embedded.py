@@ -12,7 +12,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, Self
 
-from emulator.broker import SidecarBroker
+from emulator.broker import Broker, SidecarBroker
 from emulator.clock import Clock, stopwatch
 from emulator.faults.interceptor import KinesisFaults
 from emulator.listeners.asgi import App
@@ -66,7 +66,7 @@ class Embedded:
             self._stack.callback(self._live.close)
             self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
             self.parts.archives.start()
-            self.broker = SidecarBroker(self.settings, self.parts.events, self.parts.stage)
+            self.broker = self._broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
         except BaseException:
@@ -104,6 +104,13 @@ class Embedded:
 
     def populate(self, topology: Topology | None) -> Populated:
         return self.parts.populate(topology)
+
+    def _broker(self) -> Broker:
+        if self.settings.upstream_amqp is None:
+            return SidecarBroker(self.settings, self.parts.events, self.parts.stage)
+        from emulator.relay.broker import RelayedBroker  # noqa: PLC0415 -- only relays need it
+
+        return RelayedBroker(self.settings, self.parts.events)
 
     async def _listen(self, app: App, port: int) -> str:
         server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)

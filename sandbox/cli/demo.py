@@ -95,18 +95,18 @@ def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
     """A sandbox of the demonstration's own, on free ports, while the context lasts."""
     from sandbox.demo.run import Place  # noqa: PLC0415 -- as above
     from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import embedded  # noqa: PLC0415 -- as above
+    from sandbox.profiles import in_process  # noqa: PLC0415 -- as above
 
     options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--topology", "default"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     try:
-        running = embedded.start_detached(options, folder)
-    except embedded.CannotStart as error:
+        running = in_process.start_detached(options, folder)
+    except in_process.CannotStart as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
     try:
         yield Place(Endpoint(running.aws, running.region), running.control, folder)
     finally:
-        embedded.stop(running)
+        in_process.stop(running)
 
 
 def _pipeline() -> Pipeline:

@@ -11,7 +11,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def down(as_json: bool) -> None:
     """Stop the sandbox that was started here, and wait until it is gone. Its data stays."""
-    from sandbox.profiles import embedded, running  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import in_process, running  # noqa: PLC0415 -- kept out of sandbox --help
 
     found = running.read()
     if found is None:
@@ -19,8 +19,8 @@ def down(as_json: bool) -> None:
     was_alive = found.alive
     if was_alive:
         try:
-            embedded.stop(found)
-        except embedded.CannotStop as error:
+            in_process.stop(found)
+        except in_process.CannotStop as error:
             raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
     running.remove(found.pid)
     if as_json:

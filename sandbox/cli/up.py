@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.profiles.registry import PROFILES, load
 
 if TYPE_CHECKING:
     from sandbox.profiles.running import Running
 
 
 @click.command()
-@click.option("--profile", type=click.Choice(["embedded"]), help="How to stand it up.  [default: embedded]")
+@click.option("--profile", type=click.Choice(list(PROFILES)), help="How to stand it up.  [default: embedded]")
+@click.option("--upstream-aws", metavar="URL", help="An AWS endpoint to be in front of.")
+@click.option("--upstream-amqp", metavar="URL", help="A broker to be in front of: amqp://user:password@host/")
 @click.option(
     "--aws-port", type=int, metavar="N", help="Kinesis, S3 and the rest.  [default: 4566; 0: any free]"
 )
@@ -46,21 +49,22 @@ if TYPE_CHECKING:
 def up(detach: bool, as_json: bool, **options: Any) -> None:
     """Start a sandbox: streams, buckets, faults and the control API.
 
-    It runs until Ctrl-C, or with --detach until sandbox down. Every option can also be given as
-    SANDBOX_<NAME> in the environment, or under [sandbox] in sandbox.toml.
+    It runs until Ctrl-C, or with --detach (and always with --profile compose) until sandbox down. Every
+    option can also be given as SANDBOX_<NAME> in the environment, or under [sandbox] in sandbox.toml.
     """
     from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import embedded  # noqa: PLC0415 -- as above
+    from sandbox.profiles import in_process  # noqa: PLC0415 -- as above
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = read_settings(given, os.environ)
+    profile = PROFILES[settings.profile]
     try:
-        if detach:
-            _show(embedded.start_detached(_arguments(given)), as_json)
+        if detach and profile.stays:
+            _show(in_process.start_detached(_arguments(given), seconds=profile.seconds), as_json)
         else:
-            embedded.refuse_second()
-            embedded.serve(settings, lambda running: _show(running, as_json))
-    except embedded.CannotStart as error:
+            in_process.refuse_second()
+            load(settings.profile)(settings, lambda running: _show(running, as_json))
+    except in_process.CannotStart as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 
 

@@ -26,12 +26,19 @@ from emulator.listeners.aws import AwsApp
 from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.http import serve
 from emulator.rabbitmq import find_server, start_broker
+from emulator.relay.app import RelayApp
+from emulator.relay.backend import RelayBackend
+from emulator.relay.endpoints import Endpoint, OneEndpoint
+from emulator.relay.signing import fixed_credentials
+from emulator.relay.traffic import Traffic
 from emulator.resources import NewFault
 from emulator.rng import Chance, new_uuid
 
+ENDPOINTS = ("kinesis", "relay")
 NOON = 1_790_000_000.0
-KINDS = ("memory", "kinesis", "rabbitmq")
-STREAMS = ("memory", "kinesis")
+KINDS = ("memory", "kinesis", "relay", "rabbitmq")
+STREAMS = ("memory", "kinesis", "relay")
+"""A relay is Kinesis with the faults in one server and the engine in another."""
 
 
 @dataclass
@@ -135,7 +142,7 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
                 return remembered(
                     MemoryChannel(engine, name, clock=clock, checkpoints=checkpoints, stage=stage, **options)
                 )
-            if kind == "kinesis":
+            if kind in ENDPOINTS:
                 client = connect(endpoint)
                 return remembered(
                     KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, **options)
@@ -143,7 +150,7 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
             options.pop("attempts", None)
             return remembered(RabbitMQChannel(url, name, clock=clock, stage=stage, **options))
 
-        yield Bench(kind, clock, events, stage, engine, connected)
+        yield Bench("kinesis" if kind == "relay" else kind, clock, events, stage, engine, connected)
         for channel in open_channels:
             channel.close()
     stage.close()
@@ -153,7 +160,7 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
 @contextmanager
 def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: Stage) -> Iterator[str]:
     """The AWS port with the faults in front, for the kind that needs it."""
-    if kind != "kinesis":
+    if kind not in ENDPOINTS:
         yield ""
         return
     loop = asyncio.new_event_loop()
@@ -163,11 +170,25 @@ def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: St
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
 
-    faults = KinesisFaults(stage, clock, engine.stream_of_iterator)
-    app = AwsApp(EngineBackend(engine, clock), events, [faults])
-    server = run(serve(app, "127.0.0.1", 0))
+    backend = EngineBackend(engine, clock)
+    if kind == "relay":
+        upstream = run(serve(AwsApp(backend, events), "127.0.0.1", 0))
+        endpoints, traffic = OneEndpoint(upstream.url), Traffic(lambda *_: None, lambda: None)
+        relayed = RelayBackend(
+            lambda scope: Endpoint(upstream.url, fixed_credentials(scope.account, "x")), traffic
+        )
+        faults = KinesisFaults(stage, clock, traffic.stream_of_iterator)
+        server = run(
+            serve(RelayApp(endpoints, relayed, traffic, events=events, interceptors=[faults]), "127.0.0.1", 0)
+        )
+    else:
+        faults = KinesisFaults(stage, clock, engine.stream_of_iterator)
+        server = run(serve(AwsApp(backend, events, [faults]), "127.0.0.1", 0))
     yield server.url
     run(server.close())
+    if kind == "relay":
+        loop.call_soon_threadsafe(endpoints.close)
+        run(upstream.close())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

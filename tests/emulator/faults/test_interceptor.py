@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from emulator.channels.kinesis import connect
 from emulator.faults.held_reads import LIFETIME
-from tests.emulator.conftest import listening
+from tests.emulator.conftest import ENDPOINTS, listening
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
@@ -25,9 +25,9 @@ def bench(benches: Callable[[str], Bench]) -> Bench:
     return found
 
 
-@pytest.fixture
-def client(bench: Bench) -> Iterator[KinesisClient]:
-    with listening("kinesis", bench.engine, bench.clock, bench.events, bench.stage) as endpoint:
+@pytest.fixture(params=ENDPOINTS)
+def client(request: pytest.FixtureRequest, bench: Bench) -> Iterator[KinesisClient]:
+    with listening(request.param, bench.engine, bench.clock, bench.events, bench.stage) as endpoint:
         yield connect(endpoint)
 
 

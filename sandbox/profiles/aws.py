@@ -1,0 +1,19 @@
+"""The aws profile: the sandbox in front of AWS itself, every request signed anew with your credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from emulator.settings import Settings
+from sandbox.profiles.in_process import CannotStart, serve
+from sandbox.profiles.running import Running
+
+
+def run(settings: Settings, ready: Callable[[Running], None]) -> None:
+    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStart."""
+    if not settings.loopback:
+        raise CannotStart(
+            f"whoever reaches {settings.host} could use your AWS credentials: this profile stays on 127.0.0.1"
+        )
+    serve(replace(settings, upstream_owned=False), ready)

@@ -1,0 +1,171 @@
+"""A sandbox as one process of this machine: in the foreground or on its own, and how to stop it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.settings import STATE_DIRECTORY, Settings
+from sandbox.profiles import running
+from sandbox.profiles.running import Running
+
+if TYPE_CHECKING:
+    from emulator.embedded import Embedded
+
+LOG_NAME = "sandbox.log"
+
+READY_SECONDS = 30.0
+_STOP_SECONDS = 40.0
+_LOOK_SECONDS = 0.02
+
+
+class CannotStart(Exception):  # noqa: N818 -- says what happened, for the one line that is shown
+    """The environment does not allow it: a port in use, a directory in use, one running already."""
+
+
+class CannotStop(Exception):  # noqa: N818 -- as above
+    """The process does not end."""
+
+
+def refuse_second(directory: Path | None = None) -> None:
+    """CannotStart when a sandbox runs here already."""
+    found = running.find(directory)
+    if found is not None:
+        raise CannotStart(
+            f"a sandbox runs here already (process {found.pid}, {found.control}); sandbox down stops it"
+        )
+
+
+def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
+    """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStart."""
+    with asyncio.Runner(loop_factory=_event_loop()) as runner:
+        runner.run(_serve(settings, ready))
+
+
+async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
+    from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
+    from emulator.embedded import Embedded  # noqa: PLC0415 -- as above
+    from emulator.foundation import UpstreamFailed  # noqa: PLC0415 -- as above
+
+    asked_to_stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
+    try:
+        async with Embedded(settings) as emulator:
+            found = _described(settings, emulator)
+            running.write(found)
+            try:
+                ready(found)
+                await asked_to_stop.wait()
+            finally:
+                running.remove(found.pid)
+    except (DirectoryInUse, UpstreamFailed) as error:
+        raise CannotStart(str(error)) from error
+    except OSError as error:
+        raise CannotStart(error.strerror or str(error)) from error
+
+
+def start_detached(
+    options: Sequence[str], directory: Path | None = None, seconds: float = READY_SECONDS
+) -> Running:
+    """Start ``sandbox up`` with these options as a process of its own; wait up to ``seconds`` for its answer.
+
+    ``directory`` is the one that it belongs to, by default the current one. Raises CannotStart with what the
+    process said.
+    """
+    refuse_second(directory)
+    state = (directory or Path()) / STATE_DIRECTORY
+    state.mkdir(exist_ok=True)
+    log = state / LOG_NAME
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sandbox", "up", *options, "--json"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            cwd=directory,
+        )
+    line = _first_line(process, seconds)
+    if line:
+        _let_go(process)
+        return msgspec.json.decode(line, type=Running)
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    said = log.read_text(errors="replace").strip().splitlines()
+    raise CannotStart(said[-1].removeprefix("sandbox: ") if said else f"it did not start; see {log}")
+
+
+def stop(found: Running) -> None:
+    """Ask the process to stop and wait until it is gone. Raises CannotStop when it stays."""
+    clock = Clock()
+    try:
+        os.kill(found.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise CannotStop(f"process {found.pid} belongs to another user") from error
+    deadline = clock.elapsed() + _STOP_SECONDS
+    while found.alive:
+        if clock.elapsed() > deadline:
+            raise CannotStop(
+                f"process {found.pid} did not stop in {_STOP_SECONDS:.0f} s; kill -9 {found.pid} ends it"
+            )
+        clock.wait(_LOOK_SECONDS)
+
+
+def _described(settings: Settings, emulator: Embedded) -> Running:
+    pid = os.getpid()
+    return Running(
+        aws=emulator.aws,
+        control=emulator.control,
+        amqp=emulator.broker.url,
+        pid=pid,
+        profile=settings.profile,
+        seed=settings.seed,
+        region=settings.region,
+        data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
+        token=settings.token,
+        born=running.born(pid),
+    )
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Leave it running: neither its pipe nor its end is waited for, which Python would warn of."""
+    if process.stdout is not None:
+        process.stdout.close()
+    process.returncode = 0
+
+
+def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
+    """The first line that the process says, or nothing when it ends or is silent for too long."""
+    stdout = process.stdout
+    assert stdout is not None
+    heard: list[bytes] = []
+    listener = threading.Thread(target=lambda: heard.append(stdout.readline()), daemon=True)
+    listener.start()
+    listener.join(seconds)
+    return heard[0] if heard else b""
+
+
+def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The faster loop of uvloop, where there is one."""
+    try:
+        import uvloop  # noqa: PLC0415 -- there is none for Windows
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,16 @@
+"""The relay profile: the sandbox's faults, audit and screens in front of anything that runs already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulator.settings import Settings
+from sandbox.profiles.in_process import CannotStart, serve
+from sandbox.profiles.running import Running
+
+
+def run(settings: Settings, ready: Callable[[Running], None]) -> None:
+    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStart."""
+    if settings.upstream_aws is None and settings.upstream_amqp is None:
+        raise CannotStart("a relay to what? give --upstream-aws URL, --upstream-amqp URL, or both")
+    serve(settings, ready)
