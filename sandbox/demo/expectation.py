@@ -21,12 +21,14 @@ class Expectation:
 
     ``messages`` are all that go out, parts one by one; ``repeats`` have a messageId, or
     bytes, that came before; ``waiting`` are parts of sequences of which other parts are not in the workload.
+    ``arranged`` are those of the ``rejects`` that failures cause in applications apart from the workload.
     """
 
     messages: int = 0
     processed: dict[str, str] = field(default_factory=dict)
     joined: set[str] = field(default_factory=set)
     rejects: Counter[ErrorCode] = field(default_factory=Counter)
+    arranged: int = 0
     repeats: int = 0
     waiting: int = 0
 

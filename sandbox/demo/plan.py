@@ -24,7 +24,10 @@ BAD = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much of everything; ``bad`` for each code, ``latency`` and ``jitter`` in milliseconds."""
+    """How much of everything; ``bad`` for each code, ``latency`` and ``jitter`` in milliseconds.
+
+    ``ordeals``: whether broker, store, file and applications are made to fail as well.
+    """
 
     seed: int
     messages: int = 2000
@@ -35,11 +38,12 @@ class Plan:
     latency: int = 5
     jitter: int = 20
     reshards: tuple[str, ...] = ("split", "split", "merge")
+    ordeals: bool = True
     source: Path | None = None
 
     def of_files(self, source: Path) -> Plan:
-        """The plan for files as they are: no messages of ours among them, and none of theirs made to grow."""
-        return replace(self, source=source, messages=0, sequences=0, bad=0, oversize=0)
+        """The plan for files as they are: no message of ours beside them, and none of theirs made to grow."""
+        return replace(self, source=source, messages=0, sequences=0, bad=0, oversize=0, ordeals=False)
 
     def faults(self, total: int) -> list[NewFault]:
         """The faults for ``total`` messages; each chooses its messages by the seed and their messageId."""

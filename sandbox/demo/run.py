@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from emulator.client import Client
 from emulator.clock import Clock
 from sandbox.demo.expectation import expect
 from sandbox.demo.observation import observe
+from sandbox.demo.ordeals import provoke
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receiving, send
 from sandbox.demo.verdict import Result, judge
 from sandbox.demo.workload import Item, workload
 from sandbox.endpoint import Endpoint
 from sandbox.repository import Repository, Standing, Status
+from schemas.error_codes import ErrorCode
 
 PATIENCE_SECONDS = 20.0
 """How long after the last message was sent everything has to be through."""
@@ -58,10 +61,25 @@ def demonstrate(
         _Traffic(place, clock, control, sender, receiver).run(items, progress)
         for added in control.faults():
             control.remove_fault(added.name)
+        arranged = Counter[ErrorCode]()
+        if plan.ordeals:
+            progress("failing on purpose", 0.0)
+            arranged = provoke(place.aws, control, place.folder, clock, plan.seed)
+        _wait_for_audit(control, clock, progress)
         progress("reading everything back", 0.0)
         seen = observe(place.aws, control=control, clock=clock, sender=sender, receiver=receiver, items=items)
         tables = _tables(pipeline, place, progress) if pipeline else None
-    return judge(plan, seen, expect(items, seen.injections.grown, now), tables)
+    wanted = expect(items, seen.injections.grown, now)
+    wanted.rejects.update(arranged)
+    wanted.arranged = arranged.total()
+    return judge(plan, seen, wanted, tables)
+
+
+def _wait_for_audit(control: Client, clock: Clock, progress: Progress) -> None:
+    progress("waiting for the audit log", 0.0)
+    deadline = clock.elapsed() + PATIENCE_SECONDS
+    while control.audit_status().pending and clock.elapsed() < deadline:
+        clock.wait(_POLL_SECONDS)
 
 
 def _tables(pipeline: Pipeline, place: Place, progress: Progress) -> Mapping[str, int] | Exception:
@@ -94,9 +112,6 @@ class _Traffic:
                 self._deadline = self._clock.elapsed() + PATIENCE_SECONDS
             finally:
                 self._sending_ended.set()
-        progress("waiting for the audit log", 0.0)
-        while self._control.audit_status().pending and self._clock.elapsed() < self._deadline:
-            self._clock.wait(_POLL_SECONDS)
 
     def _through(self) -> bool:
         """Whether the receiver has had everything that was sent and every copy that the faults made."""

@@ -154,7 +154,8 @@ def _pipeline(
         "messages": len(wanted.processed) - len(wanted.joined),
         "sequences": len(wanted.joined),
         "duplicates": seen.stored - seen.delivered + wanted.repeats,
-        "rejects": seen.rejects.total(),
+        "rejects": seen.rejects.total() - wanted.arranged,
+        "queued": seen.rejects.total(),
     }
     for name, rows in expected.items():
         yield _equal(f"rows in the table {name}", tables.get(name, 0), rows)

@@ -20,7 +20,8 @@ WANTED = Expectation(
     messages=5,
     processed={"a": "body a", "b": "body b"},
     joined={"b"},
-    rejects=Counter({ErrorCode.GENERR004: 1, ErrorCode.GENERR006: 1}),
+    rejects=Counter({ErrorCode.GENERR004: 1, ErrorCode.GENERR006: 1, ErrorCode.GENERR009: 1}),
+    arranged=1,
 )
 DID = Injections(retries=1, redeliveries=2, delays=5, grown=frozenset({"c"}), reshards=Counter({"split": 1}))
 SEEN = Observation(
@@ -32,12 +33,12 @@ SEEN = Observation(
     waiting=0,
     lost=0,
     arrivals={"a": Arrival("body a", 1, 1), "b": Arrival("body b", 2, 1)},
-    rejects=Counter({"GENERR004": 1, "GENERR006": 1}),
-    kept=Counter({"GENERR004": 1, "GENERR006": 1}),
+    rejects=Counter({"GENERR004": 1, "GENERR006": 1, "GENERR009": 1}),
+    kept=Counter({"GENERR004": 1, "GENERR006": 1, "GENERR009": 1}),
     audit_missing=0,
     injections=DID,
 )
-TABLES = {"messages": 1, "sequences": 1, "duplicates": 1, "rejects": 2}
+TABLES = {"messages": 1, "sequences": 1, "duplicates": 1, "rejects": 2, "queued": 3}
 
 
 def test_a_run_in_which_everything_happened_and_held_passes() -> None:
@@ -55,8 +56,8 @@ def test_a_run_in_which_everything_happened_and_held_passes() -> None:
         "duplicates_dropped": 3,
         "sequences_joined": 1,
         "sequences_expected": 1,
-        "rejects": {"GENERR004": 1, "GENERR006": 1},
-        "rejects_expected": {"GENERR004": 1, "GENERR006": 1},
+        "rejects": {"GENERR004": 1, "GENERR006": 1, "GENERR009": 1},
+        "rejects_expected": {"GENERR004": 1, "GENERR006": 1, "GENERR009": 1},
         "audit_missing": 0,
         "pipeline": TABLES,
     }

@@ -1,0 +1,190 @@
+"""The codes that no message alone can cause: broker, store, file or application is arranged to fail.
+
+The messages go to applications of their own on a stream of their own, so that
+what is judged of all the others stays as it is. GENERR006 is among the codes
+twice: here a store fails, elsewhere a message is oversize.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.channels.kinesis import KinesisChannel
+from emulator.client import Client
+from emulator.clock import Clock
+from emulator.resources import NewFault
+from sandbox.applications import InstitutionalRepository, PreservationSystem
+from sandbox.download import Downloads
+from sandbox.download.s3 import S3Source
+from sandbox.endpoint import Endpoint
+from sandbox.gateway import Gateway, Machine, SendFailedError
+from sandbox.outbox import Outbox
+from sandbox.receiver import Arrival, Rejects, S3Originals
+from sandbox.receiver.assembly import BUCKETS
+from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.repository import Repository, Status
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode, Queue
+from schemas.samples import Samples
+
+STREAM = "applications"
+UNREACHABLE = "unreachable"
+BUCKET = "rdss-files"
+PATIENCE_SECONDS = 20.0
+_MACHINE = Machine("rdss-sandbox-demo", "localhost")
+
+JSON = dict[str, Any]
+Process = Callable[[Arrival, sqlite3.Connection], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordeal:
+    """A valid message, the application that is given it, and the code that it must be rejected with."""
+
+    code: ErrorCode
+    message: JSON
+    application: str
+
+    @property
+    def message_id(self) -> str:
+        return str(self.message["messageHeader"]["messageId"])
+
+
+def ordeals(samples: Samples) -> list[Ordeal]:
+    """One for each code but GENERR005: what an application is to be asked that it cannot do."""
+    wrong, missing = (samples.message("MetadataCreate", "dataset") for _ in range(2))
+    for message, key in ((wrong, "wrong-checksum.csv"), (missing, "gone.csv")):
+        message["messageBody"]["objectFile"] = [_file(key, message["messageBody"]["objectUUID"])]
+    asked = {kind: samples.message(kind) for kind in ("MetadataDelete", "MetadataRead")}
+    while asked["MetadataRead"]["messageHeader"]["messageClass"] == "Document":
+        asked["MetadataRead"] = samples.message("MetadataRead")
+    return [
+        Ordeal(ErrorCode.GENERR006, missing, "preservation"),
+        Ordeal(ErrorCode.GENERR008, samples.message("MetadataCreate"), "hasty"),
+        Ordeal(ErrorCode.GENERR009, samples.message("MetadataCreate"), "broken"),
+        Ordeal(ErrorCode.APPERRMET001, samples.message("MetadataUpdate"), "repository"),
+        Ordeal(ErrorCode.APPERRMET002, asked["MetadataDelete"], "repository"),
+        Ordeal(ErrorCode.APPERRMET003, asked["MetadataRead"], "repository"),
+        Ordeal(ErrorCode.APPERRMET004, wrong, "preservation"),
+    ]
+
+
+def provoke(endpoint: Endpoint, control: Client, folder: Path, clock: Clock, seed: int) -> Counter[ErrorCode]:
+    """Provoke every code that only a failure can cause; how often each must be in its queue.
+
+    Raises as ``Gateway.send`` and ``Receiver.step`` do.
+    """
+    samples = Samples(seed, now=clock.time())
+    arranged = ordeals(samples)
+    _arrange(endpoint, control)
+    with closing(Repository(folder / "ordeals.sqlite3", clock)) as repository:
+        _send_in_vain(endpoint, repository, samples.message("MetadataCreate"))
+        with closing(KinesisChannel(endpoint.kinesis(), STREAM, clock=clock)) as channel:
+            for ordeal in arranged:
+                channel.publish(serialise(ordeal.message), ordeal.message_id)
+    control.remove_fault(UNREACHABLE)
+    with closing(Repository(folder / "applications.sqlite3", clock)) as repository:
+        _receive(endpoint, repository, folder, clock, arranged)
+    return Counter([ErrorCode.GENERR005, *(ordeal.code for ordeal in arranged)])
+
+
+def _arrange(endpoint: Endpoint, control: Client) -> None:
+    """A stream that takes nothing, one for the applications, and a file whose checksum will not be right."""
+    with closing(endpoint.kinesis()) as kinesis:
+        for name in (STREAM, UNREACHABLE):
+            kinesis.create_stream(StreamName=name, ShardCount=1)
+    control.add_fault(NewFault(type="error", name=UNREACHABLE, channel=UNREACHABLE, direction="publish"))
+    with closing(endpoint.s3()) as s3:
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="wrong-checksum.csv", Body=b"depth,reef\n3,no\n")
+
+
+def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> None:
+    """Send until the ten tries are over, on a clock on which waiting takes no time, and give up."""
+    hurried = Clock(autojump=True)
+    with ExitStack() as stack:
+
+        def opened(name: str) -> Gateway:
+            channel = stack.enter_context(
+                closing(KinesisChannel(endpoint.kinesis(), name, clock=hurried, attempts=1))
+            )
+            return Gateway(channel, repository, hurried)
+
+        originals = S3Originals(stack.enter_context(closing(endpoint.s3())))
+        rejects = Rejects({queue: opened(queue) for queue in Queue}, BUCKETS, originals, hurried, _MACHINE)
+        try:
+            opened(UNREACHABLE).send(message)
+        except SendFailedError as error:
+            rejects.keep(serialise(message), error.code, str(error))
+        rejects.flush()
+
+
+def _receive(
+    endpoint: Endpoint, repository: Repository, folder: Path, clock: Clock, arranged: list[Ordeal]
+) -> None:
+    by_message = {ordeal.message_id: ordeal.application for ordeal in arranged}
+    with ExitStack() as stack:
+        channel = stack.enter_context(closing(KinesisChannel(endpoint.kinesis(), "output", clock=clock)))
+        s3 = stack.enter_context(closing(endpoint.s3()))
+        gateway = Gateway(channel, repository, clock)
+        outbox = Outbox(gateway, clock, generator="a demonstration", machine=_MACHINE)
+        downloads = Downloads(folder / "staging", {"s3": S3Source(s3)}, clock)
+        applications: dict[str, Process] = {
+            "repository": InstitutionalRepository(repository, outbox, clock),
+            "preservation": PreservationSystem(repository, outbox, downloads, folder / "packages", clock),
+            "hasty": _hasty,
+            "broken": _broken,
+        }
+
+        def process(arrival: Arrival, store: sqlite3.Connection) -> None:
+            applications[by_message[arrival.header.message_id or ""]](arrival, store)
+
+        receiver = stack.enter_context(receiver_over_kinesis(endpoint, STREAM, repository, process, clock))
+        deadline = clock.elapsed() + PATIENCE_SECONDS
+
+        def finished() -> bool:
+            tally = repository.tally(STREAM).items()
+            came = sum(count for (status, _, _), count in tally if status is Status.RECEIVED)
+            return came == len(arranged) or clock.elapsed() > deadline
+
+        receiver.run(finished)
+
+
+def _hasty(_arrival: Arrival, store: sqlite3.Connection) -> None:
+    """An application that ends the transaction itself and then fails: nothing can be undone any more."""
+    store.execute("COMMIT")
+    raise RuntimeError("failed after its own commit")
+
+
+def _broken(_arrival: Arrival, _store: sqlite3.Connection) -> None:
+    raise RuntimeError("an application with a defect")
+
+
+def _file(key: str, uuid: str) -> JSON:
+    checksum = {"checksumUUID": uuid, "checksumType": "md5", "checksumValue": "0" * 32}
+    platform = {
+        "storagePlatformUUID": uuid,
+        "storagePlatformName": "S3",
+        "storagePlatformType": "S3",
+        "storagePlatformCost": "none",
+    }
+    return {
+        "fileUUID": uuid,
+        "fileIdentifier": key,
+        "fileName": key,
+        "fileSize": 16,
+        "fileChecksum": [checksum],
+        "fileCompositionLevel": "0",
+        "fileDateModified": ["2018-12-11T10:00:00Z"],
+        "fileUse": "originalFile",
+        "fileUploadStatus": "uploadComplete",
+        "fileStorageStatus": "online",
+        "fileStorageLocation": f"s3://{BUCKET}/{key}",
+        "fileStoragePlatform": platform,
+    }
