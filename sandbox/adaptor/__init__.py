@@ -1,0 +1,7 @@
+"""The Channel Adaptor: publishes what changes in an application, which knows nothing of messages."""
+
+from sandbox.adaptor.adaptor import Adaptor, Polled
+from sandbox.adaptor.mapping import Mapping, MappingError, read_mapping
+from sandbox.adaptor.source import Source, SourceUnavailableError
+
+__all__ = ["Adaptor", "Mapping", "MappingError", "Polled", "Source", "SourceUnavailableError", "read_mapping"]

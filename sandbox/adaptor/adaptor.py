@@ -1,0 +1,148 @@
+"""Polling an application and publishing what has changed (specification, Channel Adaptor)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from emulator.rng import new_uuid
+from sandbox.adaptor.mapping import Mapping, Watermark
+from sandbox.adaptor.source import Source
+from sandbox.adaptor.state import State, Unmapped
+from sandbox.adaptor.template import NOTHING, TemplateError, look
+from sandbox.adaptor.triggers import Known, Trigger, trigger
+from sandbox.gateway.visibility import confidential
+from sandbox.outbox import Outbox
+from sandbox.versions import as_new_version
+from schemas.validation import judge_message
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message that an item's change called for."""
+
+    id: str
+    message_type: str
+    object_uuid: str
+
+
+@dataclass
+class Polled:
+    """What came of one look: the messages sent, and the items that made none, where not told before."""
+
+    told: list[Told] = field(default_factory=list)
+    unmapped: list[Unmapped] = field(default_factory=list)
+
+
+class Adaptor:
+    """One application's way into one channel.
+
+    What an item's change calls for is written down together with what is known of the item, and sent then:
+    ended at any point, it neither forgets a change nor tells of one twice.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        source: Source,
+        state: State,
+        outbox: Outbox,
+        *,
+        new_id: Callable[[], str] = new_uuid,
+    ) -> None:
+        self._mapping = mapping
+        self._source = source
+        self._state = state
+        self._outbox = outbox
+        self._new_id = new_id
+
+    def poll(self) -> Polled:
+        """Look once. Raises ``SourceUnavailableError``, and as ``Gateway.flush``; the next look goes on."""
+        polled = Polled()
+        self._outbox.flush()
+        start = self._state.watermark()
+        furthest = self._mapping.place.start if start is None else start
+        # Items that made no message are judged anew: the mapping may be another by now.
+        self._take_all((each.item for each in self._state.unmapped()), polled)
+        for items in self._source.changes(furthest if start is None else start):
+            self._take_all(items, polled)
+            furthest = self._furthest(furthest, items)
+        if furthest != start:
+            self._state.advance(furthest)
+        return polled
+
+    def _take_all(self, items: Iterable[JSON], polled: Polled) -> None:
+        with self._state.repository.transaction() as store:
+            for item in items:
+                self._take(store, item, polled)
+        self._outbox.flush()
+
+    def _take(self, store: sqlite3.Connection, item: JSON, polled: Polled) -> None:
+        found = look(self._mapping.place.id, item)
+        item_id = _digest(item) if found is NOTHING else str(found)
+        try:
+            told = self._tell(store, item_id, item)
+        except TemplateError as error:
+            unmapped = Unmapped(item_id, item, str(error))
+            if self._state.keep_unmapped(store, unmapped):
+                polled.unmapped.append(unmapped)
+            return
+        self._state.forget_unmapped(store, item_id)
+        if told is not None:
+            polled.told.append(told)
+
+    def _tell(self, store: sqlite3.Connection, item_id: str, item: JSON) -> Told | None:
+        """Write down the message that the item calls for, if any. Raises ``TemplateError``."""
+        if look(self._mapping.place.id, item) is NOTHING:
+            raise TemplateError(f"the item has no {self._mapping.place.id}")
+        work = None if self._mapping.is_hidden(item) else self._mapping.object(item)
+        if work is not None and confidential(work):
+            work = None
+        digest = None if work is None else _digest(work)
+        before = self._state.known(store, item_id)
+        wanted = trigger(before, digest)
+        if wanted is None:
+            return None
+        body = self._body(wanted, before, work or {})
+        message = self._outbox.message(wanted, body, tenant=self._mapping.tenant)
+        verdict = judge_message(message, strict=True)
+        if not verdict.valid:
+            raise TemplateError("; ".join(f"{v.path}: {v.message}" for v in verdict.violations[:10]))
+        self._outbox.keep_message(message)
+        known = Known(body["objectUUID"], digest or "", published=wanted is not Trigger.DELETE)
+        self._state.know(store, item_id, known)
+        return Told(item_id, wanted, known.object_uuid)
+
+    def _body(self, wanted: Trigger, before: Known | None, work: JSON) -> JSON:
+        if wanted is Trigger.DELETE and before is not None:
+            return {"objectUUID": before.object_uuid}
+        if wanted is Trigger.UPDATE and before is not None:
+            return as_new_version(work, self._new_id(), before.object_uuid)
+        return {"objectUUID": self._new_id(), **work}
+
+    def _furthest(self, so_far: Watermark, items: list[JSON]) -> Watermark:
+        """The highest mark of change, among those that can be compared with what there is."""
+        for item in items:
+            mark = look(self._mapping.place.modified, item)
+            if isinstance(mark, str | int | float) and _beyond(mark, so_far):
+                so_far = mark
+        return so_far
+
+
+def _beyond(mark: Watermark, so_far: Watermark) -> bool:
+    if so_far == "":
+        return True
+    if isinstance(mark, str) or isinstance(so_far, str):
+        return isinstance(mark, str) and isinstance(so_far, str) and mark > so_far
+    return mark > so_far
+
+
+def _digest(value: JSON) -> str:
+    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()

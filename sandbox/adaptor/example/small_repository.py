@@ -1,0 +1,151 @@
+"""A repository application as a university may have one: deposits behind an HTTP API, and no messages.
+
+- ``GET /deposits?since=TIME&page=N``: ``{"deposits": [...], "next": "..."}``, what changed since, inclusive
+- ``POST /deposits``: a new one; ``PUT /deposits/ID``: changes fields; ``DELETE /deposits/ID``: withdraws it
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from emulator.clock import Clock, timestamp
+
+JSON = dict[str, Any]
+_PAGE: Final = 20
+_LARGEST_BODY: Final = 10_000_000
+
+
+class SmallRepository:
+    """The deposits, and the server that shows them; ``url`` answers while ``serving`` lasts."""
+
+    def __init__(self, clock: Clock, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._clock = clock
+        self._deposits: dict[str, JSON] = {}
+        self._lock = threading.RLock()
+        self._server = ThreadingHTTPServer((host, port), _handler_of(self))
+        self._server.daemon_threads = True
+        self.url = f"http://{host}:{self._server.server_address[1]}"
+
+    @contextmanager
+    def serving(self) -> Iterator[SmallRepository]:
+        """Answer on threads of its own while the context lasts."""
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join()
+
+    def deposit(self, fields: JSON) -> JSON:
+        """A new deposit."""
+        with self._lock:
+            return self._store({"state": "live", **fields, "id": str(len(self._deposits) + 1)})
+
+    def change(self, deposit_id: str, fields: JSON) -> JSON | None:
+        """Change fields of a deposit; None when there is none."""
+        with self._lock:
+            before = self._deposits.get(deposit_id)
+            return None if before is None else self._store({**before, **fields, "id": deposit_id})
+
+    def changes(self, since: str, page: int) -> JSON:
+        """What the list says."""
+        with self._lock:
+            changed = sorted(
+                (each for each in self._deposits.values() if each["modified"] >= since),
+                key=lambda each: each["modified"],
+            )
+        shown = changed[page * _PAGE : (page + 1) * _PAGE]
+        more = len(changed) > (page + 1) * _PAGE
+        query = urlencode({"since": since, "page": page + 1})
+        return {"deposits": shown, "next": f"/deposits?{query}" if more else None}
+
+    def _store(self, deposit: JSON) -> JSON:
+        stored = {**deposit, "modified": timestamp(self._clock.time())}
+        self._deposits[stored["id"]] = stored
+        return stored
+
+
+def sample_deposits() -> list[JSON]:
+    """Deposits to begin with: a public dataset, a thesis under embargo, an article."""
+    text = (files("sandbox.adaptor.example") / "deposits.json").read_text(encoding="utf-8")
+    found: list[JSON] = json.loads(text)
+    return found
+
+
+def _handler_of(repository: SmallRepository) -> type[BaseHTTPRequestHandler]:
+    class Handler(_Handler):
+        app = repository
+
+    return Handler
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    app: SmallRepository
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        query = parse_qs(parts.query)
+        page = query.get("page", ["0"])[0]
+        if parts.path != "/deposits" or not page.isdecimal():
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "GET /deposits?since=TIME&page=N"})
+        else:
+            self._answer(HTTPStatus.OK, self.app.changes(query.get("since", [""])[0], int(page)))
+
+    def do_POST(self) -> None:
+        fields = self._fields()
+        if self.path != "/deposits" or fields is None:
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": "POST a JSON object to /deposits"})
+        else:
+            self._answer(HTTPStatus.CREATED, self.app.deposit(fields))
+
+    def do_PUT(self) -> None:
+        fields = self._fields()
+        if fields is None:
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": "PUT a JSON object to /deposits/ID"})
+        else:
+            self._changed(fields)
+
+    def do_DELETE(self) -> None:
+        self._changed({"state": "withdrawn"})
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- http.server's name
+        """Nobody reads it."""
+
+    def _changed(self, fields: JSON) -> None:
+        prefix, _, deposit_id = self.path.rpartition("/")
+        changed = self.app.change(deposit_id, fields) if prefix == "/deposits" else None
+        if changed is None:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": f"there is no deposit {deposit_id}"})
+        else:
+            self._answer(HTTPStatus.OK, changed)
+
+    def _fields(self) -> JSON | None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > _LARGEST_BODY:
+            self.close_connection = True
+            return None
+        try:
+            found = json.loads(self.rfile.read(int(length)))
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _answer(self, status: HTTPStatus, body: JSON) -> None:
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)

@@ -1,0 +1,114 @@
+"""A mapping file, in YAML or TOML: where an application's items are, and the objects that they become."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import uuid
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from sandbox.adaptor.template import NOTHING, Scope, fill, look
+
+JSON = dict[str, Any]
+Watermark = str | int | float
+_NAMESPACE: Final = uuid.UUID("5e0c5a68-9b3d-5f51-8a44-0e0f6f0a7d11")
+
+
+class MappingError(ValueError):
+    """A mapping file that cannot be used: where in it, what is there, and what would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the application's HTTP API the items are; see ``mapping.schema.json``."""
+
+    changes: str
+    items: str
+    id: str
+    modified: str
+    start: Watermark
+    next: str | None
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A mapping file that was found to be one."""
+
+    application: str
+    tenant: int
+    place: Place
+    hidden: tuple[tuple[str, tuple[Any, ...]], ...]
+    template: JSON
+
+    def is_hidden(self, item: JSON) -> bool:
+        """Whether the application shows the item to nobody any more."""
+        return any(look(path, item) in values for path, values in self.hidden)
+
+    def object(self, item: JSON) -> JSON:
+        """The digital object of an item, without its objectUUID. Raises ``TemplateError``."""
+        namespace = uuid.uuid5(_NAMESPACE, f"{self.application} {self.tenant}")
+        filled = fill(self.template, Scope(item, item, namespace))
+        return {} if filled is NOTHING else filled
+
+
+def read_mapping(path: Path) -> Mapping:
+    """The mapping of a file. Raises ``MappingError``."""
+    try:
+        written = _parsed(path, path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MappingError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise MappingError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    return as_mapping(written, str(path))
+
+
+def as_mapping(written: Any, name: str) -> Mapping:
+    """A mapping that was read already; ``name`` is what a refusal calls it. Raises ``MappingError``."""
+    _check(written, name)
+    source = written["source"]
+    place = Place(
+        source["changes"],
+        source["items"],
+        source["id"],
+        source["modified"],
+        source.get("start", ""),
+        source.get("next"),
+        source.get("headers", {}),
+    )
+    hidden = tuple((each["path"], tuple(each["in"])) for each in written.get("hidden", ()))
+    return Mapping(written["application"], written["tenantJiscID"], place, hidden, written["object"])
+
+
+def _parsed(path: Path, text: str) -> Any:
+    if path.suffix == ".toml":
+        return tomllib.loads(text)
+    import yaml  # noqa: PLC0415 -- only a mapping in YAML needs it
+
+    from sandbox.scenarios.plain_yaml import load  # noqa: PLC0415 -- as above
+
+    try:
+        return load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _check(written: Any, name: str) -> None:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 -- slow to import, and only this needs it
+    from jsonschema.exceptions import best_match  # noqa: PLC0415 -- as above
+
+    error = best_match(Draft202012Validator(mapping_schema()).iter_errors(written))
+    if error is not None:
+        raise MappingError(f"{name}: {error.json_path}: {error.message}")
+
+
+@cache
+def mapping_schema() -> JSON:
+    """The JSON Schema of mapping files."""
+    text = (files("sandbox.adaptor") / "mapping.schema.json").read_text(encoding="utf-8")
+    schema: JSON = json.loads(text)
+    return schema

@@ -1,0 +1,78 @@
+"""An application's HTTP API, asked for what has changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+
+from sandbox.adaptor.mapping import Place, Watermark
+from sandbox.adaptor.template import NOTHING, look
+
+JSON = dict[str, Any]
+_MOST_PAGES: Final = 100_000
+_NAMED: Final = re.compile(r"\$\{(\w+)\}")
+
+
+class SourceUnavailableError(Exception):
+    """The application cannot be asked now, or its answer is none: says which address, and what came."""
+
+
+class Source:
+    """The items of one application, below one address."""
+
+    def __init__(
+        self, address: str, place: Place, environment: dict[str, str] | None = None, *, timeout: float = 30.0
+    ) -> None:
+        named = environment or {}
+        headers = {
+            name: _NAMED.sub(lambda found: named.get(found[1], ""), text)
+            for name, text in place.headers.items()
+        }
+        self.place = place
+        self._client = httpx.Client(
+            base_url=address.rstrip("/") + "/", headers=headers, timeout=timeout, follow_redirects=False
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def changes(self, watermark: Watermark) -> Iterator[list[JSON]]:
+        """What has changed since the watermark, inclusive, by page. Raises ``SourceUnavailableError``."""
+        since = quote(str(watermark), safe="")
+        url = self._client.base_url.join(self.place.changes.lstrip("/").replace("{watermark}", since))
+        seen: set[httpx.URL] = set()
+        while url not in seen and len(seen) < _MOST_PAGES:
+            seen.add(url)
+            answer = self._ask(url)
+            items = look(self.place.items, answer)
+            yield self._items(url, [] if items is NOTHING else items)
+            following = look(self.place.next, answer) if self.place.next else NOTHING
+            if following is NOTHING:
+                return
+            url = self._same_origin(url, url.join(str(following)))
+
+    def _ask(self, url: httpx.URL) -> Any:
+        try:
+            response = self._client.get(url).raise_for_status()
+            return response.json()
+        except httpx.HTTPStatusError as error:
+            raise SourceUnavailableError(f"{url} was answered with {error.response.status_code}") from error
+        except httpx.HTTPError as error:
+            raise SourceUnavailableError(f"{url} does not answer: {error or type(error).__name__}") from error
+        except ValueError as error:
+            raise SourceUnavailableError(f"{url} was answered with what is no JSON: {error}") from error
+
+    def _items(self, url: httpx.URL, found: Any) -> list[JSON]:
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise SourceUnavailableError(f"{url}: {self.place.items} is no list of objects")
+        return found
+
+    def _same_origin(self, here: httpx.URL, there: httpx.URL) -> httpx.URL:
+        """The next page, which is not to carry our headers to another host."""
+        if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port):
+            raise SourceUnavailableError(f"{here}: the next page is said to be elsewhere, at {there}")
+        return there

@@ -1,0 +1,150 @@
+"""What a mapping is made of: a template of the object that is wanted, with places to be filled in.
+
+In a template, a text that begins with ``$`` is a path into the item:
+``$.people.0.name``, or ``$`` for the item itself. An object with one of these
+keys is worked out:
+
+- ``$first``: a list of templates; the first that gives anything
+- ``$each``: a path to a list, with ``$make``: a template of each; there ``$`` is the element, ``$$`` the item
+- ``$when``: a path, with ``$make``: a template that is made only when the path leads to something
+- ``$term``: a path or template, with ``$of``: a table of terms, and ``$else``: for all others
+- ``$uuid``: a list of templates; a UUID that is the same whenever they are
+- ``$time``: a path to a time in ISO 8601; the same in RFC 3339, in UTC where it has no zone
+- ``$text``: a list of templates; their texts one after the other
+- ``$list``: a list of templates; those that give anything
+
+What gives nothing is left out; everything else stands for itself.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from emulator.clock import timestamp
+
+
+class _Nothing:
+    """What a path leads to that leads nowhere; null counts as nothing as well."""
+
+
+NOTHING: Final = _Nothing()
+
+
+class TemplateError(ValueError):
+    """An item that cannot be filled in: says where, and what was found there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What ``$`` and ``$$`` stand for."""
+
+    here: Any
+    item: Any
+    namespace: uuid.UUID
+
+
+def fill(template: Any, scope: Scope) -> Any:
+    """The template with everything worked out; ``NOTHING`` when nothing is there. Raises TemplateError."""
+    if isinstance(template, str):
+        return _path(template, scope) if template.startswith("$") else template
+    if isinstance(template, list):
+        return [value for each in template if (value := fill(each, scope)) is not NOTHING]
+    if not isinstance(template, dict):
+        return template
+    for key, work_out in _OPERATIONS.items():
+        if key in template:
+            return work_out(template, scope)
+    filled = {key: value for key, each in template.items() if (value := fill(each, scope)) is not NOTHING}
+    return filled if filled or not template else NOTHING
+
+
+def look(path: str, item: Any) -> Any:
+    """What a path leads to in an item, or ``NOTHING``."""
+    return _path(path, Scope(item, item, uuid.NAMESPACE_OID))
+
+
+def _path(path: str, scope: Scope) -> Any:
+    steps = path.split(".")
+    found = scope.item if steps[0] == "$$" else scope.here
+    for step in steps[1:]:
+        if isinstance(found, dict):
+            found = found.get(step, NOTHING)
+        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            return NOTHING
+    return NOTHING if found is None or found == "" else found
+
+
+def _first(template: dict[str, Any], scope: Scope) -> Any:
+    return next(
+        (value for each in template["$first"] if (value := fill(each, scope)) is not NOTHING), NOTHING
+    )
+
+
+def _each(template: dict[str, Any], scope: Scope) -> Any:
+    elements = fill(template["$each"], scope)
+    if elements is NOTHING:
+        return NOTHING
+    if not isinstance(elements, list):
+        raise TemplateError(f"{template['$each']} is {elements!r}, which is no list")
+    made = (fill(template["$make"], Scope(each, scope.item, scope.namespace)) for each in elements)
+    return [value for value in made if value is not NOTHING] or NOTHING
+
+
+def _when(template: dict[str, Any], scope: Scope) -> Any:
+    return NOTHING if fill(template["$when"], scope) is NOTHING else fill(template["$make"], scope)
+
+
+def _term(template: dict[str, Any], scope: Scope) -> Any:
+    value = fill(template["$term"], scope)
+    table = template["$of"]
+    word = str(value).lower() if isinstance(value, bool) else str(value)
+    if value is not NOTHING and word in table:
+        return table[word]
+    if "$else" in template:
+        return fill(template["$else"], scope)
+    if value is NOTHING:
+        return NOTHING
+    raise TemplateError(f"{template['$term']} is {value!r}; the mapping knows {', '.join(map(str, table))}")
+
+
+def _uuid(template: dict[str, Any], scope: Scope) -> Any:
+    values = [fill(each, scope) for each in template["$uuid"]]
+    return str(uuid.uuid5(scope.namespace, "\x1f".join("" if v is NOTHING else str(v) for v in values)))
+
+
+def _time(template: dict[str, Any], scope: Scope) -> Any:
+    text = fill(template["$time"], scope)
+    if text is NOTHING:
+        return NOTHING
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError as error:
+        raise TemplateError(f"{template['$time']} is {text!r}, which is no time in ISO 8601") from error
+    return timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def _text(template: dict[str, Any], scope: Scope) -> Any:
+    values = [fill(each, scope) for each in template["$text"]]
+    return NOTHING if any(value is NOTHING for value in values) else "".join(map(str, values))
+
+
+def _list(template: dict[str, Any], scope: Scope) -> Any:
+    return fill(template["$list"], scope) or NOTHING
+
+
+_OPERATIONS: Final[dict[str, Callable[[dict[str, Any], Scope], Any]]] = {
+    "$first": _first,
+    "$each": _each,
+    "$when": _when,
+    "$term": _term,
+    "$uuid": _uuid,
+    "$time": _time,
+    "$text": _text,
+    "$list": _list,
+}
