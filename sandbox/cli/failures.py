@@ -63,6 +63,8 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
             return str(error), Exit.ENVIRONMENT
         case "emulator.client", "RefusedError":
             return str(error), _code_of_status(getattr(error, "status", 500))
+        case "sandbox.runs", "NoFolderError":
+            return str(error), Exit.ENVIRONMENT
         case "emulator.settings", "SettingsError":
             return str(error), Exit.USAGE
     if isinstance(error, OSError) and error.errno is not None:
