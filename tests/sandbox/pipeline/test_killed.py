@@ -11,10 +11,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from emulator.clock import Clock
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.run import Job, once
 from sandbox.pipeline.tables import Tables
@@ -28,9 +29,10 @@ from sandbox.pipeline.place import Place
 from sandbox.pipeline.run import Job, once
 from sandbox.pipeline.session import open_session
 
-endpoint, stream, to, master = sys.argv[1:]
-spark = open_session(master, settings={"spark.executor.memory": "512m", "spark.cores.max": "2"})
-job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=60)
+endpoint, stream, to, master, batch = sys.argv[1:]
+quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+spark = open_session(master, settings={"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": quick})
+job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
 once(spark, job, progress=lambda what, share: print(what, flush=True))
 print(spark.sparkContext.master)
 """
@@ -69,10 +71,10 @@ def _content(spark: Any, tables: Tables) -> dict[str, Any]:
     return content | {"figures": sorted(tuple(row) for row in counted)}
 
 
-def _start(endpoint: Endpoint, stream: str, to: Path, master: str) -> subprocess.Popen[str]:
+def _start(endpoint: Endpoint, stream: str, to: Path, *, master: str, batch: int) -> subprocess.Popen[str]:
     # A session of its own: killing the group ends the driver, its JVM and its workers in the same instant.
     return subprocess.Popen(
-        [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master],
+        [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master, str(batch)],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
 
@@ -82,7 +84,7 @@ def test_a_driver_killed_again_and_again_leaves_the_same_tables(
 ) -> None:
     """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice."""
     for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
-        process = _start(endpoint, written[0], tmp_path, "local[2]")
+        process = _start(endpoint, written[0], tmp_path, master="local[2]", batch=60)
         assert process.stdout
         with process:
             try:
@@ -101,9 +103,16 @@ def test_a_driver_killed_again_and_again_leaves_the_same_tables(
     assert there == listed, "what a dead run left behind is gone"
 
 
+class Cluster(NamedTuple):
+    """A standalone cluster: its master's URL, the sessions of its workers' processes."""
+
+    url: str
+    workers: tuple[int, ...]
+
+
 @pytest.fixture
-def cluster() -> Iterator[str]:
-    """A standalone master and two workers, each a process of its own; the master's URL."""
+def cluster() -> Iterator[Cluster]:
+    """A standalone master and two workers, each a process of its own."""
     import pyspark
 
     from sandbox import java
@@ -111,7 +120,8 @@ def cluster() -> Iterator[str]:
     home = Path(pyspark.__file__).parent
     environment = os.environ | {
         "SPARK_HOME": str(home), "JAVA_HOME": str(java.require().home), "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
     }  # fmt: skip
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -138,6 +148,7 @@ def cluster() -> Iterator[str]:
         "600m",
         url,
     ]
+    started: list[int] = []
     with ExitStack() as stack:
         for program in (master, worker, worker):
             process = subprocess.Popen(
@@ -150,7 +161,8 @@ def cluster() -> Iterator[str]:
                 r"I have been elected leader" if program is master else r"Successfully registered with master"
             )
             assert any(re.search(ready, line) for line in process.stderr), f"{program[0]} did not start"
-        yield url
+            started.append(process.pid)
+        yield Cluster(url, tuple(started[1:]))
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -158,18 +170,39 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def test_a_cluster_of_processes_writes_the_same_tables(
+def _executor(cluster: Cluster) -> int:
+    """A process of the cluster's that runs tasks; waits up to a minute for one."""
+    clock = Clock()
+    for _ in range(600):
+        for command in Path("/proc").glob("[0-9]*/cmdline"):
+            pid = int(command.parent.name)
+            try:
+                if (
+                    os.getsid(pid) in cluster.workers
+                    and b"CoarseGrainedExecutorBackend" in command.read_bytes()
+                ):
+                    return pid
+            except OSError:
+                continue
+        clock.wait(0.1)
+    raise AssertionError("no executor was started within a minute")
+
+
+def test_a_cluster_that_loses_an_executor_writes_the_same_tables(
     *,
     spark: Any,
     endpoint: Endpoint,
     written: tuple[str, Load],
     expected: dict[str, Any],
     tmp_path: Path,
-    cluster: str,
+    cluster: Cluster,
 ) -> None:
-    """A standalone cluster with two workers makes of the same stream what one process makes."""
-    with _start(endpoint, written[0], tmp_path, cluster) as process:
+    """A master and two workers, of which one executor is killed: the tables are those of one process."""
+    with _start(endpoint, written[0], tmp_path, master=cluster.url, batch=1000) as process:
+        assert process.stdout
+        assert any("batch 0" in line for line in process.stdout)
+        os.kill(_executor(cluster), signal.SIGKILL)
         said, _ = process.communicate(timeout=300)
     assert process.returncode == 0
-    assert said.splitlines()[-1] == cluster
+    assert said.splitlines()[-1] == cluster.url
     assert _content(spark, Tables(Place.at(tmp_path))) == expected
