@@ -31,7 +31,8 @@ from sandbox.pipeline.session import open_session
 
 endpoint, stream, to, master, batch = sys.argv[1:]
 quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-spark = open_session(master, settings={"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": quick})
+settings = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": quick}
+spark = open_session(master, settings=settings)
 job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
 once(spark, job, progress=lambda what, share: print(what, flush=True))
 print(spark.sparkContext.master)
