@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,12 +72,21 @@ def _content(spark: Any, tables: Tables) -> dict[str, Any]:
     return content | {"figures": sorted(tuple(row) for row in counted)}
 
 
-def _start(endpoint: Endpoint, stream: str, to: Path, *, master: str, batch: int) -> subprocess.Popen[str]:
-    # A session of its own: killing the group ends the driver, its JVM and its workers in the same instant.
-    return subprocess.Popen(
+@contextmanager
+def _driver(
+    endpoint: Endpoint, stream: str, to: Path, *, master: str, batch: int
+) -> Iterator[subprocess.Popen[str]]:
+    """A run in processes of its own; at the end of the context all of them are killed in the same instant."""
+    process = subprocess.Popen(
         [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master, str(batch)],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def test_a_driver_killed_again_and_again_leaves_the_same_tables(
@@ -85,13 +94,9 @@ def test_a_driver_killed_again_and_again_leaves_the_same_tables(
 ) -> None:
     """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice."""
     for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
-        process = _start(endpoint, written[0], tmp_path, master="local[2]", batch=60)
-        assert process.stdout
-        with process:
-            try:
-                seen = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
-            finally:
-                os.killpg(process.pid, signal.SIGKILL)
+        with _driver(endpoint, written[0], tmp_path, master="local[2]", batch=60) as process:
+            assert process.stdout
+            seen = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
         assert seen, f"the run ended before {died_at}"
     place = Place.at(tmp_path, endpoint.url)
     (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999").mkdir(parents=True)
@@ -199,7 +204,7 @@ def test_a_cluster_that_loses_an_executor_writes_the_same_tables(
     cluster: Cluster,
 ) -> None:
     """A master and two workers, of which one executor is killed: the tables are those of one process."""
-    with _start(endpoint, written[0], tmp_path, master=cluster.url, batch=1000) as process:
+    with _driver(endpoint, written[0], tmp_path, master=cluster.url, batch=1000) as process:
         assert process.stdout
         assert any("batch 0" in line for line in process.stdout)
         os.kill(_executor(cluster), signal.SIGKILL)
