@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import App, SystemCommand
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -99,8 +100,9 @@ class SandboxApp(App[None]):
 
     def errand(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
         """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
-        self.run_worker(self._errand(work, command), group="errands")
+        self._errand(work, command)
 
+    @work(group="errands")
     async def _errand(self, work: Coroutine[Any, Any, str], command: str) -> None:
         try:
             self.post_message(Done(await work, command))

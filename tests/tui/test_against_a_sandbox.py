@@ -234,7 +234,7 @@ async def test_a_fault_is_added_paused_and_removed(sandbox: Client, url: str) ->
         await until(pilot, lambda: kinds.total > 3)
         kinds.move_to([kind.type for kind in kinds._pages._held[0]].index("latency"))
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AddFault))
+        await until(pilot, lambda: isinstance(pilot.app.screen, AddFault) and pilot.app.screen.is_mounted)
         form = pilot.app.screen
         form.query_one("#channel", Input).value = "input"
         form.query_one("#attribute-delay", Input).value = "250ms"

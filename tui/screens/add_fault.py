@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -112,8 +113,9 @@ class AddFault(ModalScreen[None]):
         except ValueError as error:
             self._say(str(error))
             return
-        self.run_worker(self._add(fault), exclusive=True)
+        self._add(fault)
 
+    @work(exclusive=True)
     async def _add(self, fault: NewFault) -> None:
         app = cast("SandboxApp", self.app)
         command = commands.add_fault(fault, self._type)

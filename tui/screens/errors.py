@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
@@ -60,8 +61,9 @@ class ErrorsScreen(Place):
 
     def _count(self) -> None:
         if self.is_current:
-            self.run_worker(self._fetch(), group="counts", exclusive=True)
+            self._fetch()
 
+    @work(group="counts", exclusive=True)
     async def _fetch(self) -> None:
         try:
             self.post_message(self.Counted(await self.client.counts("code", matching=QUEUES)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
@@ -78,9 +79,10 @@ class FaultsScreen(Place):
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)
-        self.run_worker(self._fetch_kinds())
+        self._fetch_kinds()
         self.query_one("#kinds").focus()
 
+    @work
     async def _fetch_kinds(self) -> None:
         try:
             self.post_message(self.Kinds(await self.client.fault_types()))

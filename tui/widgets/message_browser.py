@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -152,8 +153,9 @@ class MessageBrowser(Vertical):
         if self.filter or not self._last_filter:
             self.list.move_to(self.list.cursor + (1 if forward else -1))
         elif row:
-            self.run_worker(self._find_match(row.id, forward=forward), group="seek", exclusive=True)
+            self._find_match(row.id, forward=forward)
 
+    @work(group="seek", exclusive=True)
     async def _find_match(self, here: int, *, forward: bool) -> None:
         await self._report(next_match(self.client, self.scope, self._last_filter, here, forward=forward))
 
@@ -177,8 +179,9 @@ class MessageBrowser(Vertical):
                 self.post_message(Undone(str(error)))
 
     def _seek(self, goal: goto.Goal) -> None:
-        self.run_worker(self._find(goal), group="seek", exclusive=True)
+        self._find(goal)
 
+    @work(group="seek", exclusive=True)
     async def _find(self, goal: goto.Goal) -> None:
         await self._report(place_of(self.client, self.matching, goal))
 
@@ -226,8 +229,9 @@ class MessageBrowser(Vertical):
             self._read(row)
 
     def _read(self, row: MessageRow) -> None:
-        self.run_worker(self._fetch(row), group="read", exclusive=True)
+        self._fetch(row)
 
+    @work(group="read", exclusive=True)
     async def _fetch(self, row: MessageRow) -> None:
         try:
             detail = await self.client.message(row.id)

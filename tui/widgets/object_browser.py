@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -88,8 +89,9 @@ class ObjectBrowser(Vertical):
 
     def _list(self) -> None:
         if self.screen in self.app.screen_stack:
-            self.run_worker(self._fetch(self.bucket, self.prefix), group="objects", exclusive=True)
+            self._fetch(self.bucket, self.prefix)
 
+    @work(group="objects", exclusive=True)
     async def _fetch(self, bucket: str, prefix: str) -> None:
         app = cast("SandboxApp", self.app)
         try:

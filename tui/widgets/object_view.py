@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -45,8 +46,9 @@ class ObjectView(Vertical):
 
     def show(self, bucket: str, key: str) -> None:
         """Show this object."""
-        self.run_worker(self._fetch(bucket, key), group="object", exclusive=True)
+        self._fetch(bucket, key)
 
+    @work(group="object", exclusive=True)
     async def _fetch(self, bucket: str, key: str) -> None:
         app = cast("SandboxApp", self.app)
         try:

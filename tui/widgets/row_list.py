@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
+from textual import events, work
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -135,7 +135,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self.behind = 0
 
     def on_mount(self) -> None:
-        self.run_worker(self._keep_fetching(), group="pages", exclusive=True)
+        self._keep_fetching()
         if self._every:
             self.set_interval(self._every, self.look_again)
 
@@ -175,6 +175,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
 
     # What runs beside the event loop only fetches and posts.
 
+    @work(group="pages", exclusive=True)
     async def _keep_fetching(self) -> None:
         while True:
             await self._due.wait()

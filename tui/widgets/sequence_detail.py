@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -64,8 +65,9 @@ class SequenceDetail(Vertical):
     def show(self, sequence: str, stream: str) -> None:
         """Show the sequence of this identifier as it is in ``stream``."""
         app = cast("SandboxApp", self.app)
-        self.run_worker(self._fetch(app, sequence, stream), exclusive=True, group="sequence")
+        self._fetch(app, sequence, stream)
 
+    @work(group="sequence", exclusive=True)
     async def _fetch(self, app: SandboxApp, sequence: str, stream: str) -> None:
         matching = f'sequence:"{sequence}" stream:"{stream}" total>1'
         try:
