@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from emulator.rdss_topology import rdss_topology
 from emulator.resources import AuditTap, Topology
 from emulator.rng import new_seed, new_uuid
 
@@ -30,7 +31,8 @@ DEFAULT_TOPOLOGY = Topology(
     audit=AuditTap(),
     archives={"error": "rdss-error", "invalid": "rdss-invalid"},
 )
-TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "none": Topology()}
+RDSS_TOPOLOGY = rdss_topology()
+TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "rdss": RDSS_TOPOLOGY, "none": Topology()}
 
 
 class SettingsError(ValueError):

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     "--limits", type=click.Choice(["relaxed", "strict"]), help="AWS's throughput limits.  [default: relaxed]"
 )
 @click.option(
-    "--topology", metavar="FILE|default|none", help="The streams and buckets to make.  [default: default]"
+    "--topology",
+    metavar="FILE|default|rdss|none",
+    help="The streams and buckets to make.  [default: default]",
 )
 @click.option("--detach", is_flag=True, help="Return once it is ready, and leave it running.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when ready.")

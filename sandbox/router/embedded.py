@@ -1,0 +1,97 @@
+"""The router of a running sandbox: on a thread of its own, awake when a source has something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from emulator.channels import Channel, Checkpoints
+from emulator.channels.kinesis import KinesisChannel
+from emulator.channels.memory import MemoryChannel
+from emulator.pump import Pump
+from sandbox.endpoint import Endpoint
+from sandbox.receiver import S3Originals
+from sandbox.repository import Repository
+from sandbox.router.assembly import assembled_router
+from sandbox.router.router import Router
+from sandbox.router.routes import Routes
+
+if TYPE_CHECKING:
+    from emulator.embedded import Embedded
+
+
+@contextmanager
+def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
+    """Route while the context lasts.
+
+    Sources are read in this process, at no cost while nothing comes; targets are published to as any client
+    does it, so that faults strike. Failures are events, ``router.failed``, and are tried again.
+    """
+    parts = emulator.parts
+    with ExitStack() as stack:
+        folder = emulator.settings.data_dir or Path(stack.enter_context(TemporaryDirectory()))
+        repository = stack.enter_context(closing(Repository(folder / "router.sqlite3", parts.clock)))
+        work = stack.enter_context(closing(_Work(emulator, routes, repository)))
+        pump = stack.enter_context(closing(Pump("router", [work.run_once], work.failed)))
+
+        def came(stream: str, _shard: str) -> None:
+            if stream in routes.services:
+                pump.wake()
+
+        stack.callback(parts.streams.on_records(came))
+        pump.wake()
+        yield
+
+
+class _Work:
+    """A router over the streams that there are now; anew when they were made anew."""
+
+    def __init__(self, emulator: Embedded, routes: Routes, repository: Repository) -> None:
+        self._parts = emulator.parts
+        self._endpoint = Endpoint(emulator.aws, emulator.settings.region)
+        self._routes = routes
+        self._repository = repository
+        self._generations: dict[str, str] = {}
+        self._stack = ExitStack()
+        self._router: Router | None = None
+
+    def run_once(self) -> int:
+        views = self._parts.streams.streams(self._parts.home)
+        generations = {view.name: view.generation for view in views if view.name in self._routes.services}
+        if self._router is None or generations != self._generations:
+            self._stack.close()
+            self._router = self._stack.enter_context(self._assembled(generations))
+            self._generations = generations
+        return self._router.run_once()
+
+    def failed(self, error: Exception) -> None:
+        self._parts.events.emit("router.failed", why=str(error) or repr(error))
+
+    def close(self) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def _assembled(self, generations: dict[str, str]) -> Iterator[Router]:
+        parts, client = self._parts, self._endpoint.kinesis()
+
+        def source(name: str, checkpoints: Checkpoints) -> Channel:
+            streams, clock = parts.streams, parts.clock
+            return MemoryChannel(streams, name, clock=clock, checkpoints=checkpoints, scope=parts.home)
+
+        def target(name: str) -> Channel:
+            return KinesisChannel(client, name, clock=parts.clock)
+
+        originals = S3Originals(self._endpoint.s3())
+        with assembled_router(
+            self._routes,
+            source,
+            target,
+            originals,
+            repository=self._repository,
+            clock=parts.clock,
+            generations=generations,
+        ) as router:
+            yield router
