@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from emulator.aws_session import aws_session
 from emulator.channels.aws_answers import PASSING, THROTTLED, code_of, entry_outcome, listed, publish_failure
 from emulator.channels.batches import Entry, batches
 from emulator.channels.channel import ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
@@ -30,14 +31,10 @@ def connect(endpoint: str, *, region: str = "us-east-1", timeout: float = 10.0) 
 
     Credentials are the environment's where it has some, else a pair that any emulator takes.
     """
-    import boto3  # noqa: PLC0415 -- slow to import, and only Kinesis needs it
-    from botocore.config import Config  # noqa: PLC0415 -- as above
+    from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only Kinesis needs it
 
-    session = boto3.Session(region_name=region)
-    if session.get_credentials() is None:
-        session = boto3.Session("sandbox", "sandbox", region_name=region)
     config = Config(connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1})
-    return session.client("kinesis", endpoint_url=endpoint, config=config)
+    return aws_session(region).client("kinesis", endpoint_url=endpoint, config=config)
 
 
 class KinesisChannel:

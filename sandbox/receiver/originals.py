@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from emulator.aws_session import aws_session
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
@@ -40,14 +42,10 @@ class S3Originals:
 
 def connect_s3(endpoint: str, *, region: str = "us-east-1") -> S3Client:
     """A client for any S3 endpoint; credentials are the environment's, or any will do."""
-    import boto3  # noqa: PLC0415 -- slow to import, and only S3 needs it
-    from botocore.config import Config  # noqa: PLC0415 -- as above
+    from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only S3 needs it
 
-    session = boto3.Session(region_name=region)
-    if session.get_credentials() is None:
-        session = boto3.Session("sandbox", "sandbox", region_name=region)
     config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
-    return session.client("s3", endpoint_url=endpoint, config=config)
+    return aws_session(region).client("s3", endpoint_url=endpoint, config=config)
 
 
 class MemoryOriginals:

@@ -1,0 +1,30 @@
+"""Sessions of boto3 for our own clients: the environment's credentials, and descriptions read only once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import boto3
+
+
+def aws_session(region: str) -> boto3.Session:
+    """A session with the environment's credentials where it has some, else a pair that any emulator takes."""
+    import boto3  # noqa: PLC0415 -- slow to import, and only AWS clients need it
+    from botocore.session import Session  # noqa: PLC0415 -- as above
+
+    described = Session()
+    described.register_component("data_loader", _descriptions())
+    session = boto3.Session(region_name=region, botocore_session=described)
+    if session.get_credentials() is None:
+        described.set_credentials("sandbox", "sandbox")
+    return session
+
+
+@cache
+def _descriptions() -> Any:
+    """What botocore knows of services and endpoints: JSON by the megabyte, which each session would read."""
+    from botocore.loaders import create_loader  # noqa: PLC0415 -- as above
+
+    return create_loader()
