@@ -85,10 +85,11 @@ class AwsEndpoints:
     """AWS itself: a host for each service and region, as botocore knows them. It signs every request anew."""
 
     def __init__(self, credentials: Credentials) -> None:
-        from botocore.session import Session  # noqa: PLC0415 -- slow to import, and only this profile needs it
+        from botocore.loaders import Loader  # noqa: PLC0415 -- slow to import, and only this profile needs it
+        from botocore.regions import EndpointResolver  # noqa: PLC0415 -- as above
 
         self._credentials = credentials
-        self._resolver = Session().get_component("endpoint_resolver")
+        self._resolver = EndpointResolver(Loader().load_data("endpoints"))
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
 
     def of(self, service: str, region: str) -> Endpoint:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 OnRecords = Callable[[str, str], None]
 
-_LOOK_SECONDS: Final = 2.0
-_WATCH_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 10.0
+_WATCH_SECONDS: Final = 5.0
+"""Seldom, for an upstream may take a tenth of a second for each of a dozen calls."""
 _ACTIVE_SECONDS: Final = 120.0
 _ASK_AGAIN_SECONDS: Final = 0.2
 _MOST_ITERATORS: Final = 2_000
@@ -54,6 +55,7 @@ class UpstreamStreams:
         self._home = home
         self._clock = Clock()
         self._lock = threading.Lock()
+        self._looking = threading.Lock()
         self._views: list[StreamView] = []
         self._listings: dict[str, list[dict[str, Any]]] = {}
         self._looked: float | None = None
@@ -85,15 +87,10 @@ class UpstreamStreams:
         return [self._home]
 
     def streams(self, _scope: Scope) -> list[StreamView]:
-        """Every stream and its shards as of at most two seconds ago; the counts are of what was read."""
-        now = stopwatch()
-        if self._looked is None or now - self._looked > _LOOK_SECONDS:
-            try:
-                self._views = [self._view(name) for name in self._names()]
-                self.trouble = None
-            except KinesisError as error:
-                self.trouble = error.message
-            self._looked = stopwatch()
+        """Every stream and its shards as of some seconds ago at most; the counts are of what was read."""
+        with self._looking:
+            if self._looked is None or self.trouble or stopwatch() - self._looked > _LOOK_SECONDS:
+                self._look()
         return [self._counted(view) for view in self._views]
 
     def changed(self) -> None:
@@ -125,7 +122,7 @@ class UpstreamStreams:
             return len(noted) - (bisect_right(noted, int(after)) if after else 0)
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
-        """Have ``callback(stream, shard)`` called after records passed, and for every stream once a second.
+        """Have ``callback(stream, shard)`` called after records passed, and for every stream now and then.
 
         Who writes to the upstream directly is noticed by the latter. Returns the function that ends it.
         """
@@ -151,6 +148,14 @@ class UpstreamStreams:
         self._client.close()
 
     # -- asking the upstream
+
+    def _look(self) -> None:
+        try:
+            self._views = [self._view(name) for name in self._names()]
+            self.trouble = None
+        except KinesisError as error:
+            self.trouble = error.message
+        self._looked = stopwatch()
 
     def _ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         from botocore import xform_name  # noqa: PLC0415 -- comes with the client
