@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.kinesis import hash_keys
-from emulator.kinesis.errors import in_use, invalid_argument
+from emulator.kinesis.errors import in_use, invalid_argument, limit_exceeded
+from emulator.kinesis.limits import SHARDS_A_STREAM
 from emulator.kinesis.operations.capacity import require_warm_throughput
 from emulator.kinesis.operations.tags import require_tags
 from emulator.kinesis.registry import Registry, changed
@@ -127,6 +128,8 @@ def _shard_count(request: dict[str, Any], mode: str) -> int:
         return _ON_DEMAND_SHARDS
     if count is None:
         raise invalid_argument("ShardCount must be set for a stream in the PROVISIONED mode.")
+    if count > SHARDS_A_STREAM:
+        raise limit_exceeded(f"A stream can have at most {SHARDS_A_STREAM} shards. ShardCount: {count}")
     return count
 
 

@@ -39,6 +39,15 @@ def test_a_new_stream_is_described_with_shards_that_divide_the_hash_space(api: A
     assert not description["HasMoreShards"]
 
 
+@pytest.mark.parametrize("shards", [10_001, 2_000_000_000])
+def test_a_stream_larger_than_any_at_aws_is_refused_before_it_costs_anything(api: Api, shards: int) -> None:
+    """However many shards are asked for, the answer is AWS's code at once, and no stream is left."""
+    with pytest.raises(KinesisError, match=f"at most 10000 shards. ShardCount: {shards}") as refused:
+        api.create(shards=shards)
+    assert refused.value.code == "LimitExceededException"
+    assert api("ListStreams")["StreamNames"] == []
+
+
 def test_describing_pages_through_the_shards(api: Api) -> None:
     """Limit and ExclusiveStartShardId go through all of them."""
     api.create(shards=5)
