@@ -61,8 +61,7 @@ class Receiver:
         deliveries = self._channel.read(limit=limit, wait=wait)
         for delivery in deliveries:
             self.receive(delivery)
-        if not deliveries:
-            self.give_up_late_sequences()
+        self.give_up_late_sequences()
         return len(deliveries)
 
     def receive(self, delivery: Delivery) -> None:

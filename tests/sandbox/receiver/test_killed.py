@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -24,43 +23,7 @@ from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.samples import Samples
 from schemas.sequence import join
-
-
-class MortalStore:
-    """A connection that dies with its process: before any statement, a commit among them."""
-
-    def __init__(self, store: sqlite3.Connection, site: Any) -> None:
-        self._store = store
-        self._site = site
-
-    def execute(self, *statement: Any) -> sqlite3.Cursor:
-        self._site.step()
-        return self._store.execute(*statement)
-
-    def executemany(self, *statement: Any) -> sqlite3.Cursor:
-        self._site.step()
-        return self._store.executemany(*statement)
-
-    @property
-    def in_transaction(self) -> bool:
-        return self._store.in_transaction
-
-    def close(self) -> None:
-        self._store.close()
-
-
-class Life:
-    """Counts the steps of a process, which are its reads and writes, and ends it at one of them for good."""
-
-    def __init__(self, ends_at: int | None, crash: type[BaseException]) -> None:
-        self.steps = 0
-        self.ends_at = ends_at
-        self.crash = crash
-
-    def __call__(self) -> None:
-        self.steps += 1
-        if self.ends_at is not None and self.steps >= self.ends_at:
-            raise self.crash
+from tests.sandbox.receiver.mortal import Life, MortalStore
 
 
 def _filled(site: Any, messages: Any, folder: Path) -> tuple[Any, Counter[bytes], list[dict[str, Any]]]:
@@ -78,7 +41,7 @@ def _live(site: Any, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def opened(self: Any) -> Any:
         repository = open_store(self)
-        repository._store = MortalStore(repository._store, self)
+        repository._store = MortalStore(repository._store, self.step)
         return repository
 
     with monkeypatch.context() as mortal:

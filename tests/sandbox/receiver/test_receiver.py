@@ -90,13 +90,16 @@ def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
 
 
 def test_parts_whose_others_never_come_are_given_up_in_time(site: Any, messages: Any) -> None:
-    """When the patience is over, the parts that came are in the invalid queue as GENERR001, whole."""
+    """When the patience is over, also amid other messages, the parts are in the invalid queue, GENERR001."""
     site.patience = 60.0
     part = messages.parts(3)[1]
     site.input.put(part)
     site.receive()
     site.clock.advance(61)
-    site.receive()
+    site.input.put(serialise(messages.small()))
+    repository = site.open()
+    assert site.receiver(repository).step() == 1
+    repository.close()
     (rejected,) = site.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR001"
     assert rejected["messageBody"] == json.loads(part)["messageBody"]
