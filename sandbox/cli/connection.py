@@ -15,6 +15,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 if TYPE_CHECKING:
     from emulator.client import Client
     from sandbox.endpoint import Endpoint
+    from schemas.error_codes import Queue
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,9 +44,7 @@ def reach(control: str | None) -> tuple[str, str | None]:
             "no sandbox was started here; start one with: sandbox up --detach", Exit.ENVIRONMENT
         )
     if not written.alive:
-        message = (
-            f"the sandbox started here (process {written.pid}) is gone; start one with: sandbox up --detach"
-        )
+        message = f"the sandbox started here ({written.who}) is gone; start one with: sandbox up --detach"
         raise CommandFailed(message, Exit.ENVIRONMENT)
     return written.control, token or written.token
 
@@ -60,10 +59,14 @@ def connect(control: str | None) -> Client:
 
 @dataclass(frozen=True, slots=True)
 class FoundStream:
-    """A stream of the running sandbox; ``since`` tells it from an earlier one of that name."""
+    """A stream of the running sandbox; ``since`` tells it from an earlier one of that name.
+
+    ``queues`` are the streams to which what cannot be processed goes.
+    """
 
     endpoint: Endpoint
     since: str
+    queues: dict[Queue, str]
 
     def repository(self, application: str) -> Path:
         """Where an application of the command line keeps what it knows of this stream's messages."""
@@ -75,6 +78,7 @@ class FoundStream:
 def find_stream(control: str | None, name: str) -> FoundStream:
     """A stream of the running sandbox. CommandFailed when it has none of that name."""
     from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- not every command needs channels
+    from sandbox.receiver.assembly import queues_among  # noqa: PLC0415 -- as above
 
     with connect(control) as client:
         found = client.status()
@@ -83,4 +87,4 @@ def find_stream(control: str | None, name: str) -> FoundStream:
             there = ", ".join(arns) or "none"
             raise CommandFailed(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
         first = client.stream(name).shards[0].starting_sequence_number
-    return FoundStream(Endpoint(found.aws, arns[name].split(":")[3]), first)
+    return FoundStream(Endpoint(found.aws, arns[name].split(":")[3]), first, queues_among(arns))

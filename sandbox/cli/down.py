@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from sandbox.cli.failures import CommandFailed, Exit
+
+if TYPE_CHECKING:
+    from sandbox.profiles.running import Running
 
 
 @click.command()
@@ -17,14 +22,23 @@ def down(as_json: bool) -> None:
     if found is None:
         raise CommandFailed("no sandbox was started here", Exit.ENVIRONMENT)
     was_alive = found.alive
-    if was_alive:
+    if was_alive or found.stack is not None:
         try:
-            in_process.stop(found)
+            _stop(found)
         except in_process.CannotStop as error:
             raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
     running.remove(found.pid)
     if as_json:
-        click.echo(f'{{"pid":{found.pid},"stopped":{str(was_alive).lower()}}}')
+        pid = "null" if found.pid is None else found.pid
+        click.echo(f'{{"pid":{pid},"stopped":{str(was_alive).lower()}}}')
     else:
         said = "stopped" if was_alive else "was gone already"
-        click.echo(f"sandbox: process {found.pid} {said}; its data is in {found.data_dir}", err=True)
+        click.echo(f"sandbox: {found.who} {said}; its data is in {found.data_dir}", err=True)
+
+
+def _stop(found: Running) -> None:
+    if found.stack is None:
+        from sandbox.profiles.in_process import stop  # noqa: PLC0415 -- kept out of sandbox --help
+    else:
+        from sandbox.profiles.compose import stop  # noqa: PLC0415 -- as above
+    stop(found)

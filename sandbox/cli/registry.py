@@ -21,6 +21,10 @@ COMMANDS: dict[str, Row] = {
     "up": Row("sandbox.cli.up:up", "Start a sandbox: streams, buckets, faults and the control API."),
     "down": Row("sandbox.cli.down:down", "Stop the sandbox that was started here."),
     "status": Row("sandbox.cli.status:status", "Show where the sandbox answers and what it holds."),
+    "logs": Row("sandbox.cli.logs:logs", "Show what the sandbox, or one of its containers, said."),
+    "doctor": Row(
+        "sandbox.cli.doctor:doctor", "Find what keeps the compose profile from starting, and what to do."
+    ),
     "demo": Row(
         "sandbox.cli.demo:demo", "Send messages through faults and a reshard, and judge what arrived."
     ),
@@ -28,6 +32,11 @@ COMMANDS: dict[str, Row] = {
     "replay": Row("sandbox.cli.scenario:replay", "Play a run again, and say whether the same came of it."),
     "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),
     "receive": Row("sandbox.cli.receive:receive", "Receive messages and print them as they arrive."),
+    "application": Row(
+        "sandbox.cli.application:application", "Run a simulated repository or preservation system."
+    ),
+    "adaptor": Row("sandbox.cli.adaptor:adaptor", "Publish what changes in an application, by a mapping."),
+    "files": Row("sandbox.cli.file_server:files", "Serve files over HTTPS, with faults."),
     "messages": Row("sandbox.cli.messages:messages", "List the messages in the streams, filtered."),
     "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
     "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),

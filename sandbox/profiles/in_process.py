@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from emulator.clock import Clock
-from emulator.settings import STATE_DIRECTORY, Settings
+from emulator.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
@@ -42,7 +43,7 @@ def refuse_second(directory: Path | None = None) -> None:
     found = running.find(directory)
     if found is not None:
         raise CannotStart(
-            f"a sandbox runs here already (process {found.pid}, {found.control}); sandbox down stops it"
+            f"a sandbox runs here already ({found.who}, {found.control}); sandbox down stops it"
         )
 
 
@@ -65,14 +66,32 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
             found = _described(settings, emulator)
             running.write(found)
             try:
-                ready(found)
-                await asked_to_stop.wait()
+                async with _routing(settings, emulator):
+                    ready(found)
+                    await asked_to_stop.wait()
             finally:
                 running.remove(found.pid)
     except (DirectoryInUse, UpstreamFailed) as error:
         raise CannotStart(str(error)) from error
     except OSError as error:
         raise CannotStart(error.strerror or str(error)) from error
+
+
+@asynccontextmanager
+async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None]:
+    """The router, in the topology that has one; put away on a thread, for it asks this one for answers."""
+    if settings.topology != RDSS_TOPOLOGY:
+        yield
+        return
+    from sandbox.router import RDSS_ROUTES  # noqa: PLC0415 -- only that topology has a router
+    from sandbox.router.embedded import routing  # noqa: PLC0415 -- as above
+
+    with ExitStack() as stack:
+        stack.enter_context(routing(emulator, RDSS_ROUTES))
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(stack.pop_all().close)
 
 
 def start_detached(
@@ -113,6 +132,7 @@ def start_detached(
 def stop(found: Running) -> None:
     """Ask the process to stop and wait until it is gone. Raises CannotStop when it stays."""
     clock = Clock()
+    assert found.pid is not None
     try:
         os.kill(found.pid, signal.SIGTERM)
     except ProcessLookupError:

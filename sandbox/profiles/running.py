@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
 from emulator.settings import STATE_DIRECTORY
+
+_CONNECT_SECONDS = 2.0
 
 
 class Running(msgspec.Struct, frozen=True):
     """Where a sandbox answers and which process it is; this is what ``sandbox up --json`` prints.
 
     ``amqp`` is where RabbitMQ answers once it is up, None where there is none. ``born`` is the process's
-    start as the machine counts it, which tells it from a later one of the same pid.
+    start as the machine counts it, which tells it from a later one of the same pid. A ``stack`` of containers
+    is known by its name and has no ``pid``.
     """
 
     aws: str
     control: str
     amqp: str | None
-    pid: int
+    pid: int | None
     profile: str
     seed: int
     region: str
     data_dir: str
     token: str | None = None
     born: str | None = None
+    stack: str | None = None
+
+    @property
+    def who(self) -> str:
+        """What runs, in words."""
+        return f"process {self.pid}" if self.stack is None else f"the containers of {self.stack}"
 
     @property
     def alive(self) -> bool:
-        """Whether that process still runs."""
+        """Whether that process still runs, or the containers' control API still listens."""
+        if self.pid is None:
+            return _listens(self.control)
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -70,7 +83,7 @@ def write(running: Running, directory: Path | None = None) -> None:
     draft.replace(path)
 
 
-def remove(pid: int, directory: Path | None = None) -> None:
+def remove(pid: int | None, directory: Path | None = None) -> None:
     """Forget the sandbox of this process; another's is left alone."""
     written = read(directory)
     if written is not None and written.pid == pid:
@@ -81,6 +94,15 @@ def born(pid: int) -> str | None:
     """When the process was started, in clock ticks since the machine's start; None where nobody knows."""
     fields = _stat(pid)
     return fields[19] if fields else None
+
+
+def _listens(url: str) -> bool:
+    parts = urlsplit(url)
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 80), _CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False
 
 
 def _state(pid: int) -> str | None:

@@ -1,0 +1,202 @@
+"""The compose profile: LocalStack, RabbitMQ and the emulator in front of both, as containers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.rng import new_uuid
+from emulator.settings import STATE_DIRECTORY, TOPOLOGIES, Settings
+from sandbox.profiles import docker_engine, running
+from sandbox.profiles.in_process import CannotStart, CannotStop
+from sandbox.profiles.running import Running
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
+
+FILE: Final = Path(__file__).parents[2] / "compose" / "compose.yaml"
+NAME: Final = "rdss-sandbox"
+LOG_NAME: Final = "compose.log"
+_LOOK_SECONDS: Final = 0.5
+_SAID_LINES: Final = 12
+_LABEL: Final = "com.docker.compose"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service of the stack: ``state`` is Docker's word, ``health`` too where it has a health check."""
+
+    name: str
+    state: str
+    health: str | None
+
+    @property
+    def standing(self) -> str:
+        return self.health or self.state
+
+
+def run(settings: Settings, ready: Callable[[Running], None]) -> None:
+    """Bring the stack up and wait until it is ready; it stays until ``sandbox down``. Raises CannotStart."""
+    _check(settings)
+    name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
+    state = Path(STATE_DIRECTORY).resolve()
+    state.mkdir(exist_ok=True)
+    variables = _variables(settings, name, state)
+    images = ["--no-build"] if os.environ.get("SANDBOX_IMAGE") else ["--build"]
+    with (state / LOG_NAME).open("wb") as log:
+        process = subprocess.Popen(
+            ["docker", "compose", "--progress", "plain", "-f", FILE, "up", "--detach", "--wait", *images],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **variables},
+        )
+        try:
+            _wait(process, name)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    if process.returncode != 0:
+        raise CannotStart(_why(name, state / LOG_NAME))
+    found = _described(settings, name, variables)
+    running.write(found)
+    ready(found)
+
+
+def stop(found: Running) -> None:
+    """Take the stack down; its volumes, and so what it holds, stay. Raises CannotStop."""
+    ran = subprocess.run(
+        ["docker", "compose", "--project-name", str(found.stack), "-f", FILE, "down"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode != 0:
+        said = ran.stderr.strip().splitlines()
+        raise CannotStop(f"docker compose down failed: {said[-1] if said else 'without a word'}")
+
+
+def services(name: str) -> list[Service]:
+    """How each service of a stack is, by name. Raises docker's errors."""
+    with _containers(name) as containers:
+        return sorted((_service(container) for container in containers), key=lambda each: each.name)
+
+
+def logs(name: str, service: str | None, tail: int, *, follow: bool) -> Iterator[bytes]:
+    """The last lines of the services' logs; ``follow`` goes on with one's. Raises docker's errors."""
+    with _containers(name) as containers:
+        for container in containers:
+            if service in (None, _service(container).name):
+                yield from (
+                    container.logs(tail=tail, stream=True, follow=True)
+                    if follow and service
+                    else (container.logs(tail=tail),)
+                )
+
+
+def _check(settings: Settings) -> None:
+    """CannotStart with the first thing that stops it, and what to do."""
+    if not FILE.exists():
+        raise CannotStart(f"{FILE} is not there: the compose profile runs from a checkout")
+    ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
+    for finding in docker_engine.findings(os.environ, ports):
+        if finding.stops:
+            raise CannotStart(f"{finding.found}; {finding.remedy}")
+
+
+def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
+    """What ``compose.yaml`` takes from the environment."""
+    variables = {
+        "SANDBOX_COMPOSE_NAME": name,
+        "SANDBOX_AWS_PORT": str(docker_engine.free_port(settings.aws_port)),
+        "SANDBOX_CONTROL_PORT": str(docker_engine.free_port(settings.control_port)),
+        "SANDBOX_AMQP_PORT": str(docker_engine.free_port(settings.amqp_port)),
+        "SANDBOX_REGION": settings.region,
+        "SANDBOX_SEED": str(settings.seed),
+        "SANDBOX_TOKEN": settings.token or new_uuid(),
+    }
+    if settings.topology not in TOPOLOGIES.values():
+        place = state / "topology.json"
+        place.write_bytes(msgspec.json.encode(settings.topology))
+        variables |= {
+            "SANDBOX_TOPOLOGY_FILE": str(place),
+            "SANDBOX_TOPOLOGY": "/etc/sandbox/topology.json",
+        }
+    else:
+        variables["SANDBOX_TOPOLOGY"] = next(n for n, each in TOPOLOGIES.items() if each == settings.topology)
+    if given := os.environ.get("SANDBOX_DOCKER_SOCKET"):
+        variables["SANDBOX_DOCKER_GROUP"] = str(Path(given).stat().st_gid)
+    return variables
+
+
+def _wait(process: subprocess.Popen[bytes], name: str) -> None:
+    """Wait for Compose, and show meanwhile how each service is."""
+    from docker.errors import DockerException  # noqa: PLC0415 -- slow to import
+    from rich.console import Console  # noqa: PLC0415 -- as above
+
+    clock = Clock()
+    began = clock.elapsed()
+    with Console(stderr=True).status("building and starting") as shown:
+        while process.poll() is None:
+            clock.wait(_LOOK_SECONDS)
+            try:
+                stand = ", ".join(f"{each.name} {each.standing}" for each in services(name))
+            except (DockerException, OSError):
+                continue
+            shown.update(f"{clock.elapsed() - began:.0f} s: {stand or 'building and starting'}")
+
+
+def _why(name: str, log: Path) -> str:
+    """What kept the stack from getting ready, in a few lines."""
+    from docker.errors import DockerException  # noqa: PLC0415 -- slow to import
+
+    said = log.read_text(errors="replace").strip().splitlines()
+    line = said[-1] if said else "docker compose failed without a word"
+    try:
+        bad = [each for each in services(name) if each.standing not in {"running", "healthy"}]
+        ailing = next((each.name for each in bad if each.state != "created"), None)
+        last = b"".join(logs(name, ailing, _SAID_LINES, follow=False)) if ailing else b""
+    except (DockerException, OSError):
+        return f"{line}; see {log}"
+    ends = f"\n{ailing} said last:\n{last.decode(errors='replace').rstrip()}" if last else ""
+    return f"{line}; see {log}, and sandbox doctor{ends}"
+
+
+def _described(settings: Settings, name: str, variables: dict[str, str]) -> Running:
+    ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in ("AWS", "CONTROL", "AMQP")}
+    return Running(
+        aws=f"http://127.0.0.1:{ports['AWS']}",
+        control=f"http://127.0.0.1:{ports['CONTROL']}",
+        amqp=f"amqp://guest:guest@127.0.0.1:{ports['AMQP']}/%2F",
+        pid=None,
+        profile="compose",
+        seed=settings.seed,
+        region=settings.region,
+        data_dir=f"the volumes {name}_localstack, {name}_rabbitmq and {name}_emulator",
+        token=variables["SANDBOX_TOKEN"],
+        stack=name,
+    )
+
+
+@contextmanager
+def _containers(name: str) -> Iterator[list[Container]]:
+    client = docker_engine.connect(os.environ)
+    try:
+        yield client.containers.list(all=True, filters={"label": f"{_LABEL}.project={name}"})
+    finally:
+        client.close()
+
+
+def _service(container: Container) -> Service:
+    attributes: dict[str, Any] = container.attrs
+    health = attributes["State"].get("Health", {}).get("Status")
+    return Service(container.labels[f"{_LABEL}.service"], attributes["State"]["Status"], health)

@@ -1,0 +1,167 @@
+"""The Docker engine of this machine: how to reach it, what a stack needs of it, and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+FREE_IMAGE: Final = "localstack/localstack:4.14.0"
+RABBITMQ_IMAGE: Final = "rabbitmq:4-management"
+_NEEDED_BYTES: Final = 3_000_000_000
+_COMMAND_SECONDS: Final = 20
+_ENGINE_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; ``remedy`` says what to do, and is empty where all is well.
+
+    ``stops`` is whether nothing can run before that is done.
+    """
+
+    about: str
+    found: str
+    remedy: str = ""
+    stops: bool = False
+
+
+def connect(environment: Mapping[str, str]) -> DockerClient:
+    """A client of the engine that the ``docker`` command uses too. Raises docker's errors."""
+    import docker  # noqa: PLC0415 -- slow to import, and only containers need it
+
+    host = environment.get("DOCKER_HOST") or _host_of_context()
+    return docker.DockerClient(base_url=host, timeout=_ENGINE_SECONDS)
+
+
+def findings(environment: Mapping[str, str], ports: Mapping[str, int]) -> Iterator[Finding]:
+    """What a look at everything that the stack needs finds, what stops it first. ``ports`` by their names."""
+    command = _command()
+    yield command
+    if command.stops:
+        return
+    yield from _engine(environment)
+    yield _token(environment)
+    for name, port in ports.items():
+        yield _port(name, port)
+
+
+def _command() -> Finding:
+    if shutil.which("docker") is None:
+        return Finding(
+            "docker",
+            "there is no docker command",
+            "install Docker Engine or Docker Desktop, or use sandbox up, which needs neither",
+            stops=True,
+        )
+    ran = subprocess.run(
+        ["docker", "compose", "version", "--short"], capture_output=True, text=True, check=False
+    )
+    if ran.returncode != 0:
+        remedy = "install the Compose plug-in, version 2: docker-compose-plugin, or Docker Desktop"
+        return Finding("compose", "the docker command has no compose", remedy, stops=True)
+    return Finding("compose", f"Docker Compose {ran.stdout.strip()}")
+
+
+def _engine(environment: Mapping[str, str]) -> Iterator[Finding]:
+    from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415 -- as above
+
+    try:
+        client = connect(environment)
+        try:
+            info = client.info()
+            yield Finding("engine", f"Docker Engine {info.get('ServerVersion', '?')} answers")
+            yield _memory(int(info.get("MemTotal", 0)))
+            for image in _images(environment):
+                try:
+                    client.images.get(image)
+                    yield Finding("image", f"{image} is here")
+                except ImageNotFound:
+                    yield Finding(
+                        "image", f"{image} is not here", f"it will be pulled; or: docker pull {image}"
+                    )
+        finally:
+            client.close()
+    except (DockerException, OSError) as error:
+        why = str(error).splitlines()[0][:200]
+        remedy = "start it: Docker Desktop, or sudo systemctl start docker; DOCKER_HOST says where it is"
+        yield Finding("engine", f"the Docker engine does not answer: {why}", remedy, stops=True)
+
+
+def _memory(total: int) -> Finding:
+    found = f"the engine has {total / 1e9:.1f} GB of memory"
+    if total >= _NEEDED_BYTES:
+        return Finding("memory", found)
+    remedy = f"the stack wants {_NEEDED_BYTES / 1e9:.0f} GB: give the engine more, or use sandbox up"
+    return Finding("memory", found, remedy)
+
+
+def _images(environment: Mapping[str, str]) -> tuple[str, str]:
+    return (
+        environment.get("LOCALSTACK_IMAGE") or FREE_IMAGE,
+        environment.get("RABBITMQ_IMAGE") or RABBITMQ_IMAGE,
+    )
+
+
+def _token(environment: Mapping[str, str]) -> Finding:
+    image = environment.get("LOCALSTACK_IMAGE") or FREE_IMAGE
+    if environment.get("LOCALSTACK_AUTH_TOKEN"):
+        return Finding("token", "LOCALSTACK_AUTH_TOKEN is given")
+    if _needs_token(image):
+        remedy = f"set LOCALSTACK_AUTH_TOKEN, or leave LOCALSTACK_IMAGE at {FREE_IMAGE}"
+        return Finding("token", f"{image} exits without a token", remedy, stops=True)
+    return Finding("token", f"{image} needs none")
+
+
+def _needs_token(image: str) -> bool:
+    """Whether it is LocalStack's own image and newer than 4.14; one that says no version is the newest."""
+    name, _, tag = image.rpartition(":")
+    if not name or "/" in tag:
+        name, tag = image, "latest"
+    if not name.endswith(("localstack/localstack", "localstack/localstack-pro")):
+        return False
+    numbers = tag.split("-")[0].split(".")
+    if not all(number.isdecimal() for number in numbers):
+        return True
+    return [int(number) for number in numbers[:2]] > [4, 14] or name.endswith("-pro")
+
+
+def _port(name: str, port: int) -> Finding:
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return Finding("port", f"{port} for {name} is free" if port else f"any free port for {name}")
+    except OSError as error:
+        option = f"--{name}-port 0 picks a free one"
+        return Finding("port", f"port {port} for {name} cannot be had: {error.strerror}", option, stops=True)
+
+
+def free_port(port: int) -> int:
+    """The port itself, or for 0 one that is free now."""
+    if port:
+        return port
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        found: int = listening.getsockname()[1]
+        return found
+
+
+def _host_of_context() -> str | None:
+    """Where the engine of the docker command's context is, which Docker Desktop makes use of."""
+    try:
+        ran = subprocess.run(
+            ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_COMMAND_SECONDS,
+            env={**os.environ},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return ran.stdout.strip() or None
