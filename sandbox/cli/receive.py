@@ -85,13 +85,15 @@ def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> 
 
     try:
         with closing(Repository(found.repository("receiver"), clock)) as repository:
-            if name in _PRINTED_AS_THEY_ARE:
+            if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
                 checkpoints = repository.checkpoints(name)
                 client = found.endpoint.kinesis()
                 with closing(KinesisChannel(client, name, clock=clock, checkpoints=checkpoints)) as channel:
                     yield lambda limit: _print(channel, limit, show)
             else:
-                with receiver_over_kinesis(found.endpoint, name, repository, process, clock) as receiver:
+                with receiver_over_kinesis(
+                    found.endpoint, name, repository, process, clock, queues=found.queues
+                ) as receiver:
                     yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
     except (ChannelUnavailable, OriginalNotKeptError, SendFailedError) as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Final, TypeAlias
 
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
+from emulator.rdss_topology import message_stream
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.application import Application
 from sandbox.receiver.originals import Originals
@@ -17,9 +18,16 @@ from sandbox.repository import Repository
 from schemas.error_codes import Queue
 
 BUCKETS: Final = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
+QUEUES: Final = {queue: queue.value for queue in Queue}
 OpenChannel: TypeAlias = Callable[[str, Checkpoints], Channel]
 """Opens the channel of a name, which begins where the checkpoints say."""
 _MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")
+
+
+def queues_among(streams: Collection[str]) -> dict[Queue, str]:
+    """The streams that are the error and invalid queue where there are these streams: of either topology."""
+    deployed = {queue: message_stream(queue.value) for queue in Queue}
+    return {queue: deployed[queue] if deployed[queue] in streams else QUEUES[queue] for queue in Queue}
 
 
 @contextmanager
@@ -31,6 +39,7 @@ def assembled_receiver(
     repository: Repository,
     application: Application,
     clock: Clock,
+    queues: Mapping[Queue, str] = QUEUES,
 ) -> Iterator[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
     with ExitStack() as stack:
@@ -40,6 +49,6 @@ def assembled_receiver(
             stack.callback(channel.close)
             return channel
 
-        gateways = {queue: Gateway(opened(queue.value), repository, clock) for queue in Queue}
+        gateways = {queue: Gateway(opened(queues[queue]), repository, clock) for queue in Queue}
         rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE)
         yield Receiver(opened(stream), repository, application, rejects, clock)

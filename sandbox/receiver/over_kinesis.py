@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from emulator.channels import Channel, Checkpoints
@@ -9,14 +10,21 @@ from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from sandbox.endpoint import Endpoint
 from sandbox.receiver.application import Application
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembly import QUEUES, assembled_receiver
 from sandbox.receiver.originals import S3Originals
 from sandbox.receiver.receiver import Receiver
 from sandbox.repository import Repository
+from schemas.error_codes import Queue
 
 
 def receiver_over_kinesis(
-    endpoint: Endpoint, stream: str, repository: Repository, application: Application, clock: Clock
+    endpoint: Endpoint,
+    stream: str,
+    repository: Repository,
+    application: Application,
+    clock: Clock,
+    *,
+    queues: Mapping[Queue, str] = QUEUES,
 ) -> AbstractContextManager[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
 
@@ -30,4 +38,5 @@ def receiver_over_kinesis(
         repository=repository,
         application=application,
         clock=clock,
+        queues=queues,
     )

@@ -1,0 +1,146 @@
+"""``sandbox adaptor``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib.resources import files
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import control_option, find_stream
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from emulator.clock import Clock
+    from sandbox.adaptor import Adaptor, Mapping, Polled
+
+
+@click.group()
+def adaptor() -> None:
+    """Publish what changes in an application that knows nothing of messages."""
+
+
+@adaptor.command()
+@click.option(
+    "--mapping",
+    "mapping_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="How its items become objects: YAML or TOML.  [default: the example's]",
+)
+@click.option("--source", required=True, metavar="URL", help="Where the application's HTTP API is.")
+@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to send to.")
+@click.option(
+    "--interval", default=10.0, show_default=True, metavar="SECONDS", help="The pause between two looks."
+)
+@click.option("--once", is_flag=True, help="Look once.")
+@control_option
+@json_option
+def run(
+    *,
+    mapping_file: Path | None,
+    source: str,
+    channel: str,
+    interval: float,
+    once: bool,
+    control: str | None,
+    as_json: bool,
+) -> int:
+    """Poll an application and publish what is new, changed, or hidden in it; print each message.
+
+    What it has published, and how far it is, outlasts it. An item that makes no valid message is named on
+    standard error and kept until it does; --once then ends with exit code 1.
+    """
+    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from sandbox.adaptor import MappingError, SourceUnavailableError, read_mapping  # noqa: PLC0415 -- as above
+    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
+
+    clock = Clock()
+    try:
+        mapping = read_mapping(mapping_file or _example())
+    except MappingError as error:
+        raise CommandFailed(str(error), Exit.USAGE) from error
+    with _opened(mapping, source, channel, control, clock) as opened:
+        while True:
+            try:
+                polled = opened.poll()
+            except (SourceUnavailableError, SendFailedError, SendRefusedError, ChannelUnavailable) as error:
+                if once:
+                    raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+                click.echo(f"sandbox: {error}; it is tried again in {interval:g} s", err=True)
+            else:
+                _show(polled, as_json)
+                if once:
+                    return Exit.FAIL if polled.unmapped else Exit.PASS
+            clock.wait(interval)
+
+
+@adaptor.command()
+@click.option("--port", default=8090, show_default=True, metavar="N", help="0: any free one.")
+def example(port: int) -> None:
+    """Run the small repository application that the example mapping is for, with three deposits.
+
+    Deposits are posted to /deposits, changed by PUT and withdrawn by DELETE on /deposits/ID.
+    """
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.adaptor.example.small_repository import (  # noqa: PLC0415 -- as above
+        SmallRepository,
+        sample_deposits,
+    )
+
+    clock = Clock()
+    with SmallRepository(clock, port=port).serving() as application:
+        for deposit in sample_deposits():
+            application.deposit(deposit)
+        click.echo(application.url)
+        click.echo(f"next:  sandbox adaptor run --source {application.url}", err=True)
+        Event().wait()
+
+
+@contextmanager
+def _opened(
+    mapping: Mapping, address: str, channel_name: str, control: str | None, clock: Clock
+) -> Iterator[Adaptor]:
+    """The adaptor with its local data repository, which is the application's own."""
+    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.adaptor import Adaptor, Source  # noqa: PLC0415 -- as above
+    from sandbox.adaptor.state import State  # noqa: PLC0415 -- as above
+    from sandbox.gateway import Gateway, Machine  # noqa: PLC0415 -- as above
+    from sandbox.outbox import Outbox  # noqa: PLC0415 -- as above
+    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+
+    found = find_stream(control, channel_name)
+    slug = "".join(letter if letter.isalnum() else "-" for letter in mapping.application.lower())[:60]
+    with (
+        closing(Repository(found.repository(f"adaptor-{slug}"), clock)) as repository,
+        closing(KinesisChannel(found.endpoint.kinesis(), channel_name, clock=clock)) as channel,
+        closing(Source(address, mapping.place, dict(os.environ))) as source,
+    ):
+        outbox = Outbox(
+            Gateway(channel, repository, clock),
+            clock,
+            generator=mapping.application,
+            machine=Machine("rdss-sandbox-channel-adaptor", "localhost"),
+        )
+        yield Adaptor(mapping, source, State(repository), outbox)
+
+
+def _show(polled: Polled, as_json: bool) -> None:
+    for told in polled.told:
+        if as_json:
+            print_json(told)
+        else:
+            click.echo(f"{told.message_type:<17}  {told.object_uuid}  {told.id}")
+    for unmapped in polled.unmapped:
+        click.echo(f"sandbox: item {unmapped.id} makes no message: {unmapped.why}", err=True)
+
+
+def _example() -> Path:
+    return Path(str(files("sandbox.adaptor.example") / "mapping.yaml"))

@@ -1,0 +1,133 @@
+"""``sandbox application``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import FoundStream, control_option, find_stream
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from emulator.clock import Clock
+    from sandbox.applications.deeds import Deed
+    from sandbox.outbox import Outbox
+    from sandbox.receiver import Application
+    from sandbox.repository import Repository
+
+_KINDS = {"repository": "institutional repository", "preservation": "preservation system"}
+
+
+@click.group()
+def application() -> None:
+    """Run a simulated application, so that what is sent is processed and what is asked for answered."""
+
+
+@application.command()
+@click.argument("kind", type=click.Choice(list(_KINDS)))
+@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
+@click.option(
+    "--answers", default="output", show_default=True, metavar="NAME", help="The stream to answer on."
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=".sandbox/preservation",
+    show_default=True,
+    metavar="DIR",
+    help="preservation: where files are staged and packages kept.",
+)
+@click.option(
+    "--trust",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PEM",
+    help="preservation: a private authority, or a host's certificate, to trust for files over HTTPS.",
+)
+@click.option("--once", is_flag=True, help="Stop when everything that is there has been processed.")
+@control_option
+@json_option
+def run(
+    *,
+    kind: str,
+    channel: str,
+    answers: str,
+    folder: Path,
+    trust: Path | None,
+    once: bool,
+    control: str | None,
+    as_json: bool,
+) -> None:
+    """Run an institutional repository or a preservation system; print what it does with each message.
+
+    A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
+    with the files it refers to, tells so with a PreservationEvent, and flags what is deleted. What cannot be
+    processed goes to the error or invalid queue. Stopped, it goes on where it was the next time.
+    """
+    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from sandbox.applications.running import run_application  # noqa: PLC0415 -- as above
+    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
+    from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
+    from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
+
+    found, clock = find_stream(control, channel), Clock()
+    find_stream(control, answers)
+
+    def show(deed: Deed) -> None:
+        if as_json:
+            print_json(deed)
+        else:
+            click.echo(f"{deed.message_type:<17}  {deed.object_uuid}  {deed.did}")
+
+    try:
+        with (
+            _opened(kind, found, answers, clock, folder=folder, trust=trust) as (
+                repository,
+                outbox,
+                processing,
+            ),
+            receiver_over_kinesis(
+                found.endpoint, channel, repository, processing, clock, queues=found.queues
+            ) as receiver,
+        ):
+            run_application(receiver, outbox, repository, show, lambda: once)
+    except (ChannelUnavailable, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
+        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+
+
+@contextmanager
+def _opened(
+    kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
+) -> Iterator[tuple[Repository, Outbox, Application]]:
+    """The application with its local data repository and its way to answer."""
+    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.applications import InstitutionalRepository, PreservationSystem  # noqa: PLC0415 -- as above
+    from sandbox.download import Downloads  # noqa: PLC0415 -- as above
+    from sandbox.download.https import HttpsSource  # noqa: PLC0415 -- as above
+    from sandbox.download.s3 import S3Source  # noqa: PLC0415 -- as above
+    from sandbox.gateway import Gateway, Machine  # noqa: PLC0415 -- as above
+    from sandbox.outbox import Outbox  # noqa: PLC0415 -- as above
+    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+
+    with ExitStack() as stack:
+        repository = stack.enter_context(closing(Repository(found.repository(kind), clock)))
+        channel = stack.enter_context(closing(KinesisChannel(found.endpoint.kinesis(), answers, clock=clock)))
+        outbox = Outbox(
+            Gateway(channel, repository, clock),
+            clock,
+            generator=f"Simulated {_KINDS[kind]}",
+            machine=Machine(f"rdss-sandbox-{kind}", "localhost"),
+        )
+        if kind == "repository":
+            yield repository, outbox, InstitutionalRepository(repository, outbox, clock)
+            return
+        https = stack.enter_context(closing(HttpsSource(trust)))
+        s3 = stack.enter_context(closing(found.endpoint.s3()))
+        downloads = Downloads(folder / "staging", {"https": https, "s3": S3Source(s3)}, clock)
+        packages = folder / "packages"
+        yield repository, outbox, PreservationSystem(repository, outbox, downloads, packages, clock)

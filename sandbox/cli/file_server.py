@@ -1,0 +1,54 @@
+"""``sandbox files``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import click
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--port", default=0, show_default="any free", metavar="N", help="Where to listen.")
+@click.option(
+    "--cut-after", type=click.IntRange(min=1), metavar="BYTES", help="End every answer after so much."
+)
+@click.option("--rate", type=click.FloatRange(min=1), metavar="BYTES", help="So many bytes a second.")
+@click.option("--damaged", is_flag=True, help="Flip a bit of each file, so that no checksum is right.")
+@click.option("--unavailable", type=click.IntRange(min=0), default=0, metavar="N", help="503 N times first.")
+@click.option("--expired", is_flag=True, help="With a certificate that expired yesterday.")
+def files(
+    *,
+    folder: Path,
+    port: int,
+    cut_after: int | None,
+    rate: float | None,
+    damaged: bool,
+    unavailable: int,
+    expired: bool,
+) -> None:
+    """Serve the files of DIR over HTTPS with ranges, and with faults, for consumers to download.
+
+    Prints the address, and on standard error the certificate of the authority made for it, which a consumer
+    must be told to trust.
+    """
+    from emulator.certificates import new_authority  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from emulator.listeners.files import FileServer, Trouble  # noqa: PLC0415 -- as above
+    from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- as above
+
+    clock, authority = Clock(), new_authority(Clock())
+    state = Path(STATE_DIRECTORY)
+    state.mkdir(exist_ok=True)
+    trusted = authority.write_certificate(state / "files-authority.pem")
+    certificate = state / "files-host.pem"
+    certificate.touch(mode=0o600)
+    life = timedelta(days=-1) if expired else timedelta(days=30)
+    certificate.write_bytes(authority.issue("127.0.0.1", clock, life=life))
+    trouble = Trouble(cut_after, rate, damaged, unavailable)
+    with FileServer(folder, certificate, clock, port=port, trouble=trouble).serving() as server:
+        click.echo(server.url)
+        click.echo(f"trust: {trusted}", err=True)
+        Event().wait()

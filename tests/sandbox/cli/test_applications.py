@@ -1,0 +1,107 @@
+"""The commands that run applications, the adaptor and the file server, against an emulator."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.envelope import serialise
+from schemas.samples import Samples
+
+Ask = Callable[..., Any]
+
+
+@contextmanager
+def _running(*arguments: str) -> Iterator[str]:
+    """A command as a process that prints an address; what it said first."""
+    command = [sys.executable, "-m", "sandbox", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+
+
+def _lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_adaptor_publishes_the_example_and_the_repository_takes_it(ask: Ask) -> None:
+    """Three deposits, one confidential: two creates, received by the repository; none the next time."""
+    with _running("adaptor", "example", "--port", "0") as url:
+        adapted = ask("adaptor", "run", "--source", url, "--once", "--json")
+        assert (adapted.code, len(_lines(adapted.out))) == (0, 2)
+        again = ask("adaptor", "run", "--source", url, "--once")
+        assert (again.code, again.out) == (0, "")
+    ran = ask("application", "run", "repository", "--once")
+    assert (ran.code, ran.err) == (0, "")
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["MetadataCreate"] * 2
+    assert ask("application", "run", "repository", "--once").out == ""
+
+
+def test_the_preservation_system_fetches_over_https(ask: Ask, tmp_path: Path) -> None:
+    """A file from a server that cuts every answer is packaged; the event is on the output channel."""
+    content = b"reef" * 100_000
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "reef.csv").write_bytes(content)
+    message = Samples(3).message("MetadataCreate", "dataset")
+    while not message["messageBody"]["objectFile"]:
+        message = Samples(message["messageHeader"]["tenantJiscID"]).message("MetadataCreate", "dataset")
+    with _running("files", "served", "--cut-after", "150000") as url:
+        (file, *_) = message["messageBody"]["objectFile"]
+        checksum = {**file["fileChecksum"][0], "checksumValue": md5(content).hexdigest()}
+        file |= {"fileSize": len(content), "fileStorageLocation": f"{url}/reef.csv"}
+        message["messageBody"]["objectFile"] = [{**file, "fileChecksum": [checksum]}]
+        Path("one.json").write_bytes(serialise(message))
+        assert ask("send", "one.json").code == 0
+        trust = str(Path(".sandbox", "files-authority.pem"))
+        ran = ask("application", "run", "preservation", "--once", "--trust", trust, "--json")
+    (deed,) = _lines(ran.out)
+    assert deed["did"].endswith("with 1 files")
+    (event,) = _lines(ask("receive", "--channel", "output", "--json").out)
+    package = Path(".sandbox", "preservation", "packages", f"{event['messageBody']['packageUUID']}.zip")
+    assert package.is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("adaptor", "run", "--source", "http://127.0.0.1:9", "--once"), 3, "does not answer"),
+        (("adaptor", "run", "--source", "x", "--mapping", "none.yaml"), 2, "none.yaml cannot be read"),
+        (("application", "run", "repository", "--answers", "nowhere"), 2, "no stream 'nowhere'"),
+    ],
+)
+def test_what_cannot_run_is_one_line(ask: Ask, arguments: tuple[str, ...], code: int, said: str) -> None:
+    """What was wrong, with which value, and the exit code that says which kind."""
+    ran = ask(*arguments)
+    assert ran.code == code
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_the_rdss_topology_routes_between_processes(process: Ask, tmp_path: Path) -> None:
+    """sandbox up --topology rdss: what an institution sends is received from the services' output."""
+    ports = ("--aws-port", "0", "--control-port", "0", "--amqp", "off")
+    up = process("up", *ports, "--topology", "rdss", "--detach", "--json")
+    assert up.code == 0, up.err
+    message = Samples(1).message("MetadataCreate", "dataset")
+    message["messageHeader"]["tenantJiscID"] = 1539
+    (tmp_path / "one.json").write_bytes(serialise(message))
+    assert process("send", "one.json", "--channel", "institute_1539_input_dev").code == 0
+    received = process(
+        "receive", "--channel", "shared_services_output_dev", "--count", "1", "--follow", "--json"
+    )
+    history = json.loads(received.out)["messageHeader"]["messageHistory"]
+    assert history[-1]["machineId"] == "rdss-institutional-content-based-router"
+    assert process("down").code == 0
