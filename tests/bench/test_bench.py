@@ -9,6 +9,7 @@ import pytest
 from tests.bench import report
 from tests.bench.load import BadAnswer, Connection, drained, put_records, rendered, repeated
 from tests.bench.rows import US, Row, ratio
+from tests.bench.soak import soak
 from tests.bench.subjects import SUBJECTS, Running, resident_megabytes, running
 
 
@@ -59,3 +60,10 @@ def test_the_table_has_a_column_a_subject(tmp_path: object, monkeypatch: pytest.
     lines = (report.FOLDER / "results.md").read_text().splitlines()
     assert "| rate, records/s | 300 | - |" in lines
     assert "| ready, s | - | 0.5 |" in lines
+
+
+def test_the_soak_loses_and_repeats_nothing() -> None:
+    """In small: two rounds with every fault on, and a receiver that is killed seven times."""
+    found = soak(200, kills=7, per_round=100, longest_life=600)
+    assert (found.kills, found.lost, found.twice, found.changed, found.rejects_off) == (7, 0, 0, 0, 0), found
+    assert found.injected > 200
