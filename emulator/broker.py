@@ -12,15 +12,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
 from emulator.rabbitmq import Broker as Server
 from emulator.rabbitmq import BrokerFailed, find_server, start_broker
+from emulator.relay.amqp.server import AmqpServer, bound, client_url
 from emulator.settings import Settings
 
 TARGET = "rabbitmq"
 _PIDS = "processes"
+_CREDENTIALS = "amqp://guest:guest@localhost/%2F"
 
 
 class Broker(Protocol):
@@ -37,17 +40,21 @@ class Broker(Protocol):
 
 
 class SidecarBroker:
-    """Starts the server in the background. ``url`` is where it will answer, None when it will not.
+    """Starts the server in the background, on a port of its own behind a relay with the faults.
+
+    ``url`` is the relay's, where it will answer, None when it will not.
 
     ``note`` says in words how it stands. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
     """
 
-    def __init__(self, settings: Settings, events: Events, stage: Stage) -> None:
+    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage) -> None:
         self._settings = settings
+        self._clock = clock
         self._events = events
         self._stage = stage
         self._starting: asyncio.Task[None] | None = None
         self._broker: Server | None = None
+        self._relay: AmqpServer | None = None
         self._directory: TemporaryDirectory[str] | None = None
         self.url: str | None = None
         self.note = ""
@@ -67,33 +74,34 @@ class SidecarBroker:
             return
         directory = self._place()
         end_leftovers(directory)
-        port = _free(self._settings.host, self._settings.amqp_port)
-        if port is None:
-            self.note = (
-                f"the memory channel answers for RabbitMQ: port {self._settings.amqp_port} is in use; "
-                "--amqp-port 0 picks a free one"
-            )
+        try:
+            # Who connects before the server is up waits for it.
+            listening = bound(self._settings.host, self._settings.amqp_port)
+        except OSError as error:
+            self.note = f"the memory channel answers for RabbitMQ: {error.strerror}"
             return
-        self.url = f"amqp://guest:guest@{self._settings.host}:{port}/%2F"
+        self.url = client_url(_CREDENTIALS, listening)
         self.note = "RabbitMQ is starting"
-        self._starting = asyncio.create_task(self._start(server, directory, environment, port))
+        self._starting = asyncio.create_task(self._start(server, directory, environment, listening))
 
     async def stop(self) -> None:
         """Stop it and wait until it is gone."""
         if self._starting:
             await self._starting
+        if self._relay:
+            await self._relay.close()
         if self._broker:
             await asyncio.to_thread(self._broker.stop)
         if self._directory:
             self._directory.cleanup()
 
-    async def _start(self, server: Path, directory: Path, environment: Mapping[str, str], port: int) -> None:
-        host = self._settings.host
+    async def _start(
+        self, server: Path, directory: Path, environment: Mapping[str, str], listening: socket.socket
+    ) -> None:
         try:
-            broker = await asyncio.to_thread(
-                start_broker, server, directory, environment, host=host, port=port
-            )
+            broker = await asyncio.to_thread(start_broker, server, directory, environment)
         except (BrokerFailed, OSError) as error:
+            listening.close()
             self.url = None
             self.note = (
                 "the memory channel answers for RabbitMQ: the server did not start, see event broker.failed"
@@ -101,10 +109,12 @@ class SidecarBroker:
             self._events.emit("broker.failed", why=str(error))
             return
         self._broker = broker
+        self._relay = AmqpServer(broker.url, listening, self._stage, self._clock, self._events)
+        await self._relay.listen()
         _note_processes(directory, broker)
         self._stage.targets[TARGET] = Process(broker.pid)
         self.note = f"RabbitMQ is the real server, process {broker.pid}"
-        self._events.emit("broker.started", url=broker.url, pid=broker.pid)
+        self._events.emit("broker.started", url=self.url, pid=broker.pid)
 
     def _place(self) -> Path:
         if self._settings.data_dir is not None:
@@ -129,13 +139,3 @@ def end_leftovers(directory: Path) -> None:
 
 def _note_processes(directory: Path, broker: Server) -> None:
     (directory / _PIDS).write_text(f"{broker.pid} {broker.mapper.pid}", encoding="ascii")
-
-
-def _free(host: str, port: int) -> int | None:
-    """The port, or any free one for 0; None when it is taken."""
-    try:
-        with socket.create_server((host, port)) as listening:
-            found: int = listening.getsockname()[1]
-            return found
-    except OSError:
-        return None

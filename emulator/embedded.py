@@ -107,10 +107,10 @@ class Embedded:
 
     def _broker(self) -> Broker:
         if self.settings.upstream_amqp is None:
-            return SidecarBroker(self.settings, self.parts.events, self.parts.stage)
+            return SidecarBroker(self.settings, self.parts.clock, self.parts.events, self.parts.stage)
         from emulator.relay.broker import RelayedBroker  # noqa: PLC0415 -- only relays need it
 
-        return RelayedBroker(self.settings, self.parts.events)
+        return RelayedBroker(self.settings, self.parts.clock, self.parts.events, self.parts.stage)
 
     async def _listen(self, app: App, port: int) -> str:
         server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)

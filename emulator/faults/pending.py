@@ -69,13 +69,18 @@ class Pending(Generic[_Record]):
         found: list[Due[_Record]] = []
         while self._entries and len(found) < limit:
             entry = self._entries[0]
-            waits = int(entry.rank) > self._came and now < entry.patient_until
-            if entry.visible_at > now or waits:
+            if self.due_at() > now:
                 break
             heapq.heappop(self._entries)
             record, data = self._held.pop(entry.order)
             found.append(Due(record, data, entry.again))
         return found
+
+    def due_at(self) -> float:
+        """When the next is due at the latest, seconds since the epoch; ask only when there is one."""
+        entry = self._entries[0]
+        waits = int(entry.rank) > self._came
+        return max(entry.visible_at, entry.patient_until if waits else 0.0)
 
     def _push(self, record: _Record, item: Item, rank: float, *, again: bool) -> None:
         self._order += 1

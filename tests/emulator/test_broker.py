@@ -25,7 +25,7 @@ from emulator.settings import Settings
 def sidecar(settings: Settings) -> SidecarBroker:
     clock = Clock()
     events = Events(clock)
-    return SidecarBroker(settings, events, Stage(Chance(1), clock, events))
+    return SidecarBroker(settings, clock, events, Stage(Chance(1), clock, events))
 
 
 async def test_off_is_off() -> None:
@@ -59,7 +59,7 @@ async def test_a_port_in_use_is_no_failure(tmp_path: Path) -> None:
         await broker.stop()
 
     assert broker.url is None
-    assert f"port {port} is in use" in broker.note
+    assert f"port {port} on 127.0.0.1 is in use" in broker.note
 
 
 @pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Phase
 
-_CODE = "ProvisionedThroughputExceededException"
+CODE: Final = "ProvisionedThroughputExceededException"
 
 
 def inject(hit: Hit) -> Done:
-    failure = Failure(_CODE, f"Rate exceeded for stream {hit.call.channel}.")
+    failure = Failure(CODE, f"Rate exceeded for stream {hit.call.channel}.")
     if hit.call.direction is Direction.DELIVER:
         hit.call.failure = failure
-        return Done("the read was throttled", {"code": _CODE})
+        return Done("the read was throttled", {"code": CODE})
     hit.item.failure = failure
-    return Done("the message was throttled", {"code": _CODE})
+    return Done("the message was throttled", {"code": CODE})
 
 
 TYPE = FaultType(

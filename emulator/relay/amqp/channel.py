@@ -1,0 +1,81 @@
+"""One AMQP channel passing the relay: which of its methods are looked at, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from emulator.relay.amqp.delivering import Deliveries
+from emulator.relay.amqp.frames import Method, Unit
+from emulator.relay.amqp.line import Line, Points
+from emulator.relay.amqp.publishing import Publishes
+
+_CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
+
+
+class AmqpChannel:
+    """From channel.open to the close-ok of both ends."""
+
+    def __init__(
+        self,
+        points: Points,
+        number: int,
+        idle: Callable[[], None],
+        tap: Callable[[str, Unit], None],
+    ) -> None:
+        self._points = points
+        self.line = Line(points, number, self._ended)
+        self._deliveries = Deliveries(self.line)
+        self._publishes = Publishes(self.line, self._handle, idle, tap)
+        self._for_broker: dict[int, Callable[[Unit], None]] = {
+            **self._deliveries.from_client,
+            **self._publishes.from_client,
+            Method.CHANNEL_CLOSE: self._closed_by_client,
+        }
+        self._for_client: dict[int, Callable[[Unit], None]] = {
+            **self._deliveries.from_broker,
+            **self._publishes.from_broker,
+            Method.CHANNEL_CLOSE: self._closed_by_broker,
+        }
+
+    @property
+    def busy(self) -> bool:
+        """Whether something of the client's waits to go to the broker."""
+        return self._publishes.busy
+
+    def from_client(self, unit: Unit) -> None:
+        if self.line.swallowed_from_client(unit):
+            return
+        if self.line.closed:
+            if unit.method in _CLOSING:
+                self._points.ends.to_broker(unit.frames)
+            return
+        self._publishes.take(unit)
+
+    def from_broker(self, unit: Unit) -> None:
+        if self.line.swallowed_from_broker(unit):
+            return
+        if self.line.closed:
+            if unit.method in _CLOSING:
+                self._points.ends.to_client(unit.frames)
+            return
+        self._for_client.get(unit.method, self.line.to_client)(unit)
+
+    def drop(self) -> None:
+        """The connection is gone."""
+        self.line.end()
+
+    def _handle(self, unit: Unit) -> None:
+        self._for_broker.get(unit.method, self.line.to_broker)(unit)
+
+    def _closed_by_client(self, unit: Unit) -> None:
+        self.line.to_broker(unit)
+        self.line.end()
+
+    def _closed_by_broker(self, unit: Unit) -> None:
+        self.line.to_client(unit)
+        self.line.end()
+
+    def _ended(self) -> None:
+        self._publishes.close()
+        self._deliveries.close()

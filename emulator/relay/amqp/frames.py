@@ -1,0 +1,189 @@
+"""AMQP 0-9-1 frames, put together into what is passed on as a whole: a method with its content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from struct import Struct
+from typing import Final, cast
+
+from pamqp.base import Frame
+from pamqp.exceptions import UnmarshalingException
+from pamqp.frame import marshal, unmarshal
+
+GREETING: Final = b"AMQP\x00\x00\x09\x01"
+HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
+OVERHEAD: Final = 8
+"""Bytes of a frame beside its payload: type, channel and size before it, the end mark behind."""
+_HEAD: Final = Struct(">BHI")
+_METHOD: Final = Struct(">I")
+_SIZE: Final = Struct(">Q")
+_TAG: Final = Struct(">Q")
+_END: Final = 0xCE
+_TYPES: Final = (1, 2, 3, 8)
+_SIZE_AT: Final = 11
+"""Where in a header frame the size of the body is said."""
+
+
+class Method(IntEnum):
+    """The methods that mean something to the relay: the class in the upper half, the method in the lower."""
+
+    START_OK = 10 << 16 | 11
+    TUNE_OK = 10 << 16 | 31
+    CONNECTION_CLOSE = 10 << 16 | 50
+    CONNECTION_CLOSE_OK = 10 << 16 | 51
+    CHANNEL_OPEN = 20 << 16 | 10
+    CHANNEL_CLOSE = 20 << 16 | 40
+    CHANNEL_CLOSE_OK = 20 << 16 | 41
+    QUEUE_DECLARE = 50 << 16 | 10
+    QUEUE_DECLARE_OK = 50 << 16 | 11
+    QOS = 60 << 16 | 10
+    CONSUME = 60 << 16 | 20
+    CONSUME_OK = 60 << 16 | 21
+    CANCEL = 60 << 16 | 30
+    CANCEL_OK = 60 << 16 | 31
+    PUBLISH = 60 << 16 | 40
+    RETURN = 60 << 16 | 50
+    DELIVER = 60 << 16 | 60
+    GET = 60 << 16 | 70
+    GET_OK = 60 << 16 | 71
+    GET_EMPTY = 60 << 16 | 72
+    ACK = 60 << 16 | 80
+    REJECT = 60 << 16 | 90
+    RECOVER = 60 << 16 | 110
+    RECOVER_OK = 60 << 16 | 111
+    NACK = 60 << 16 | 120
+    CONFIRM_SELECT = 85 << 16 | 10
+    TX_SELECT = 90 << 16 | 10
+    TX_COMMIT_OK = 90 << 16 | 21
+    TX_ROLLBACK_OK = 90 << 16 | 31
+
+
+_WITH_CONTENT: Final = frozenset({Method.PUBLISH, Method.RETURN, Method.DELIVER, Method.GET_OK})
+
+
+class NotAmqp(ValueError):  # noqa: N818 -- named as what was found
+    """Bytes that are no frames of AMQP 0-9-1."""
+
+
+@dataclass(slots=True)
+class Unit:
+    """A method with its content, or any other frame; ``frames`` are whole, as on the wire.
+
+    ``method`` is 0 for what is no method. ``left``: bytes of the body that are still to come.
+    """
+
+    channel: int
+    method: int
+    frames: list[bytes]
+    left: int = 0
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(frame[7:-1] for frame in self.frames[2:])
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.frames))
+
+
+class Units:
+    """Takes bytes as they come and gives the units that are complete."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._open: dict[int, Unit] = {}
+
+    def feed(self, data: bytes) -> list[Unit]:
+        """The units that ``data`` completes. NotAmqp for what cannot be frames."""
+        if self._rest:
+            data = self._rest + data
+        found: list[Unit] = []
+        at, end = 0, len(data)
+        while end - at >= OVERHEAD:
+            kind, channel, size = _HEAD.unpack_from(data, at)
+            after = at + size + OVERHEAD
+            if kind not in _TYPES:
+                raise NotAmqp(f"a frame of type {kind}")
+            if after > end:
+                break
+            if data[after - 1] != _END:
+                raise NotAmqp("a frame without its end mark")
+            if unit := self._complete(kind, channel, data[at:after]):
+                found.append(unit)
+            at = after
+        self._rest = data[at:]
+        return found
+
+    @property
+    def unfinished(self) -> bytes:
+        """What came and is part of no complete unit yet."""
+        return b"".join(frame for unit in self._open.values() for frame in unit.frames) + self._rest
+
+    def _complete(self, kind: int, channel: int, frame: bytes) -> Unit | None:
+        unit = self._open.get(channel)
+        if unit is None:
+            method = _METHOD.unpack_from(frame, 7)[0] if kind == 1 and len(frame) >= 12 else 0
+            unit = Unit(channel, method, [frame])
+            if method in _WITH_CONTENT:
+                self._open[channel] = unit
+                return None
+            return unit
+        unit.frames.append(frame)
+        if kind == 2 and len(frame) >= _SIZE_AT + 8 + 1:
+            unit.left = _SIZE.unpack_from(frame, _SIZE_AT)[0]
+        elif kind == 3:
+            unit.left -= len(frame) - OVERHEAD
+        else:
+            # No content: the broker will say so itself.
+            unit.left, unit.method = 0, 0
+        if unit.left > 0:
+            return None
+        del self._open[channel]
+        return unit
+
+
+def encoded(method: Frame, channel: int) -> bytes:
+    """A method's frame."""
+    return marshal(method, channel)
+
+
+def decoded(frame: bytes) -> Frame:
+    """The method or header of a frame. NotAmqp when it cannot be read."""
+    try:
+        return cast("Frame", unmarshal(frame)[2])
+    except (UnmarshalingException, ValueError, LookupError) as error:
+        raise NotAmqp(str(error)) from error
+
+
+def with_body(frames: Sequence[bytes], data: bytes, frame_max: int) -> list[bytes]:
+    """The frames of a content with ``data`` as its body, none larger than ``frame_max`` (0: no bound)."""
+    method, header = frames[0], frames[1]
+    header = header[:_SIZE_AT] + _SIZE.pack(len(data)) + header[_SIZE_AT + 8 :]
+    most = (frame_max or len(data) + OVERHEAD) - OVERHEAD
+    channel = _HEAD.unpack_from(method)[1]
+    pieces = (data[at : at + most] for at in range(0, len(data), most)) if data else ()
+    return [method, header, *(_body(channel, piece) for piece in pieces)]
+
+
+def _body(channel: int, piece: bytes) -> bytes:
+    return b"".join((_HEAD.pack(3, channel, len(piece)), piece, b"\xce"))
+
+
+def text_at(frame: bytes, at: int) -> tuple[str, int]:
+    """The short string at a place in a frame, and where it ends."""
+    end = at + 1 + frame[at]
+    return frame[at + 1 : end].decode("utf-8", "surrogateescape"), end
+
+
+def tag_of(frame: bytes, at: int) -> int:
+    """The delivery tag at a place in a frame."""
+    tag: int = _TAG.unpack_from(frame, at)[0]
+    return tag
+
+
+def with_tag(frame: bytes, at: int, tag: int, *, redelivered: bool) -> bytes:
+    """A delivery's method with another tag; ``redelivered`` is added to what it says already."""
+    flag = bytes((frame[at + 8] | redelivered,))
+    return b"".join((frame[:at], _TAG.pack(tag), flag, frame[at + 9 :]))

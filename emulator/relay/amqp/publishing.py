@@ -1,0 +1,235 @@
+"""From the client to the broker: publishes in order, some late, twice or refused, and their confirms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from pamqp import commands
+
+from emulator.faults.fault import Call, Direction, Kind
+from emulator.faults.message import Message
+from emulator.relay.amqp.confirms import Confirms
+from emulator.relay.amqp.delivering import key_of
+from emulator.relay.amqp.frames import Method, Unit, tag_of, text_at, with_body
+from emulator.relay.amqp.line import Line
+from emulator.relay.amqp.refusals import Answer, Refusal, refusal
+
+_RETRY_SECONDS: Final = 0.1
+_TICKET_BYTES: Final = 2
+_ARGUMENTS: Final = 11
+_MANDATORY: Final = 1
+
+
+class Target:
+    """Where a publish goes; ``channel`` is what the faults call it.
+
+    That is the queue's name on the default exchange, and the exchange's on others.
+    """
+
+    __slots__ = ("bits_at", "channel", "exchange", "routing_key")
+
+    def __init__(self, frame: bytes) -> None:
+        self.exchange, at = text_at(frame, _ARGUMENTS + _TICKET_BYTES)
+        self.routing_key, self.bits_at = text_at(frame, at)
+        self.channel = self.exchange or self.routing_key
+
+
+class _Late:
+    """A unit that has to wait, and what the faults made of it where they saw it."""
+
+    __slots__ = ("call", "due", "unit")
+
+    def __init__(self, unit: Unit, call: Call | None, due: float) -> None:
+        self.unit = unit
+        self.call = call
+        self.due = due
+
+
+class Publishes:
+    """What goes to the broker on one channel. While one unit waits, all behind it do."""
+
+    def __init__(
+        self,
+        line: Line,
+        handle: Callable[[Unit], None],
+        idle: Callable[[], None],
+        tap: Callable[[str, Unit], None],
+    ) -> None:
+        self._line = line
+        self._handle = handle
+        self._idle = idle
+        self._tap = tap
+        self._clock = line.points.clock
+        self._late: deque[_Late] = deque()
+        self._confirms: Confirms | None = None
+        self._working: asyncio.Task[None] | None = None
+        self.from_client: dict[int, Callable[[Unit], None]] = {
+            Method.PUBLISH: self._forward,
+            Method.CONFIRM_SELECT: self._confirm_select,
+        }
+        self.from_broker: dict[int, Callable[[Unit], None]] = {
+            Method.ACK: self._answered,
+            Method.NACK: self._answered,
+        }
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._late)
+
+    def close(self) -> None:
+        """Give up what waits."""
+        if self._working is not None and self._working is not asyncio.current_task():
+            self._working.cancel()
+        self._hold(-sum(late.unit.size for late in self._late))
+        self._late.clear()
+
+    def take(self, unit: Unit) -> None:
+        """The client's next unit: handled at once, unless it, or one before it, has to wait."""
+        wanted = unit.method == Method.PUBLISH and self._wanted(unit)
+        if not wanted and not self._late:
+            self._handle(unit)
+            return
+        call = self._strike(unit) if wanted else None
+        due = self._clock.elapsed() + (call.delay if call else 0.0)
+        self._late.append(_Late(unit, call, due))
+        self._hold(unit.size)
+        if self._working is None:
+            self._working = self._line.points.spawn(self._work())
+
+    def _wanted(self, unit: Unit) -> bool:
+        target = Target(unit.frames[0])
+        self._line.points.saw(target.channel)
+        return self._line.points.wants(Direction.PUBLISH, target.channel)
+
+    def _strike(self, unit: Unit) -> Call:
+        target = Target(unit.frames[0])
+        message = Message(unit.body, key_of(unit) or target.routing_key)
+        return self._line.points.stage.publishing(target.channel, Kind.RABBITMQ, [message], single=True)
+
+    def _hold(self, size: int) -> None:
+        self._line.points.ends.held_for_broker(size)
+
+    async def _work(self) -> None:
+        try:
+            while self._late:
+                late = self._late[0]
+                await self._clock.sleep(late.due - self._clock.elapsed())
+                if late.call is None:
+                    self._handle(late.unit)
+                else:
+                    await self._publish(late.unit, late.call)
+                if self._late:
+                    self._late.popleft()
+                    self._hold(-late.unit.size)
+        finally:
+            self._working = None
+            self._idle()
+
+    async def _publish(self, unit: Unit, call: Call) -> None:
+        call = await self._patiently(unit, call)
+        (item,) = call.items
+        failure = call.failure or item.failure
+        refused = refusal(failure, confirming=self._confirms is not None) if failure else None
+        if failure is None or failure.written:
+            self._put(unit, item.data, 1 + item.copies, heard=failure is None)
+            if call.actions:
+                await asyncio.to_thread(self._line.points.stage.act, call)
+        elif self._confirms is not None:
+            self._confirms.refused()
+        if refused is not None:
+            self._refuse(unit, refused)
+
+    async def _patiently(self, unit: Unit, call: Call) -> Call:
+        """Wait until the message is throttled no more, as a broker that is short of memory has it wait."""
+        if not _throttled(call):
+            return call
+        self._line.points.ends.block()
+        try:
+            while _throttled(call):
+                await self._clock.sleep(_RETRY_SECONDS)
+                call = self._strike(unit)
+            return call
+        finally:
+            self._line.points.ends.unblock()
+
+    def _put(self, unit: Unit, data: bytes, times: int, *, heard: bool) -> None:
+        frames = unit.frames
+        if data != unit.body:
+            frames = with_body(frames, data, self._line.points.frame_max)
+        if self._confirms is not None:
+            self._confirms.forwarded(times, heard=heard)
+        self._pass(Unit(unit.channel, unit.method, frames))
+        if times > 1:
+            # One publish is returned once, however often it went.
+            copy = Unit(unit.channel, unit.method, [_not_mandatory(frames[0]), *frames[1:]])
+            for _ in range(times - 1):
+                self._pass(copy)
+
+    def _pass(self, unit: Unit) -> None:
+        self._tap(Target(unit.frames[0]).channel, unit)
+        self._line.to_broker(unit)
+
+    def _forward(self, unit: Unit) -> None:
+        if self._confirms is not None:
+            self._confirms.forwarded()
+        self._pass(unit)
+
+    def _refuse(self, unit: Unit, refused: Refusal) -> None:
+        if refused.answer is Answer.RETURN:
+            self._return(unit, refused)
+        elif refused.answer is Answer.NACK:
+            self._confirm(acked=False)
+        else:
+            self._line.refuse(refused, unit.method)
+
+    def _return(self, unit: Unit, refused: Refusal) -> None:
+        """No queue would have it: it comes back if the publisher wants that, and counts as dealt with."""
+        target = Target(unit.frames[0])
+        if unit.frames[0][target.bits_at] & _MANDATORY:
+            returned = commands.Basic.Return(refused.code, refused.text, target.exchange, target.routing_key)
+            self._line.say_to_client(returned)
+            self._line.to_client(Unit(unit.channel, 0, unit.frames[1:]))
+        if self._confirms is not None:
+            self._confirm(acked=True)
+
+    def _confirm(self, *, acked: bool) -> None:
+        assert self._confirms is not None
+        tag = self._confirms.last
+        self._line.say_to_client(
+            commands.Basic.Ack(tag) if acked else commands.Basic.Nack(tag, requeue=False)
+        )
+
+    def _confirm_select(self, unit: Unit) -> None:
+        self._confirms = self._confirms or Confirms()
+        self._line.to_broker(unit)
+
+    def _answered(self, unit: Unit) -> None:
+        frame = unit.frames[0]
+        tag, multiple, acked = (
+            tag_of(frame, _ARGUMENTS),
+            bool(frame[_ARGUMENTS + 8] & 1),
+            unit.method == Method.ACK,
+        )
+        if self._confirms is None:
+            self._line.to_client(unit)
+            return
+        for confirm in self._confirms.answered(tag, multiple=multiple, acked=acked):
+            if confirm[:2] == (tag, multiple) and confirm.acked == acked:
+                self._line.to_client(unit)
+            elif confirm.acked:
+                self._line.say_to_client(commands.Basic.Ack(confirm.tag, confirm.multiple))
+            else:
+                self._line.say_to_client(commands.Basic.Nack(confirm.tag, confirm.multiple, requeue=False))
+
+
+def _throttled(call: Call) -> bool:
+    failure = call.failure or call.items[0].failure
+    return failure is not None and refusal(failure, confirming=False).answer is Answer.WAIT
+
+
+def _not_mandatory(frame: bytes) -> bytes:
+    at = Target(frame).bits_at
+    return b"".join((frame[:at], bytes((frame[at] & ~_MANDATORY,)), frame[at + 1 :]))

@@ -1,0 +1,87 @@
+"""How AMQP says that something failed: the stage's failures as reply codes (specification, section 1.2)."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from emulator.faults.fault import Failure
+from emulator.faults.types.throttle import CODE as THROTTLED
+
+
+class Answer(Enum):
+    """What the client gets to see."""
+
+    CUT = auto()
+    WAIT = auto()
+    RETURN = auto()
+    NACK = auto()
+    CHANNEL = auto()
+    CONNECTION = auto()
+
+
+class Refusal(NamedTuple):
+    """An answer with AMQP's reply code, 0 where it has none, and its words."""
+
+    answer: Answer
+    code: int
+    text: str
+
+
+_CHANNEL_CODES: Final = {
+    "CONTENT_TOO_LARGE": 311,
+    "NO_CONSUMERS": 313,
+    "ACCESS_REFUSED": 403,
+    "NOT_FOUND": 404,
+    "RESOURCE_LOCKED": 405,
+    "PRECONDITION_FAILED": 406,
+}
+_CONNECTION_CODES: Final = {
+    "CONNECTION_FORCED": 320,
+    "INVALID_PATH": 402,
+    "FRAME_ERROR": 501,
+    "SYNTAX_ERROR": 502,
+    "COMMAND_INVALID": 503,
+    "CHANNEL_ERROR": 504,
+    "UNEXPECTED_FRAME": 505,
+    "RESOURCE_ERROR": 506,
+    "NOT_ALLOWED": 530,
+    "NOT_IMPLEMENTED": 540,
+    "INTERNAL_ERROR": 541,
+}
+_NO_ROUTE: Final = 312
+_UNKNOWN_OUTCOME: Final = 500
+
+
+def refusal(failure: Failure, *, confirming: bool) -> Refusal:
+    """The answer to a call that fails so, on a channel that is ``confirming`` publishes or not.
+
+    A code that is AMQP's own gets AMQP's answer: NO_ROUTE returns the message,
+    the others close the channel or the connection. Any other code is a nack
+    below status 500, where the channel can say so, and closes the channel
+    from 500 on: the publisher cannot know what became of its message.
+    """
+    if failure.kind == "cut":
+        return Refusal(Answer.CUT, 0, failure.message)
+    if failure.code == THROTTLED:
+        return Refusal(Answer.WAIT, 0, failure.message)
+    return _of_amqp(failure.code, failure.message) or _of_status(failure, confirming=confirming)
+
+
+def _of_amqp(code: str, text: str) -> Refusal | None:
+    if code == "NO_ROUTE":
+        return Refusal(Answer.RETURN, _NO_ROUTE, code)
+    if code in _CHANNEL_CODES:
+        return Refusal(Answer.CHANNEL, _CHANNEL_CODES[code], f"{code} - {text}")
+    if code in _CONNECTION_CODES:
+        return Refusal(Answer.CONNECTION, _CONNECTION_CODES[code], f"{code} - {text}")
+    return None
+
+
+def _of_status(failure: Failure, *, confirming: bool) -> Refusal:
+    told = f"{failure.code}: {failure.message}"
+    if failure.status >= _UNKNOWN_OUTCOME:
+        return Refusal(Answer.CHANNEL, _CONNECTION_CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")
+    if confirming:
+        return Refusal(Answer.NACK, 0, told)
+    return Refusal(Answer.CHANNEL, _CHANNEL_CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {told}")

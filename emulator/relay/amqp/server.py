@@ -1,0 +1,131 @@
+"""The AMQP port: every connection to it is relayed to one broker."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+from functools import partial
+from typing import Final, NamedTuple, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.relay.amqp.session import Session
+from emulator.relay.amqp.side import Side
+from emulator.relay.amqp.tap import PublishTap
+
+_PORTS: Final = {"amqp": 5672, "amqps": 5671}
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- compared with, not bound
+
+
+class Upstream(NamedTuple):
+    """Where the broker is."""
+
+    host: str
+    port: int
+    encrypted: bool
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """Of ``amqp://`` or ``amqps://``. ValueError for another."""
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError(
+                f"{parts.scheme}://...: give an AMQP URL, such as amqp://guest:guest@localhost:5672/"
+            )
+        return cls(parts.hostname, parts.port or _PORTS[parts.scheme], parts.scheme == "amqps")
+
+
+class AmqpServer:
+    """A listening port. ``url`` is for clients: the upstream's credentials and virtual host, at this port."""
+
+    def __init__(
+        self, upstream_url: str, listening: socket.socket, stage: Stage, clock: Clock, events: Events
+    ) -> None:
+        self._upstream = Upstream.of(upstream_url)
+        self._listening = listening
+        self.port: int = listening.getsockname()[1]
+        self.url = client_url(upstream_url, listening)
+        self._stage = stage
+        self._clock = clock
+        self._events = events
+        self._tap = PublishTap(events)
+        self._sessions: set[Session] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
+
+    async def listen(self) -> None:
+        """Take connections from now on."""
+        self._serving = await asyncio.get_running_loop().create_server(self._accept, sock=self._listening)
+
+    async def close(self) -> None:
+        """Take no more connections and cut those there are."""
+        self._serving.close()
+        for task in self._connecting:
+            task.cancel()
+        for session in tuple(self._sessions):
+            session.drop()
+        self._tap.flush()
+        # Give the transports a turn to be told that they are closed.
+        await asyncio.sleep(0)
+        await self._serving.wait_closed()
+
+    def _accept(self) -> Side:
+        session = Session(self._stage, self._clock, self._events, self._tap.note, self._sessions.discard)
+        self._sessions.add(session)
+        task = asyncio.get_running_loop().create_task(self._connect(session))
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
+        return session.client
+
+    async def _connect(self, session: Session) -> None:
+        to = self._upstream
+        context = ssl.create_default_context() if to.encrypted else None
+        connect = partial(asyncio.get_running_loop().create_connection, lambda: session.broker)
+        try:
+            await connect(to.host, to.port, ssl=context)
+        except OSError as error:
+            self._events.emit("relay.amqp.unreachable", upstream=f"{to.host}:{to.port}", why=str(error))
+            session.drop()
+
+
+async def serve_amqp(
+    upstream_url: str, host: str, port: int, *, stage: Stage, clock: Clock, events: Events
+) -> AmqpServer:
+    """Listen on ``host:port`` (0 picks a free port) and relay to the broker at ``upstream_url``.
+
+    Raises ValueError for a URL that is none, and OSError when the port cannot be taken. A broker
+    that cannot be reached closes the client's connection, and is told of as ``relay.amqp.unreachable``.
+    """
+    Upstream.of(upstream_url)
+    server = AmqpServer(upstream_url, bound(host, port), stage, clock, events)
+    await server.listen()
+    return server
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket to listen on, of which clients may already connect and wait. OSError says what to do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise OSError(error.errno, _why_not(error, host, port)) from error
+
+
+def client_url(upstream_url: str, listening: socket.socket) -> str:
+    """The upstream's URL with the address of ``listening`` in place of its own."""
+    host, port = listening.getsockname()[:2]
+    reachable = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
+    parts = urlsplit(upstream_url)
+    credentials, at, _ = parts.netloc.rpartition("@")
+    return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host} is in use; stop what listens there, or --amqp-port 0 picks a free one"
+    if error.errno == errno.EACCES:
+        return f"port {port} on {host} needs privileges; choose one above 1023"
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"

@@ -1,0 +1,108 @@
+"""One end of a relayed connection: what is written to its socket gathered, what is read in units."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from emulator.relay.amqp.frames import NotAmqp, Unit, Units
+
+
+class Owner(Protocol):
+    """The session that a side belongs to."""
+
+    def greeted(self, side: Side, data: bytes) -> bytes:
+        """Bytes that came first; what of them is frames."""
+
+    def came(self, side: Side, units: list[Unit]) -> None: ...
+    def not_amqp(self, side: Side, data: bytes) -> None: ...
+    def lost(self, side: Side) -> None: ...
+
+
+class Side(asyncio.Protocol):
+    """``other`` is read from only as fast as this one takes what is written."""
+
+    other: Side
+
+    def __init__(self, owner: Owner, connected: Callable[[], None] = lambda: None) -> None:
+        self._owner = owner
+        self._connected = connected
+        self._units = Units()
+        self._out: list[bytes] = []
+        self._greeted = False
+        self._raw = False
+        self._reasons: set[str] = set()
+        self.transport: asyncio.Transport | None = None
+        self.gone = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        if self._reasons:
+            self.transport.pause_reading()
+        self._connected()
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self.gone = True
+        self._owner.lost(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._raw:
+            self.other.send([data])
+            return
+        if not self._greeted:
+            self._greeted = True
+            data = self._owner.greeted(self, data)
+            if self._raw:
+                return
+        try:
+            units = self._units.feed(data)
+        except NotAmqp:
+            self._owner.not_amqp(self, self._units.unfinished + data)
+            return
+        self._owner.came(self, units)
+
+    def pass_raw(self) -> None:
+        """What comes from now on is passed as it is."""
+        self._raw = True
+
+    def pause_writing(self) -> None:
+        self.other.pause_reading("the other side is slow")
+
+    def resume_writing(self) -> None:
+        self.other.resume_reading("the other side is slow")
+
+    def pause_reading(self, reason: str) -> None:
+        """Read no more until no reason is left not to."""
+        if not self._reasons and self.transport is not None and not self.gone:
+            self.transport.pause_reading()
+        self._reasons.add(reason)
+
+    def resume_reading(self, reason: str) -> None:
+        if reason not in self._reasons:
+            return
+        self._reasons.remove(reason)
+        if not self._reasons and self.transport is not None and not self.gone:
+            self.transport.resume_reading()
+
+    def send(self, frames: list[bytes]) -> None:
+        """Write frames with all others of this turn of the loop."""
+        if not self._out:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._out += frames
+
+    def flush(self) -> None:
+        if self._out and self.transport is not None and not self.transport.is_closing():
+            out, self._out = self._out, []
+            self.transport.write(b"".join(out))
+
+    def close(self) -> None:
+        """Write what is to be written, and close."""
+        self.flush()
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Cut the connection at once."""
+        if self.transport is not None:
+            self.transport.abort()
