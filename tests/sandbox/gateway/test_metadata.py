@@ -56,14 +56,16 @@ def a_work(*access: str) -> dict[str, Any]:
         ("closed", "open", "MetadataCreate"),
         ("open", "safeguarded", "MetadataUpdate"),
         ("open", "closed", "MetadataDelete"),
+        ("closed open", "closed closed", "MetadataDelete"),
+        ("closed", "closed restricted", "MetadataCreate"),
     ],
 )
 def test_what_is_published_of_a_change_is_settled_by_who_may_see_it(
     gateway: MetadataGateway, before: str | None, after: str, published: str | None
 ) -> None:
     """Confidential works stay unknown; made public they are created, made confidential they are deleted."""
-    old = a_work(before) if before else None
-    sent = gateway.changed(old, a_work(after))
+    old = a_work(*before.split()) if before else None
+    sent = gateway.changed(old, a_work(*after.split()))
     assert (sent and sent.message_type) == published
     if sent and published == "MetadataDelete":
         assert sent.object_uuid == a_work("open")["objectUUID"]

@@ -131,7 +131,9 @@ class Responder:
         answer["messageHeader"] |= self.answers.get("header", {})
         answer["messageBody"] = self.answers.get(request["messageBody"]["objectUUID"], answer["messageBody"])
         with closing(self.exchange.queues.channel(self.exchange.names["receive"])) as channel:
-            for other in SAMPLES.stream(5):
+            to_another = SAMPLES.message("MetadataRead", "software")
+            to_another["messageHeader"]["correlationId"] = new_uuid()
+            for other in [*SAMPLES.stream(5), to_another]:
                 channel.publish(serialise(other), new_uuid())
             limit = len(serialise(answer)) - 500
             for part in reversed(split(answer, limit=limit, new_id=new_uuid)):
