@@ -159,7 +159,7 @@ def test_a_restarted_router_goes_on_where_it_was(site: Site) -> None:
 
 
 def test_a_router_killed_before_publishing_loses_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At least once: what was written down is published by the next one."""
+    """What was written down is published by the next one, and not routed again."""
 
     class Killed(BaseException):
         pass
@@ -175,7 +175,9 @@ def test_a_router_killed_before_publishing_loses_nothing(site: Site, monkeypatch
             router.run_once()
     assert site.holding() == {}
     site.router().run_once()
-    assert list(site.holding()) == SERVICE_OUTPUTS
+    assert {name: len(messages) for name, messages in site.holding().items()} == dict.fromkeys(
+        SERVICE_OUTPUTS, 1
+    )
 
 
 def test_an_embedded_sandbox_routes_by_itself_also_after_a_reset() -> None:
