@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.download import Checksum, DownloadError
+from sandbox.download.https import HttpsSource
 from tests.sandbox.download.conftest import CONTENT, Place, described
 
 
@@ -153,3 +155,13 @@ def test_no_name_reaches_out_of_the_staging_area(place: Place, name: str) -> Non
     path = place.downloads().fetch(described(f"{server.url}/reef.csv", name=name))
     assert path.resolve().parent == (place.staging / path.parent.name).resolve()
     assert path.parent.parent == place.staging
+
+
+def test_not_even_a_redirect_leads_to_plain_http() -> None:
+    """Every request that is made is looked at, the first as those that follow a redirect."""
+    with (
+        closing(HttpsSource()) as source,
+        pytest.raises(DownloadError, match="is not https"),
+        source.fetch("http://127.0.0.1:9/reef.csv", 0, None),
+    ):
+        pass
