@@ -11,6 +11,7 @@ from emulator.catalogue import Catalogue
 from emulator.clock import Clock
 from emulator.data_directory import DataDirectory
 from emulator.events import Events
+from emulator.faults.containers import containers
 from emulator.faults.stage import Stage
 from emulator.foundation import BucketService, Foundation, own_foundation
 from emulator.kinesis import KinesisError, Scope
@@ -109,6 +110,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stack.callback(index.close)
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
+        stage.targets.update(containers(settings.containers))
         stage.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,

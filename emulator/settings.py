@@ -50,12 +50,14 @@ class Settings:
     further names by which the control API may be addressed.
     Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
+    ``containers`` is the Compose project whose containers faults may strike.
     """
 
     profile: Profile = "embedded"
     upstream_aws: str | None = None
     upstream_amqp: str | None = None
     upstream_owned: bool = False
+    containers: str | None = None
     region: str = _REGION
     host: str = "127.0.0.1"
     aws_port: int = 4566
@@ -83,6 +85,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upstream_aws: str | None = None
     upstream_amqp: str | None = None
     upstream_owned: bool = False
+    containers: str | None = None
     region: str | None = None
     host: str = "127.0.0.1"
     aws_port: int = 4566

@@ -11,6 +11,7 @@ from emulator.faults.types import (
     duplicate,
     error,
     expire_iterator,
+    isolate,
     kill,
     latency,
     mutate,
@@ -41,6 +42,7 @@ TYPES: Final[dict[str, FaultType]] = {
         stale_read,
         pause,
         kill,
+        isolate,
     )
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -17,6 +18,9 @@ _HELD_BYTES = 1 << 20
 _CONNECT_SECONDS = 5.0
 _JOINED_WRITE_BYTES = 1 << 16
 _LONGEST_IDLE = 64
+# A host that is off the network must not be waited for as long as TCP would: a quarter of an hour.
+_UNANSWERED_MILLIS = 10_000
+_USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 class UpstreamUnreachable(Exception):  # noqa: N818 -- named as the state it is
@@ -142,6 +146,9 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        if _USER_TIMEOUT is not None:
+            connected: socket.socket = transport.get_extra_info("socket")
+            connected.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, _UNANSWERED_MILLIS)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self._lost = True

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FREE_IMAGE: Final = "localstack/localstack:4.14.0"
 RABBITMQ_IMAGE: Final = "rabbitmq:4-management"
+_DEFAULT_HOST: Final = "unix:///var/run/docker.sock"
 _NEEDED_BYTES: Final = 3_000_000_000
 _COMMAND_SECONDS: Final = 20
 _ENGINE_SECONDS: Final = 60
@@ -34,10 +35,14 @@ class Finding:
 
 
 def connect(environment: Mapping[str, str]) -> DockerClient:
-    """A client of the engine that the ``docker`` command uses too. Raises docker's errors."""
+    """A client of the engine that the ``docker`` command uses too. Raises OSError, and docker's errors."""
     import docker  # noqa: PLC0415 -- slow to import, and only containers need it
 
-    host = environment.get("DOCKER_HOST") or _host_of_context()
+    host = environment.get("DOCKER_HOST") or _host_of_context() or _DEFAULT_HOST
+    if host.startswith("unix://"):
+        # docker's client does not close the socket that it could not connect.
+        with socket.socket(socket.AF_UNIX) as trying:
+            trying.connect(host.removeprefix("unix://"))
     return docker.DockerClient(base_url=host, timeout=_ENGINE_SECONDS)
 
 

@@ -1,0 +1,103 @@
+"""Containers of the stack that a sandbox stands on, as targets of ``pause``, ``kill`` and ``isolate``."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from emulator.faults.targets import Target
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container as DockerContainer
+
+SOCKET: Final = Path("/var/run/docker.sock")
+_LABEL: Final = "com.docker.compose"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container of a Compose project, found anew each time by ``project`` and ``service``."""
+
+    project: str
+    service: str
+
+    @property
+    def name(self) -> str:
+        return f"container {self.service}"
+
+    def pause(self) -> None:
+        self._do(lambda container: container.pause())
+
+    def resume(self) -> None:
+        """Let it go on; one that was ended is started again."""
+        self._do(lambda container: container.unpause() if _paused(container) else container.start())
+
+    def kill(self) -> None:
+        self._do(lambda container: container.kill())
+
+    def disconnect(self) -> None:
+        """Take it off every network."""
+        self._do(_disconnect)
+
+    def reconnect(self) -> None:
+        """Put it on the project's networks again, under its name."""
+
+        def connect(container: DockerContainer) -> None:
+            of_project = {"label": f"{_LABEL}.project={self.project}"}
+            for network in _client(container).networks.list(filters=of_project):
+                network.connect(container, aliases=[self.service])
+
+        self._do(connect)
+
+    def _do(self, act: Callable[[DockerContainer], object]) -> None:
+        """ProcessLookupError when there is no such container, or the engine refuses."""
+        import docker  # noqa: PLC0415 -- slow to import, and only a stack has containers
+        from docker.errors import DockerException  # noqa: PLC0415 -- as above
+
+        labels = [f"{_LABEL}.project={self.project}", f"{_LABEL}.service={self.service}"]
+        try:
+            client = docker.DockerClient(base_url=f"unix://{SOCKET}")
+            try:
+                found = client.containers.list(all=True, filters={"label": labels})
+                if not found:
+                    raise ProcessLookupError(f"no container of {self.service} in {self.project}")
+                act(found[0])
+            finally:
+                client.close()
+        except DockerException as error:
+            raise ProcessLookupError(f"{self.name}: {error}") from error
+
+
+def containers(
+    project: str | None, services: tuple[str, ...] = ("localstack", "rabbitmq")
+) -> dict[str, Target]:
+    """The containers that can be struck, by name: none without an engine's socket here."""
+    if project is None or not _is_socket(SOCKET):
+        return {}
+    return {service: Container(project, service) for service in services}
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(path.stat().st_mode) and os.access(path, os.W_OK)
+    except OSError:
+        return False
+
+
+def _paused(container: DockerContainer) -> bool:
+    return bool(container.attrs["State"]["Paused"])
+
+
+def _disconnect(container: DockerContainer) -> None:
+    for name in container.attrs["NetworkSettings"]["Networks"]:
+        _client(container).networks.get(name).disconnect(container)
+
+
+def _client(container: DockerContainer) -> DockerClient:
+    assert container.client is not None
+    return container.client

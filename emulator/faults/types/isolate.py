@@ -1,0 +1,32 @@
+"""A container that nobody reaches for a while, though it runs on."""
+
+from __future__ import annotations
+
+from emulator.faults.containers import Container
+from emulator.faults.fault import Attribute, Direction, Done, FaultRefused, FaultType, Hit, Phase
+from emulator.faults.targets import find_target
+
+
+def inject(hit: Hit) -> Done:
+    target = find_target(hit.attributes["target"], hit.world.targets)
+    if not isinstance(target, Container):
+        raise FaultRefused(
+            f"{target.name} is no container: it has no network to be taken off; pause halts it"
+        )
+    seconds = hit.attributes["lasts"]
+    target.disconnect()
+    hit.world.later(seconds, target.reconnect)
+    return Done(f"isolated {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})
+
+
+TYPE = FaultType(
+    "isolate",
+    "A container is disconnected from its network, and connected again after a while.",
+    Phase.CONTROL,
+    (Direction.CONTROL,),
+    inject,
+    (
+        Attribute("target", "text", "", "a container of the stack: localstack or rabbitmq"),
+        Attribute("lasts", "duration", 60.0, "for how long", "s"),
+    ),
+)

@@ -1,0 +1,183 @@
+"""The localstack profile: LocalStack 4.14 on this machine, without Docker, and the sandbox in front of it.
+
+It has an environment of its own under the state directory, made once, and
+writes nothing outside that.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from emulator.clock import Clock
+from emulator.settings import STATE_DIRECTORY, Settings
+from sandbox.profiles.docker_engine import free_port
+from sandbox.profiles.in_process import CannotStart, serve
+from sandbox.profiles.running import Running
+
+VERSION: Final = "4.14.0"
+ENGINE: Final = "kinesis-local@0.5.2"
+LOG_NAME: Final = "localstack.log"
+# Newer releases of the first two break its start; its HTTP server needs the third and does not ask for it.
+PACKAGES: Final = (f"localstack-core[runtime]=={VERSION}", "cbor2<6", "pyopenssl<26", "service-identity")
+_ROOT: Final = "files"
+_SERVICES: Final = "kinesis,s3,dynamodb,sqs,sns,sts,ssm"
+_READY_SECONDS: Final = 120.0
+_LOOK_SECONDS: Final = 0.25
+_STOP_SECONDS: Final = 15.0
+_SIGNED: Final = (
+    "AWS4-HMAC-SHA256 Credential=000000000000/20260101/us-east-1/kinesis/aws4_request, "
+    "SignedHeaders=host, Signature=0"
+)
+
+
+def run(settings: Settings, ready: Callable[[Running], None]) -> None:
+    """Serve in front of a LocalStack of our own until told to stop, and stop that too. Raises CannotStart."""
+    home = Path(STATE_DIRECTORY, "localstack").resolve()
+    install(home, _say)
+    with started(home, os.environ, _say) as url:
+        serve(replace(settings, upstream_aws=url, upstream_owned=True), ready)
+
+
+def install(home: Path, say: Callable[[str], None]) -> None:
+    """Put LocalStack and its Kinesis engine under ``home``, unless they are there. Raises CannotStart."""
+    home.mkdir(parents=True, exist_ok=True)
+    done = home / f"installed-{VERSION}"
+    if done.exists():
+        return
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        raise CannotStart("LocalStack's Kinesis runs on Node.js: install nodejs and npm, or use sandbox up")
+    environment = home / "environment"
+    say(f"installing LocalStack {VERSION} under {home}, once; it takes some minutes")
+    _do([sys.executable, "-m", "venv", "--clear", str(environment)], home)
+    python = str(environment / "bin" / "python")
+    # pip's own resolver tries for ten minutes what uv finds in seconds.
+    _do([python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv"], home)
+    _do([python, "-m", "uv", "pip", "install", "--quiet", "--python", python, *PACKAGES], home)
+    _mend(environment)
+    say("installing its Kinesis engine")
+    engine = home / _ROOT / "usr/lib/localstack/kinesis-local" / ENGINE.rpartition("@")[2]
+    engine.mkdir(parents=True, exist_ok=True)
+    _do([npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(engine), ENGINE], home)
+    done.touch()
+
+
+def _mend(environment: Path) -> None:
+    """Have Python before 3.13 read the one annotation that only 3.13 can evaluate, by not evaluating it."""
+    for module in environment.glob("lib/python*/site-packages/localstack/packages/api.py"):
+        text = module.read_text(encoding="utf-8")
+        module.write_text(f"from __future__ import annotations\n{text}", encoding="utf-8")
+
+
+@contextmanager
+def started(home: Path, environment: os._Environ[str], say: Callable[[str], None]) -> Iterator[str]:
+    """LocalStack, running while the context lasts; its URL. Raises CannotStart."""
+    port = free_port(0)
+    url = f"http://127.0.0.1:{port}"
+    with (home / LOG_NAME).open("wb") as log:
+        process = subprocess.Popen(
+            [str(home / "environment" / "bin" / "python"), "-m", "localstack.runtime.main"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=home,
+            env=_variables(home, environment, port),
+            start_new_session=True,
+        )
+    try:
+        say(f"waiting for LocalStack {VERSION} at {url}")
+        _until_ready(process, url, home / LOG_NAME)
+        yield url
+    finally:
+        _stop(process)
+
+
+def _variables(home: Path, environment: os._Environ[str], port: int) -> dict[str, str]:
+    """Its environment: ours without what would lead it elsewhere, and every path under ``home``."""
+    ours = {name: value for name, value in environment.items() if not name.startswith(("AWS_", "SANDBOX_"))}
+    places = {"FILESYSTEM_ROOT": _ROOT, "TMPDIR": "tmp", "HOME": "home"}
+    for place in places.values():
+        (home / place).mkdir(exist_ok=True)
+    return {
+        **ours,
+        **{name: str(home / place) for name, place in places.items()},
+        "GATEWAY_LISTEN": f"127.0.0.1:{port}",
+        "LOCALSTACK_HOST": f"127.0.0.1:{port}",
+        "SERVICES": _SERVICES,
+        "KINESIS_MOCK_PROVIDER_ENGINE": "node",
+        "DISABLE_EVENTS": "1",
+        "DNS_ADDRESS": "0",
+        "SKIP_SSL_CERT_DOWNLOAD": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait until Kinesis itself answers: the gateway does long before."""
+    clock = Clock()
+    deadline = clock.elapsed() + _READY_SECONDS
+    while not _answers(url):
+        if process.poll() is not None or clock.elapsed() > deadline:
+            raise CannotStart(f"LocalStack did not start: {_last_line(log)}; see {log}")
+        clock.wait(_LOOK_SECONDS)
+
+
+def _answers(url: str) -> bool:
+    import httpx  # noqa: PLC0415 -- slow to import
+
+    headers = {
+        "authorization": _SIGNED,
+        "content-type": "application/x-amz-json-1.1",
+        "x-amz-target": "Kinesis_20131202.ListStreams",
+    }
+    try:
+        return httpx.post(url, content=b"{}", headers=headers, timeout=60).status_code == httpx.codes.OK
+    except httpx.HTTPError:
+        return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End it and the engine that it started, which is in its session."""
+    clock = Clock()
+    for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 1.0)):
+        deadline = clock.elapsed() + seconds
+        while _tell(process.pid, number) and clock.elapsed() < deadline:
+            process.poll()
+            clock.wait(_LOOK_SECONDS)
+    process.wait()
+
+
+def _tell(group: int, number: signal.Signals) -> bool:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _do(command: Sequence[str], home: Path) -> None:
+    ran = subprocess.run(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if ran.returncode != 0:
+        said = ran.stdout.decode(errors="replace").strip().splitlines()
+        raise CannotStart(
+            f"LocalStack cannot be installed: {' '.join(command[1:5])} says {said[-1] if said else 'nothing'}"
+        )
+
+
+def _last_line(log: Path) -> str:
+    said = log.read_text(errors="replace").strip().splitlines()
+    return said[-1] if said else "it said nothing"
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"sandbox: {line}\n")
+    sys.stderr.flush()

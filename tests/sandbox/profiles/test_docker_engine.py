@@ -1,0 +1,77 @@
+"""What keeps the stack from starting, named before it is tried."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from sandbox.profiles.docker_engine import Finding, _needs_token, findings, free_port
+
+
+def stopping(environment: dict[str, str], ports: dict[str, int]) -> list[Finding]:
+    return [finding for finding in findings(environment, ports) if finding.stops]
+
+
+@pytest.fixture
+def docker_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A docker command that has compose, and no engine behind it."""
+    command = tmp_path / "docker"
+    command.write_text("#!/bin/sh\necho 2.40.0\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+
+def test_no_docker_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What to install, and what needs none of it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (finding,) = stopping({}, {"aws": 0})
+    assert (finding.about, "sandbox up" in finding.remedy) == ("docker", True)
+
+
+def test_an_engine_that_does_not_run(docker_command: None, tmp_path: Path) -> None:
+    """How to start it."""
+    (finding,) = stopping({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}, {"aws": 0})
+    assert finding.about == "engine"
+    assert "start it" in finding.remedy
+
+
+def test_a_port_that_is_taken(docker_command: None, tmp_path: Path) -> None:
+    """Which one, and the option that picks another."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = stopping({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}, {"aws": port, "amqp": 0})[-1]
+    assert found.found.startswith(f"port {port} for aws cannot be had")
+    assert "--aws-port 0" in found.remedy
+    assert free_port(port) == port
+    assert free_port(0) > 0
+
+
+@pytest.mark.parametrize(
+    ("image", "needs"),
+    [
+        ("localstack/localstack:4.14.0", False),
+        ("localstack/localstack:3.8", False),
+        ("localstack/localstack:4.15.0", True),
+        ("localstack/localstack:latest", True),
+        ("localstack/localstack", True),
+        ("localstack/localstack-pro:4.0", True),
+        ("registry.example:5000/localstack/localstack:4.14", False),
+        ("somebody/else:latest", False),
+    ],
+)
+def test_which_images_need_a_token(image: str, needs: bool) -> None:
+    """Those of LocalStack that came after its repository was archived."""
+    assert _needs_token(image) is needs
+
+
+def test_a_token_that_is_needed(docker_command: None, tmp_path: Path) -> None:
+    """And where it is given, nothing is said."""
+    environment = {
+        "DOCKER_HOST": f"unix://{tmp_path}/none.sock",
+        "LOCALSTACK_IMAGE": "localstack/localstack:latest",
+    }
+    assert [found.about for found in stopping(environment, {})] == ["engine", "token"]
+    environment["LOCALSTACK_AUTH_TOKEN"] = "given"
+    assert [found.about for found in stopping(environment, {})] == ["engine"]
