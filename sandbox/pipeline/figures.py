@@ -18,7 +18,8 @@ def counted(rows: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    latency = F.greatest(F.unix_millis("arrived") - F.unix_millis("published"), F.lit(0))
+    passed = F.unix_millis("arrived") - F.unix_millis("published")
+    latency = F.when(passed.isNotNull(), F.greatest(passed, F.lit(0)))
     return (
         rows.select("*", latency.alias("latency"))
         .groupBy(
