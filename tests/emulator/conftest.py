@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from emulator.listeners.aws import AwsApp
 from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.http import serve
 from emulator.rabbitmq import find_server, start_broker
+from emulator.relay.amqp.server import serve_amqp
 from emulator.relay.app import RelayApp
 from emulator.relay.backend import RelayBackend
 from emulator.relay.endpoints import Endpoint, OneEndpoint
@@ -37,6 +38,7 @@ from emulator.rng import Chance, new_uuid
 ENDPOINTS = ("kinesis", "relay")
 NOON = 1_790_000_000.0
 KINDS = ("memory", "kinesis", "relay", "rabbitmq")
+THROUGH_AMQP = "rabbitmq through the relay"
 STREAMS = ("memory", "kinesis", "relay")
 """A relay is Kinesis with the faults in one server and the engine in another."""
 
@@ -133,8 +135,15 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
         open_channels.append(channel)
         return channel
 
-    with listening(kind, engine, clock, events, stage) as endpoint:
-        url = request.getfixturevalue("broker_url") if kind == "rabbitmq" else ""
+    with ExitStack() as stack:
+        if kind == THROUGH_AMQP:
+            broker = request.getfixturevalue("broker_url")
+            endpoint = stack.enter_context(relaying_amqp(broker, clock, events, stage))
+        else:
+            endpoint = stack.enter_context(listening(kind, engine, clock, events, stage))
+        url, queue_stage = endpoint, None
+        if kind == "rabbitmq":
+            url, queue_stage = request.getfixturevalue("broker_url"), stage
 
         def connected(name: str, checkpoints: Checkpoints | None, **options: Any) -> Channel:
             if kind == "memory":
@@ -148,13 +157,35 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
                     KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, **options)
                 )
             options.pop("attempts", None)
-            return remembered(RabbitMQChannel(url, name, clock=clock, stage=stage, **options))
+            return remembered(RabbitMQChannel(url, name, clock=clock, stage=queue_stage, **options))
 
-        yield Bench("kinesis" if kind == "relay" else kind, clock, events, stage, engine, connected)
+        like = {"relay": "kinesis", THROUGH_AMQP: "rabbitmq"}.get(kind, kind)
+        yield Bench(like, clock, events, stage, engine, connected)
         for channel in open_channels:
             channel.close()
     stage.close()
     engine.close()
+
+
+@contextmanager
+def relaying_amqp(broker: str, clock: Clock, events: Events, stage: Stage) -> Iterator[str]:
+    """The AMQP port with the faults in front of a broker."""
+    with loop_on_a_thread() as run:
+        server = run(serve_amqp(broker, "127.0.0.1", 0, stage=stage, clock=clock, events=events))
+        yield server.url
+        run(server.close())
+
+
+@contextmanager
+def loop_on_a_thread() -> Iterator[Callable[[Any], Any]]:
+    """Runs coroutines for a test that is not asynchronous."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(30)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
 
 
 @contextmanager

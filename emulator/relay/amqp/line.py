@@ -67,7 +67,7 @@ class Line:
         self.closed = False
         self._on_close = on_close
         self._client_answers = False
-        self._broker_answers = False
+        self._farewell: Frame | None = None
         self._held = 0
 
     def to_client(self, unit: Unit) -> None:
@@ -107,38 +107,45 @@ class Line:
             self.close_channel(refused.code, refused.text, method)
 
     def close_channel(self, code: int, text: str, method: int | None) -> None:
-        """Close the channel at both ends, as a broker does that found a fault with ``method``."""
+        """Close the channel at both ends, as a broker does that found a fault with ``method``.
+
+        The broker first: a client that knows may open the channel anew at once,
+        and to the broker that would be one opened twice.
+        """
         if self.closed:
             return
         class_id, method_id = divmod(method or 0, 1 << 16)
-        self.say_to_client(commands.Channel.Close(code, text[:255], class_id, method_id))
         self.say_to_broker(commands.Channel.Close(200, "closed by the relay", 0, 0))
-        self._client_answers = self._broker_answers = True
+        self._farewell = commands.Channel.Close(code, text[:255], class_id, method_id)
         self.end()
 
     # What comes while the channel is being closed by us
 
     def swallowed_from_client(self, unit: Unit) -> bool:
         """Whether the client is still to see that its channel is closed."""
-        if not self._client_answers:
-            return False
-        if unit.method == Method.CHANNEL_CLOSE_OK:
-            self._client_answers = False
-        elif unit.method == Method.CHANNEL_CLOSE:
-            # Both closed at once: each answers the other.
-            self.points.ends.to_client([encoded(commands.Channel.CloseOk(), self.number)])
-        return True
+        if self._farewell is not None:
+            if unit.method == Method.CHANNEL_CLOSE:
+                self._farewell = commands.Channel.CloseOk()
+            return True
+        if self._client_answers:
+            self._client_answers = unit.method != Method.CHANNEL_CLOSE_OK
+            if unit.method == Method.CHANNEL_CLOSE:
+                # Both closed at once: each answers the other.
+                self._tell_client(commands.Channel.CloseOk())
+            return True
+        return False
 
     def swallowed_from_broker(self, unit: Unit) -> bool:
         """Whether the broker is still to see it; what it says of the channel until then is for nobody."""
-        if not self._broker_answers:
+        if self._farewell is None:
             return False
-        if unit.method == Method.CHANNEL_CLOSE_OK:
-            self._broker_answers = False
-        elif unit.method == Method.CHANNEL_CLOSE:
+        if unit.method == Method.CHANNEL_CLOSE:
             self.points.ends.to_broker([encoded(commands.Channel.CloseOk(), self.number)])
+        elif unit.method == Method.CHANNEL_CLOSE_OK:
+            self._client_answers = isinstance(self._farewell, commands.Channel.Close)
+            self._tell_client(self._farewell)
+            self._farewell = None
         return True
 
-    def follows(self, before: Line) -> None:
-        """The channel is open anew, while the broker may have yet to answer the close of its life before."""
-        self._broker_answers = before._broker_answers
+    def _tell_client(self, method: Frame) -> None:
+        self.points.ends.to_client([encoded(method, self.number)])

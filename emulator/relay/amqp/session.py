@@ -101,11 +101,7 @@ class Session:
             self._end()
 
     def _open(self, unit: Unit) -> None:
-        before = self._channels.get(unit.channel)
-        channel = AmqpChannel(self._points, unit.channel, self._idle, self._tap)
-        if before is not None:
-            channel.line.follows(before.line)
-        self._channels[unit.channel] = channel
+        self._channels[unit.channel] = AmqpChannel(self._points, unit.channel, self._idle, self._tap)
         self.broker.send(unit.frames)
 
     def _on_connection(self, side: Side, unit: Unit) -> None:

@@ -12,6 +12,7 @@ from emulator.faults.pending import Due, Pending
 from emulator.relay.amqp.acknowledgements import Handed, Window
 from emulator.relay.amqp.frames import Unit
 
+_COPY_PATIENCE: Final = 1.0
 _EVERYTHING: Final = 1 << 30
 
 
@@ -55,6 +56,9 @@ class Waiting:
         arrived = self.unseen.popleft()
         if hide and call.delay:
             item.visible_at = max(item.visible_at, now + call.delay)
+        if any(item.again):
+            # Messages come one by one: a copy waits a moment for those that shall be between.
+            item.patient_until = max(item.patient_until, now + _COPY_PATIENCE)
         if arrived.handed is not None:
             arrived.handed.left = 1 + len(item.again)
         self.pending.add([(item, arrived)])

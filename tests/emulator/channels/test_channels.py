@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,11 +15,16 @@ from emulator.channels import (
     PublishRefused,
     Receipt,
 )
-
-if TYPE_CHECKING:
-    from tests.emulator.conftest import Bench
+from tests.emulator.conftest import KINDS, THROUGH_AMQP, Bench, opened_bench
 
 WAIT = 10.0
+
+
+@pytest.fixture(params=(*KINDS, THROUGH_AMQP))
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Each kind of broker in turn, and RabbitMQ with the relay in front."""
+    with opened_bench(request.param, request) as found:
+        yield found
 
 
 def read_all(channel: Channel, count: int) -> list[Delivery]:

@@ -1,0 +1,107 @@
+"""A real RabbitMQ behind the relay, and pika in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pika
+import pytest
+from pika.adapters.blocking_connection import BlockingChannel
+
+from emulator.clock import Clock
+from emulator.events import Event, Events
+from emulator.faults.stage import Stage
+from emulator.relay.amqp.server import AmqpServer, serve_amqp
+from emulator.resources import NewFault
+from emulator.rng import Chance, new_uuid
+from tests.emulator.conftest import loop_on_a_thread
+
+
+@dataclass
+class Relay:
+    """A relay on real time, and the clients that a test opened through it."""
+
+    server: AmqpServer
+    stage: Stage
+    events: Events
+    direct_url: str
+    queue: str = field(default_factory=lambda: f"input-{new_uuid()[:8]}")
+    opened: list[pika.BlockingConnection] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def fault(self, type_: str, **fields: Any) -> str:
+        return self.stage.add(NewFault(type_, **fields)).name
+
+    def injections(self) -> list[Event]:
+        return [event for event in self.events.since(limit=100_000) if event.kind == "fault.injected"]
+
+    def connection(self, url: str | None = None, **options: Any) -> pika.BlockingConnection:
+        parameters = pika.URLParameters(url or self.url)
+        parameters.socket_timeout = 10
+        for name, value in options.items():
+            setattr(parameters, name, value)
+        self.opened.append(pika.BlockingConnection(parameters))
+        return self.opened[-1]
+
+    def channel(self, *, confirm: bool = False, declare: bool = True) -> BlockingChannel:
+        """A channel through the relay; its queue is made."""
+        channel = self.connection().channel()
+        if declare:
+            channel.queue_declare(self.queue, durable=True)
+        if confirm:
+            channel.confirm_delivery()
+        return channel
+
+    def direct(self) -> BlockingChannel:
+        """A channel of the broker itself, past the relay."""
+        return self.connection(self.direct_url).channel()
+
+    def at_broker(self) -> list[bytes]:
+        """What lies in the queue, taken out past the relay."""
+        return drained(self.direct(), self.queue)
+
+
+@pytest.fixture
+def relay(broker_url: str) -> Iterator[Relay]:
+    clock = Clock()
+    events = Events(clock, keep=100_000)
+    stage = Stage(Chance(7), clock, events)
+    with loop_on_a_thread() as run:
+        server = run(serve_amqp(broker_url, "127.0.0.1", 0, stage=stage, clock=clock, events=events))
+        found = Relay(server, stage, events, broker_url)
+        yield found
+        for connection in found.opened:
+            if connection.is_open:
+                connection.close()
+        run(server.close())
+    stage.close()
+    assert [event.fields for event in events.since(limit=100_000) if event.kind == "relay.amqp.failed"] == []
+
+
+def drained(channel: BlockingChannel, queue: str) -> list[bytes]:
+    """What ``basic.get`` finds until there is nothing."""
+    found = []
+    while (got := channel.basic_get(queue, auto_ack=True))[0] is not None:
+        found.append(got[2])
+    return found
+
+
+def consumed(
+    channel: BlockingChannel, queue: str, count: int, *, ack: bool = True, wait: float = 5.0
+) -> list[Any]:
+    """(method, properties, body) of the next ``count`` deliveries, or of those in ``wait`` seconds."""
+    found = []
+    for method, properties, body in channel.consume(queue, inactivity_timeout=wait):
+        if method is None:
+            break
+        found.append((method, properties, body))
+        if ack:
+            channel.basic_ack(method.delivery_tag)
+        if len(found) == count:
+            break
+    return found

@@ -1,0 +1,171 @@
+"""Whose tag is whose: the two mapping engines against small models, without a network."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.relay.amqp.acknowledgements import Acknowledgements, Handed, UnknownTag, Verdict, Window
+from emulator.relay.amqp.confirms import Confirms
+
+Step = tuple[str, int, bool, Verdict]
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["arrive", "give", "settle", "withdraw", "begin", "roll back"]),
+        st.integers(0, 12),
+        st.booleans(),
+        st.sampled_from(Verdict),
+    ),
+    max_size=60,
+)
+
+
+class Model:
+    """A broker that minds its own tags, and a client's deliveries by theirs."""
+
+    def __init__(self) -> None:
+        self.acks = Acknowledgements()
+        self.window = Window()
+        self.broker: set[int] = set()
+        self.to_give: list[Handed] = []
+        self.given: dict[int, Handed] = {}
+        self.heard: dict[int, list[Verdict]] = {}
+        self.verdicts: dict[int, Verdict] = {}
+        self.last = 0
+
+    def arrive(self, copies: int) -> None:
+        self.last += 1
+        handed = self.acks.handed_out(self.last, self.window)
+        handed.left = 1 + copies
+        self.broker.add(self.last)
+        self.to_give += [handed] * (1 + copies)
+        self.heard[self.last] = []
+
+    def give(self, which: int) -> None:
+        if self.to_give:
+            handed = self.to_give.pop(which % len(self.to_give))
+            tag = self.acks.given(handed)
+            assert tag == max(self.given, default=0) + 1 or tag not in self.given
+            self.given[tag] = handed
+
+    def settle(self, tag: int, multiple: bool, verdict: Verdict) -> None:
+        covered = [each for each in self.given if each == tag or (multiple and (each < tag or not tag))]
+        if tag not in self.given and not (multiple and not tag):
+            try:
+                self.acks.settled(tag, multiple=multiple, verdict=verdict)
+            except UnknownTag:
+                return
+            raise AssertionError(f"tag {tag} was never given, and was settled")
+        for each in covered:
+            self.heard[self.given.pop(each).tag].append(verdict)
+        self.tell(self.acks.settled(tag, multiple=multiple, verdict=verdict))
+
+    def withdraw(self, which: int) -> None:
+        if self.to_give:
+            handed = self.to_give.pop(which % len(self.to_give))
+            if not handed.made:
+                self.heard[handed.tag].append(Verdict.REQUEUE)
+            self.tell(self.acks.withdrawn(handed))
+
+    def tell(self, settlements: list[tuple[int, bool, Verdict]]) -> None:
+        for tag, multiple, verdict in settlements:
+            assert tag in self.broker, "the broker would close the channel"
+            done = {each for each in self.broker if each == tag or (multiple and each < tag)}
+            self.broker -= done
+            self.verdicts |= dict.fromkeys(done, verdict)
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS)
+def test_the_broker_hears_of_each_message_once_and_when_it_is_done(steps: list[Step]) -> None:
+    """However copies, orders, multiple, nacks and cancels mix: never too early, never of another message."""
+    model = Model()
+    for what, number, multiple, verdict in steps:
+        if what == "arrive":
+            model.arrive(number % 3)
+        elif what == "give":
+            model.give(number)
+        elif what == "settle":
+            model.settle(number, multiple, verdict)
+        elif what == "withdraw":
+            model.withdraw(number)
+        open_ = {handed.tag for handed in (*model.to_give, *model.given.values())}
+        assert model.broker == open_
+        assert model.window.taken == len(model.given)
+    for tag, verdict in model.verdicts.items():
+        assert verdict == max(model.heard[tag])
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS)
+def test_what_was_rolled_back_is_to_be_settled_again(steps: list[Step]) -> None:
+    """After a rollback everything is as it was when the transaction began."""
+    model = Model()
+    for _ in range(4):
+        model.arrive(1)
+    for _ in range(8):
+        model.give(0)
+    model.acks.begin()
+    before, broker = dict(model.given), set(model.broker)
+    for what, number, multiple, verdict in steps:
+        if what == "settle":
+            model.settle(number, multiple, verdict)
+        elif what == "roll back":
+            model.acks.roll_back()
+            model.given, model.broker = dict(before), set(broker)
+            model.heard = {tag: [] for tag in broker}
+    model.acks.roll_back()
+    model.given, model.broker = dict(before), set(broker)
+    assert model.window.taken == len(before)
+    model.settle(0, True, Verdict.ACK)
+    assert model.broker == set()
+
+
+PUBLISHES = st.lists(st.sampled_from(["once", "twice", "thrice", "refused", "unheard"]), max_size=20)
+ANSWERS = st.lists(st.tuples(st.integers(0, 40), st.booleans(), st.booleans()), max_size=40)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PUBLISHES, ANSWERS)
+def test_every_publish_is_confirmed_once_with_its_own_tag(
+    publishes: list[str], answers: list[tuple[int, bool, bool]]
+) -> None:
+    """When all its puts are answered, acked when any was; nothing is said of what was refused here."""
+    confirms = Confirms()
+    puts: dict[int, int] = {}
+    expected: dict[int, set[int]] = {}
+    for client, what in enumerate(publishes, 1):
+        if what == "refused":
+            confirms.refused()
+            continue
+        times = {"twice": 2, "thrice": 3}.get(what, 1)
+        confirms.forwarded(times, heard=what != "unheard")
+        tags = range(len(puts) + 1, len(puts) + 1 + times)
+        puts |= dict.fromkeys(tags, client)
+        if what != "unheard":
+            expected[client] = set(tags)
+    said: dict[int, bool] = {}
+    open_, acked = set(puts), set()
+    for tag, multiple, good in (*answers, (0, True, True)):
+        covered = {each for each in open_ if each == tag or (multiple and (each < tag or not tag))}
+        open_ -= covered
+        acked |= covered if good else set()
+        waiting = {client for client, tags in expected.items() if client not in said}
+        for confirm in confirms.answered(tag, multiple=multiple, acked=good):
+            reached = {c for c in waiting if c == confirm.tag or (confirm.multiple and c < confirm.tag)}
+            assert confirm.tag in reached
+            assert reached.isdisjoint(said)
+            said |= dict.fromkeys(reached, confirm.acked)
+        assert set(said) == {client for client, tags in expected.items() if not tags & open_}
+    assert said == {client: bool(tags & acked) for client, tags in expected.items()}
+
+
+def test_an_outer_window_counts_for_all_inner_ones() -> None:
+    """As global prefetch does for a channel's consumers."""
+    outer = Window(2)
+    first, second = Window(0, outer), Window(1, outer)
+    second.add(1)
+    assert (first.room, second.room) == (True, False)
+    first.add(1)
+    assert not first.room
