@@ -28,6 +28,8 @@ ENGINE: Final = "kinesis-local@0.5.2"
 LOG_NAME: Final = "localstack.log"
 # Newer releases of the first two break its start; its HTTP server needs the third and does not ask for it.
 PACKAGES: Final = (f"localstack-core[runtime]=={VERSION}", "cbor2<6", "pyopenssl<26", "service-identity")
+# What its package says of older ones is not so: they cannot read its Kinesis provider.
+PYTHON: Final = ">=3.13"
 _ROOT: Final = "files"
 _SERVICES: Final = "kinesis,s3,dynamodb,sqs,sns,sts,ssm"
 _READY_SECONDS: Final = 120.0
@@ -56,26 +58,20 @@ def install(home: Path, say: Callable[[str], None]) -> None:
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         raise CannotStart("LocalStack's Kinesis runs on Node.js: install nodejs and npm, or use sandbox up")
-    environment = home / "environment"
-    say(f"installing LocalStack {VERSION} under {home}, once; it takes some minutes")
-    _do([sys.executable, "-m", "venv", "--clear", str(environment)], home)
-    python = str(environment / "bin" / "python")
-    # pip's own resolver tries for ten minutes what uv finds in seconds.
+    bootstrap = home / "bootstrap"
+    _do([sys.executable, "-m", "venv", "--clear", str(bootstrap)], home)
+    python = str(bootstrap / "bin" / "python")
+    # pip's own resolver tries for ten minutes what uv finds in seconds; and uv finds, or fetches, the Python.
     _do([python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv"], home)
-    _do([python, "-m", "uv", "pip", "install", "--quiet", "--python", python, *PACKAGES], home)
-    _mend(environment)
+    uv = [python, "-m", "uv", "--quiet"]
+    environment = home / "environment"
+    _do([*uv, "venv", "--clear", "--python", PYTHON, str(environment)], home)
+    _do([*uv, "pip", "install", "--python", str(environment / "bin" / "python"), *PACKAGES], home)
     say("installing its Kinesis engine")
     engine = home / _ROOT / "usr/lib/localstack/kinesis-local" / ENGINE.rpartition("@")[2]
     engine.mkdir(parents=True, exist_ok=True)
     _do([npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(engine), ENGINE], home)
     done.touch()
-
-
-def _mend(environment: Path) -> None:
-    """Have Python before 3.13 read the one annotation that only 3.13 can evaluate, by not evaluating it."""
-    for module in environment.glob("lib/python*/site-packages/localstack/packages/api.py"):
-        text = module.read_text(encoding="utf-8")
-        module.write_text(f"from __future__ import annotations\n{text}", encoding="utf-8")
 
 
 @contextmanager
@@ -116,6 +112,8 @@ def _variables(home: Path, environment: os._Environ[str], port: int) -> dict[str
         "KINESIS_MOCK_PROVIDER_ENGINE": "node",
         "DISABLE_EVENTS": "1",
         "DNS_ADDRESS": "0",
+        # Where it takes this machine for its own container, it writes to the container's places.
+        "OVERRIDE_IN_DOCKER": "0",
         "SKIP_SSL_CERT_DOWNLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -165,11 +163,20 @@ def _tell(group: int, number: signal.Signals) -> bool:
 
 
 def _do(command: Sequence[str], home: Path) -> None:
-    ran = subprocess.run(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    within = {"UV_CACHE_DIR": str(home / "cache"), "UV_PYTHON_INSTALL_DIR": str(home / "python")}
+    ran = subprocess.run(
+        command,
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        env={**os.environ, **within, "npm_config_cache": str(home / "cache" / "npm")},
+    )
     if ran.returncode != 0:
         said = ran.stdout.decode(errors="replace").strip().splitlines()
         raise CannotStart(
-            f"LocalStack cannot be installed: {' '.join(command[1:5])} says {said[-1] if said else 'nothing'}"
+            f"LocalStack cannot be installed: {said[-1] if said else command[-1]}; "
+            "it needs Python 3.13 or newer on PATH, and the package registries"
         )
 
 
