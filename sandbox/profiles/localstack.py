@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +75,7 @@ def install(home: Path, say: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def started(home: Path, environment: os._Environ[str], say: Callable[[str], None]) -> Iterator[str]:
+def started(home: Path, environment: Mapping[str, str], say: Callable[[str], None]) -> Iterator[str]:
     """LocalStack, running while the context lasts; its URL. Raises CannotStart."""
     port = free_port(0)
     url = f"http://127.0.0.1:{port}"
@@ -97,7 +97,7 @@ def started(home: Path, environment: os._Environ[str], say: Callable[[str], None
         _stop(process)
 
 
-def _variables(home: Path, environment: os._Environ[str], port: int) -> dict[str, str]:
+def _variables(home: Path, environment: Mapping[str, str], port: int) -> dict[str, str]:
     """Its environment: ours without what would lead it elsewhere, and every path under ``home``."""
     ours = {name: value for name, value in environment.items() if not name.startswith(("AWS_", "SANDBOX_"))}
     places = {"FILESYSTEM_ROOT": _ROOT, "TMPDIR": "tmp", "HOME": "home"}

@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "compose" / "compose.yaml"
 SERVICES = {"localstack", "rabbitmq", "emulator"}
 
+pytestmark = pytest.mark.xdist_group("compose")
+
 
 @dataclass
 class Stack:
