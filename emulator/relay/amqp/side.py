@@ -41,6 +41,8 @@ class Side(asyncio.Protocol):
         if self._reasons:
             self.transport.pause_reading()
         self._connected()
+        # A client may have spoken already: not every event loop heeds a pause from before it reads.
+        self.flush()
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self.gone = True
