@@ -29,7 +29,9 @@ def check(attributes: Mapping[str, Any], _direction: Direction) -> None:
 TYPE = FaultType(
     "error",
     "A call fails with a code and a status. With written, what was put is in the channel all the same: the "
-    "producer cannot know. RabbitMQ has no such codes: from 500 the outcome is unknown, below it a refusal.",
+    "producer cannot know. RabbitMQ has no such codes: from 500 the outcome is unknown, below it a refusal. "
+    "On the AMQP port that is a closed channel or a nack, and a code of AMQP's own (NO_ROUTE, NOT_FOUND, "
+    "CONNECTION_FORCED, ...) returns the message or closes the channel or the connection with it.",
     Phase.CALL,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,

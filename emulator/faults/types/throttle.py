@@ -21,7 +21,8 @@ def inject(hit: Hit) -> Done:
 TYPE = FaultType(
     "throttle",
     "The broker refuses for lack of throughput: PutRecord fails, PutRecords fails for the entry, GetRecords "
-    "fails. RabbitMQ answers with a nack, as for a queue that is full, or delivers nothing for now.",
+    "fails. RabbitMQ answers with a nack, as for a queue that is full, or delivers nothing for now; its AMQP "
+    "port blocks the connection, as a broker does that is short of memory, until the message may pass.",
     Phase.ENTRY,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,

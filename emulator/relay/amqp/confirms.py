@@ -71,13 +71,7 @@ class Confirms:
             publish.acked |= acked
             if not publish.left and publish.heard:
                 done.append(publish)
-        return self._compact(done)
-
-    def _compact(self, done: list[_Publish]) -> list[Confirm]:
-        if len(done) < 2:
-            return [Confirm(publish.tag, False, publish.acked) for publish in done]
-        first = next(iter(self._waiting.values()), None)
-        alike = len({publish.acked for publish in done}) == 1
-        if alike and (first is None or first.tag > done[-1].tag):
+        if len(done) > 1 and len({publish.acked for publish in done}) == 1:
+            # What still waits was put later, and has greater tags on both sides.
             return [Confirm(done[-1].tag, True, done[-1].acked)]
         return [Confirm(publish.tag, False, publish.acked) for publish in done]

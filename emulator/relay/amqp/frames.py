@@ -84,6 +84,10 @@ class Unit:
         return b"".join(frame[7:-1] for frame in self.frames[2:])
 
     @property
+    def body_size(self) -> int:
+        return sum(len(frame) - OVERHEAD for frame in self.frames[2:])
+
+    @property
     def size(self) -> int:
         return sum(map(len, self.frames))
 

@@ -88,9 +88,13 @@ class Publishes:
 
     def take(self, unit: Unit) -> None:
         """The client's next unit: handled at once, unless it, or one before it, has to wait."""
-        wanted = unit.method == Method.PUBLISH and self._wanted(unit)
+        target = Target(unit.frames[0]) if unit.method == Method.PUBLISH else None
+        wanted = target is not None and self._wanted(target)
         if not wanted and not self._late:
-            self._handle(unit)
+            if target is not None:
+                self._forward(unit, target)
+            else:
+                self._handle(unit)
             return
         call = self._strike(unit) if wanted else None
         due = self._clock.elapsed() + (call.delay if call else 0.0)
@@ -99,8 +103,7 @@ class Publishes:
         if self._working is None:
             self._working = self._line.points.spawn(self._work())
 
-    def _wanted(self, unit: Unit) -> bool:
-        target = Target(unit.frames[0])
+    def _wanted(self, target: Target) -> bool:
         self._line.points.saw(target.channel)
         return self._line.points.wants(Direction.PUBLISH, target.channel)
 
@@ -161,21 +164,22 @@ class Publishes:
             frames = with_body(frames, data, self._line.points.frame_max)
         if self._confirms is not None:
             self._confirms.forwarded(times, heard=heard)
-        self._pass(Unit(unit.channel, unit.method, frames))
+        channel = Target(frames[0]).channel
+        self._pass(Unit(unit.channel, unit.method, frames), channel)
         if times > 1:
             # One publish is returned once, however often it went.
             copy = Unit(unit.channel, unit.method, [_not_mandatory(frames[0]), *frames[1:]])
             for _ in range(times - 1):
-                self._pass(copy)
+                self._pass(copy, channel)
 
-    def _pass(self, unit: Unit) -> None:
-        self._tap(Target(unit.frames[0]).channel, unit)
+    def _pass(self, unit: Unit, channel: str) -> None:
+        self._tap(channel, unit)
         self._line.to_broker(unit)
 
-    def _forward(self, unit: Unit) -> None:
+    def _forward(self, unit: Unit, target: Target | None = None) -> None:
         if self._confirms is not None:
             self._confirms.forwarded()
-        self._pass(unit)
+        self._pass(unit, (target or Target(unit.frames[0])).channel)
 
     def _refuse(self, unit: Unit, refused: Refusal) -> None:
         if refused.answer is Answer.RETURN:

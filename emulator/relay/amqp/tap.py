@@ -11,7 +11,7 @@ from emulator.relay.amqp.frames import Unit
 from schemas.peek import peek
 
 _EVERY_SECONDS: Final = 0.1
-_MOST_IDS: Final = 100
+_MOST_IDS: Final = 20
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class _Published:
 
 
 class PublishTap:
-    """Event ``amqp.published``: channel, messages, bytes, and the ids of the first hundred of them."""
+    """Event ``amqp.published``: channel, messages, bytes, and the ids of the first twenty of them."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -35,10 +35,9 @@ class PublishTap:
         found = self._since.get(channel)
         if found is None:
             found = self._since[channel] = _Published()
-        data = unit.body
         found.messages += 1
-        found.size += len(data)
-        if len(found.message_ids) < _MOST_IDS and (message_id := peek(data).message_id):
+        found.size += unit.body_size
+        if len(found.message_ids) < _MOST_IDS and (message_id := peek(unit.body).message_id):
             found.message_ids.append(message_id)
 
     def flush(self) -> None:

@@ -45,14 +45,18 @@ def test_a_publish_is_put_twice_and_confirmed_once(relay: Relay) -> None:
 
 
 def test_a_publish_put_twice_is_returned_once(relay: Relay) -> None:
-    """A mandatory message without a queue."""
+    """A mandatory message without a queue, also when it was confirmed."""
     channel = relay.channel(confirm=True)
-    relay.fault("duplicate")
-    with pytest.raises(exceptions.UnroutableError) as returned:
+    relay.fault("duplicate", limit=2)
+    with pytest.raises(exceptions.UnroutableError):
         channel.basic_publish("", "no-such-queue", b"x", mandatory=True)
-    assert len(returned.value.messages) == 1
-    relay.stage.clear()
-    publish(channel, relay.queue, b"next")
+    unconfirmed, returned = relay.channel(), []
+    unconfirmed.add_on_return_callback(lambda _channel, _method, _properties, body: returned.append(body))
+    unconfirmed.basic_publish("", "no-such-queue", b"y", mandatory=True)
+    publish(unconfirmed, relay.queue, b"next")
+    unconfirmed.queue_declare(relay.queue, passive=True)
+    unconfirmed.connection.process_data_events(0)
+    assert returned == [b"y"]
     assert relay.at_broker() == [b"next"]
 
 

@@ -1,0 +1,28 @@
+"""The AMQP relay alone in a process: ``python -m tests.bench.amqp_relay URL`` prints the port it took."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import uvloop
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.relay.amqp.server import serve_amqp
+from emulator.rng import Chance
+
+
+async def main(upstream: str) -> None:
+    """Relay until killed."""
+    clock = Clock()
+    events = Events(clock)
+    stage = Stage(Chance(1), clock, events)
+    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events)
+    print(server.port, flush=True)  # noqa: T201 -- stdout is what it answers with
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(sys.argv[1]))

@@ -1,0 +1,22 @@
+"""The AMQP benchmark measures both ways to the broker."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from emulator.rabbitmq import find_server
+from tests.bench import amqp
+from tests.bench.rows import US
+
+
+@pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")
+def test_every_measure_is_taken_directly_and_through_the_relay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the four, for both."""
+    monkeypatch.setattr(amqp, "CONFIRMED", 20)
+    rows = list(amqp.measure(messages=50, rounds=1))
+    measures = {row.measure for row in rows if row.subject == US}
+    assert len(measures) == 4
+    assert measures == {row.measure for row in rows if row.subject == "RabbitMQ"}
+    assert all(row.value > 0 for row in rows)

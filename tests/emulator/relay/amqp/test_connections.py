@@ -1,0 +1,112 @@
+"""Loss, flow control and heartbeats, between a bare client and a broker that only listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+from pamqp import commands
+from pamqp.frame import marshal
+from pamqp.header import ContentHeader
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.relay.amqp.frames import GREETING, HEARTBEAT
+from emulator.relay.amqp.server import serve_amqp
+from emulator.relay.amqp.session import MOST_HELD
+from emulator.resources import NewFault
+from emulator.rng import Chance
+
+MEGABYTE = b"x" * 1_000_000
+
+
+@dataclass
+class Wire:
+    """A client's socket at one end of the relay and a broker's at the other."""
+
+    stage: Stage
+    client: asyncio.StreamReader
+    to_relay: asyncio.StreamWriter
+    broker: asyncio.StreamReader
+    from_broker: asyncio.StreamWriter
+    sent: int = field(default=0)
+
+    def publish(self, body: bytes) -> None:
+        frames = [
+            marshal(commands.Basic.Publish(routing_key="input"), 1),
+            marshal(ContentHeader(body_size=len(body)), 1),
+            b"\x03\x00\x01" + len(body).to_bytes(4, "big") + body + b"\xce",
+        ]
+        self.to_relay.write(b"".join(frames))
+        self.sent += len(body)
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    clock = Clock()
+    events = Events(clock)
+    stage = Stage(Chance(1), clock, events)
+    accepted: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    broker = await asyncio.start_server(lambda *ends: accepted.put_nowait(ends), "127.0.0.1", 0)
+    upstream = f"amqp://127.0.0.1:{broker.sockets[0].getsockname()[1]}/"
+    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events)
+    client = await asyncio.open_connection("127.0.0.1", server.port)
+    client[1].write(GREETING + marshal(commands.Connection.TuneOk(0, 2_000_000, 1), 0))
+    client[1].write(marshal(commands.Channel.Open(), 1))
+    found = Wire(stage, *client, *(await asyncio.wait_for(accepted.get(), 5)))
+    yield found
+    for writer in (found.to_relay, found.from_broker):
+        writer.transport.abort()
+    await server.close()
+    broker.close()
+    stage.close()
+
+
+async def test_a_client_that_goes_takes_its_connection_to_the_broker_along(wire: Wire) -> None:
+    """With what it wrote delivered first."""
+    wire.publish(b"last words")
+    wire.to_relay.close()
+    assert b"last words" in await asyncio.wait_for(wire.broker.read(-1), 5)
+
+
+async def test_a_broker_that_goes_ends_the_clients_connection(wire: Wire) -> None:
+    """So that the client sees what it would see without the relay."""
+    wire.from_broker.close()
+    assert await asyncio.wait_for(wire.client.read(-1), 5) == b""
+
+
+async def test_a_broker_that_does_not_read_stops_the_client(wire: Wire) -> None:
+    """The relay holds no more than its buffers and those of the system."""
+
+    async def publish() -> None:
+        while wire.sent < 200 * len(MEGABYTE):
+            wire.publish(MEGABYTE)
+            await wire.to_relay.drain()
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(publish(), 1)
+    assert wire.sent < 100 * len(MEGABYTE)
+
+
+async def test_what_faults_hold_back_is_bounded_and_heartbeats_go_on(wire: Wire) -> None:
+    """A client whose publishes are held back is read from no more, and neither side thinks the other dead."""
+    wire.stage.add(NewFault("throttle"))
+
+    async def publish_for_ever() -> None:
+        while True:
+            wire.publish(MEGABYTE)
+            await wire.to_relay.drain()
+
+    publishing = asyncio.ensure_future(publish_for_ever())
+    await asyncio.wait_for(wire.broker.readuntil(HEARTBEAT), 10)
+    await asyncio.wait_for(wire.client.readuntil(HEARTBEAT), 10)
+    publishing.cancel()
+    assert MOST_HELD < wire.sent < MOST_HELD + 60 * len(MEGABYTE)
+    wire.stage.clear()
+    taken = 0
+    async with asyncio.timeout(20):
+        while taken < MOST_HELD:
+            taken += (await wire.broker.read(1 << 20)).count(b"x")
