@@ -138,6 +138,15 @@ def aws(stack: Stack) -> Iterator[Callable[[str], Any]]:
         each.close()
 
 
+def is_struck(stack: Stack, service: str) -> bool:
+    """Whether a container is paused, or on no network."""
+    client = connect(os.environ)
+    labels = [f"com.docker.compose.project={stack.name}", f"com.docker.compose.service={service}"]
+    (container,) = client.containers.list(filters={"label": labels})
+    client.close()
+    return container.status == "paused" or not container.attrs["NetworkSettings"]["Networks"]
+
+
 def read_all(kinesis: Any, stream: str) -> list[bytes]:
     found: list[bytes] = []
     for shard in kinesis.list_shards(StreamName=stream)["Shards"]:
@@ -204,14 +213,13 @@ def test_a_container_is_struck_and_comes_back(
     kinesis = aws("kinesis")
     kinesis.put_record(StreamName="error", Data=b"before", PartitionKey="k")
     attributes = {"target": "localstack", "lasts": "3s"}
-    control.add_fault(NewFault(type_, name=type_, direction="control", attributes=attributes, limit=1))
     clock = Clock()
+    began = clock.elapsed()
+    control.add_fault(NewFault(type_, name=type_, direction="control", attributes=attributes, limit=1))
     deadline = clock.elapsed() + 60
-    while not control.fault(type_).injected and clock.elapsed() < deadline:
-        clock.wait(0.1)
-    assert control.fault(type_).injected == 1
-    assert [event for event in control.events() if event.kind == "fault.failed"] == []
-    struck = clock.elapsed()
+    while not is_struck(stack, "localstack"):
+        assert clock.elapsed() < deadline
+        clock.wait(0.05)
     while True:
         try:
             kinesis.put_record(StreamName="error", Data=type_.encode(), PartitionKey="k")
@@ -219,7 +227,9 @@ def test_a_container_is_struck_and_comes_back(
         except (BotoCoreError, ClientError):
             assert clock.elapsed() < deadline
             clock.wait(0.2)
-    assert clock.elapsed() - struck > 1
+    assert clock.elapsed() - began > 2
+    assert control.fault(type_).injected == 1
+    assert [event for event in control.events() if event.kind == "fault.failed"] == []
     assert {b"before", type_.encode()} <= set(read_all(kinesis, "error"))
 
 
