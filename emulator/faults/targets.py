@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ class Target(Protocol):
         """Halt it where it is. Raises ProcessLookupError when it is gone."""
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let it go on, if it is still there."""
 
     def kill(self) -> None:
         """End it at once, without a chance to tidy up."""
@@ -41,7 +42,8 @@ class Process:
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)

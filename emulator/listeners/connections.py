@@ -88,6 +88,10 @@ class Connections:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        for connection in tuple(self._open):
-            connection.abort()
-        await asyncio.sleep(0)
+        # One accepted meanwhile has still to be made, and one that was aborted still to be lost.
+        for _ in range(3):
+            for transport in tuple(self.undecided):
+                transport.abort()
+            for connection in tuple(self._open):
+                connection.abort()
+            await asyncio.sleep(0)

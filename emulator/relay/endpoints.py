@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from emulator.kinesis import Scope
 from emulator.listeners.asgi import Headers
 from emulator.relay.connections import Connections
-from emulator.relay.signing import Signer
+from emulator.relay.signing import Signer, fixed_credentials
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -79,6 +80,25 @@ class OneEndpoint:
 
     def close(self) -> None:
         self._endpoint.connections.close()
+
+
+class AccountEndpoints:
+    """One host again, where the access key of a signature is the account, as emulators have it."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._endpoints: dict[str, Endpoint] = {}
+
+    def of(self, scope: Scope) -> Endpoint:
+        found = self._endpoints.get(scope.account)
+        if found is None:
+            found = Endpoint(self._url, fixed_credentials(scope.account, "sandbox"))
+            self._endpoints[scope.account] = found
+        return found
+
+    def close(self) -> None:
+        for endpoint in self._endpoints.values():
+            endpoint.connections.close()
 
 
 class AwsEndpoints:

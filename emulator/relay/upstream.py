@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from emulator.events import Events
@@ -15,7 +14,7 @@ from emulator.listeners.interception import Interceptor
 from emulator.relay.app import RelayApp
 from emulator.relay.backend import RelayBackend
 from emulator.relay.buckets import UpstreamBuckets
-from emulator.relay.endpoints import AwsEndpoints, Endpoint, Endpoints, OneEndpoint
+from emulator.relay.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
 from emulator.relay.signing import CredentialsMissing, environment_credentials, fixed_credentials
 from emulator.relay.streams import UpstreamStreams
 from emulator.relay.traffic import Traffic
@@ -40,11 +39,17 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
         endpoints = AwsEndpoints(credentials)
     else:
         endpoints = OneEndpoint(settings.upstream_aws, credentials if signs else None)
+    accounts = AccountEndpoints(settings.upstream_aws or "")
+
+    def signing(scope: Scope) -> Endpoint:
+        # What does not verify signatures still reads account and region in them.
+        return endpoints.of("kinesis", scope.region) if signs else accounts.of(scope)
+
     connect = _connecting(settings, credentials)
     streams = UpstreamStreams(connect("kinesis"), home)
     where = settings.upstream_aws or "AWS"
     traffic = Traffic(streams.note, streams.changed)
-    backend = RelayBackend(_signing(endpoints, settings, signs=signs), traffic)
+    backend = RelayBackend(signing, traffic)
     buckets = UpstreamBuckets(connect("s3"), home.region)
 
     def app(interceptors: Sequence[Interceptor], version: str) -> App:
@@ -77,6 +82,7 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
         )
     finally:
         endpoints.close()
+        accounts.close()
         buckets.close()
         streams.close()
 
@@ -86,15 +92,6 @@ def _credentials(home: Scope, *, signs: bool) -> Credentials:
         return environment_credentials() if signs else fixed_credentials(home.account, _SECRET)
     except CredentialsMissing as error:
         raise UpstreamFailed(str(error)) from error
-
-
-def _signing(endpoints: Endpoints, settings: Settings, *, signs: bool) -> Callable[[Scope], Endpoint]:
-    """Where a decoded call goes. What does not verify signatures still reads account and region in them."""
-    if signs or settings.upstream_aws is None:
-        return lambda scope: endpoints.of("kinesis", scope.region)
-    url = settings.upstream_aws
-    of_account = cache(lambda account: Endpoint(url, fixed_credentials(account, _SECRET)))
-    return lambda scope: of_account(scope.account)
 
 
 def _connecting(settings: Settings, credentials: Credentials) -> Callable[[str], Any]:

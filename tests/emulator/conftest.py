@@ -29,8 +29,7 @@ from emulator.rabbitmq import find_server, start_broker
 from emulator.relay.amqp.server import serve_amqp
 from emulator.relay.app import RelayApp
 from emulator.relay.backend import RelayBackend
-from emulator.relay.endpoints import Endpoint, OneEndpoint
-from emulator.relay.signing import fixed_credentials
+from emulator.relay.endpoints import AccountEndpoints, OneEndpoint
 from emulator.relay.traffic import Traffic
 from emulator.resources import NewFault
 from emulator.rng import Chance, new_uuid
@@ -204,10 +203,9 @@ def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: St
     backend = EngineBackend(engine, clock)
     if kind == "relay":
         upstream = run(serve(AwsApp(backend, events), "127.0.0.1", 0))
-        endpoints, traffic = OneEndpoint(upstream.url), Traffic(lambda *_: None, lambda: None)
-        relayed = RelayBackend(
-            lambda scope: Endpoint(upstream.url, fixed_credentials(scope.account, "x")), traffic
-        )
+        endpoints, accounts = OneEndpoint(upstream.url), AccountEndpoints(upstream.url)
+        traffic = Traffic(lambda *_: None, lambda: None)
+        relayed = RelayBackend(accounts.of, traffic)
         faults = KinesisFaults(stage, clock, traffic.stream_of_iterator)
         server = run(
             serve(RelayApp(endpoints, relayed, traffic, events=events, interceptors=[faults]), "127.0.0.1", 0)
@@ -219,6 +217,7 @@ def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: St
     run(server.close())
     if kind == "relay":
         loop.call_soon_threadsafe(endpoints.close)
+        loop.call_soon_threadsafe(accounts.close)
         run(upstream.close())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
