@@ -8,7 +8,7 @@ are counted as they are read.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -132,14 +132,15 @@ class UpstreamStreams:
             self._watching.start()
         return lambda: self._callbacks.remove(callback)
 
-    def note(self, stream: str, shard_id: str, sequence_number: str) -> None:
-        """A record was put through this relay."""
+    def note(self, stream: str, records: list[tuple[str, str]]) -> None:
+        """Records, by shard and sequence number, were put through this relay."""
         with self._lock:
-            noted = self._put[stream, shard_id]
-            number = int(sequence_number)
-            noted.insert(bisect_right(noted, number), number)
-            del noted[: len(noted) - _MOST_NOTED]
-        self._tell(stream, shard_id)
+            for shard_id, sequence_number in records:
+                insort(self._put[stream, shard_id], int(sequence_number))
+            for shard_id in {shard_id for shard_id, _ in records}:
+                noted = self._put[stream, shard_id]
+                del noted[: max(0, len(noted) - _MOST_NOTED)]
+        self._tell(stream, "")
 
     def close(self) -> None:
         self._closed.set()

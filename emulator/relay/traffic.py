@@ -41,13 +41,15 @@ _read_iterator: Final = msgspec.json.Decoder(_Iterator).decode
 class Traffic:
     """Keeps which stream an iterator is of, and tells of records that were put and of changed shards.
 
-    ``put(stream, shard id, sequence number)`` is called for each record that
+    ``put(stream, [(shard id, sequence number)])`` is called for the records of a call that
     the upstream acknowledged, ``reshaped()`` after a stream was made, resharded or deleted.
     """
 
     operations = _PUTS | _READS | _RESHAPING
 
-    def __init__(self, put: Callable[[str, str, str], None], reshaped: Callable[[], None]) -> None:
+    def __init__(
+        self, put: Callable[[str, list[tuple[str, str]]], None], reshaped: Callable[[], None]
+    ) -> None:
         self._put = put
         self._reshaped = reshaped
         self._streams: OrderedDict[str, str] = OrderedDict()
@@ -86,9 +88,8 @@ class Traffic:
     def _noted(self, stream: str | None, answer: _PutAnswer) -> None:
         if stream is None:
             return
-        for record in answer.Records or (answer,):
-            if record.ShardId and record.SequenceNumber:
-                self._put(stream, record.ShardId, record.SequenceNumber)
+        records = answer.Records or [answer]
+        self._put(stream, [(r.ShardId, r.SequenceNumber) for r in records if r.ShardId and r.SequenceNumber])
 
     def _located(self, named: str | None, asked: str | None, given: _Iterator) -> None:
         stream = named or self._streams.get(asked or "")
