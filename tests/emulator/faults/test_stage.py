@@ -290,7 +290,8 @@ def any_faults(draws: Draws, count: int) -> list[NewFault]:
 
 
 def any_fault(draws: Draws, name: str) -> NewFault:
-    names = [name for name in TYPES if name not in {"pause", "kill", "reshard", "partial_failure"}]
+    aimed = {name for name, type_ in TYPES.items() if any(a.name == "target" for a in type_.attributes)}
+    names = [name for name in TYPES if name not in aimed | {"reshard", "partial_failure"}]
     type_ = TYPES[draws.choice(names)]
     when: dict[str, Any] = {}
     for condition, most in (("every", 5), ("first", 40), ("after", 20), ("fails", 3)):
