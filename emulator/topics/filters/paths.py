@@ -1,0 +1,63 @@
+"""Identifiers: where in a record a value is, and reading it from there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_STEP = re.compile(r"/([^/\[]+)|\[([0-9]+)\]")
+_WRITTEN = re.compile(r"(/@?\w[\w.:-]*(\[[0-9]+\])*)+")
+
+
+def read_path(text: str) -> Path:
+    """``/a/b[0]`` as ``("a", "b", 0)``. ValueError when it is no identifier."""
+    if not _WRITTEN.fullmatch(text):
+        raise ValueError(
+            f"{text!r} is no identifier; one is written like /objectTitle or /objectDate[0]/dateType"
+        )
+    return steps(text)
+
+
+def steps(text: str) -> Path:
+    """The names and positions of an identifier that is known to be one."""
+    return tuple(name or int(position) for name, position in _STEP.findall(text))
+
+
+def reader(path: Path) -> Callable[[Any], Any]:
+    """A function from a record to what is at ``path`` in it, None for nothing.
+
+    A name asked of an array is asked of each of its elements, and the answer is
+    the array of what they have.
+    """
+    if len(path) == 1 and isinstance(path[0], str):
+        return _field(path[0])
+
+    def read(record: Any) -> Any:
+        for step in path:
+            record = _at(record, step)
+            if record is None:
+                return None
+        return record
+
+    return read
+
+
+def _field(name: str) -> Callable[[Any], Any]:
+    def read(record: Any) -> Any:
+        return record.get(name) if type(record) is dict else _at(record, name)
+
+    return read
+
+
+def _at(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    if not isinstance(value, list):
+        return None
+    if isinstance(step, int):
+        return value[step] if step < len(value) else None
+    found = [_at(element, step) for element in value if isinstance(element, dict)]
+    return [element for element in found if element is not None]

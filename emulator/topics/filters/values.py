@@ -1,0 +1,120 @@
+"""What the values of records are to each other.
+
+- Two strings compare as strings, two numbers as numbers.
+- A string beside a number is taken as the number it says; one that says none is greater than any number.
+- The empty string, JSON's null, an empty array and what is not there are NULL, and a comparison with NULL is
+  false. A boolean is the number 1 or 0. An object is not NULL, and compares with nothing.
+- A comparison with an array holds when it holds for one of its elements; arithmetic takes the first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+Number: TypeAlias = int | float
+Relation: TypeAlias = Callable[[Any, Any], bool]
+
+_NUMBERS = frozenset({int, float, bool})
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def number_in(text: str) -> Number | None:
+    """The number that ``text`` says, None when it says none."""
+    said = _NUMBER.fullmatch(text)
+    if said is None:
+        return None
+    if said[2] is said[3] is None and not text.startswith((".", "+.", "-.")):
+        try:
+            return int(text)
+        except ValueError:  # longer than Python converts exactly
+            return float(text)
+    return float(text)
+
+
+def is_null(value: Any) -> bool:
+    return value is None or value in ("", [])
+
+
+def elements(value: Any) -> Iterator[Any]:
+    """The value, or if it is an array its elements and those of the arrays in it."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting.extend(reversed(one))
+        else:
+            yield one
+
+
+def compared(holds: Relation) -> Relation:
+    """The relation that ``holds`` is between two strings or two numbers, for any two values."""
+
+    def compare(left: Any, right: Any) -> bool:
+        one, other = type(left), type(right)
+        if one is str and other is str:
+            return bool(left and right and holds(left, right))
+        if one in _NUMBERS and other in _NUMBERS:
+            return holds(left, right)
+        if one is list or other is list:
+            return any(compare(a, b) for a in elements(left) for b in elements(right))
+        if one is str and other in _NUMBERS:
+            return bool(left) and _beside_number(holds, left, right)
+        if one in _NUMBERS and other is str:
+            return bool(right) and _beside_number(lambda a, b: holds(b, a), right, left)
+        return False
+
+    return compare
+
+
+def _beside_number(holds: Relation, text: str, number: Number) -> bool:
+    said = number_in(text)
+    return holds(1, 0) if said is None else holds(said, number)
+
+
+def text_of(value: Any) -> str:
+    """A string or number as the text that a regular expression is looked for in; "" for anything else."""
+    if isinstance(value, str):
+        return value
+    if type(value) not in _NUMBERS:
+        return ""
+    try:
+        return str(int(value) if isinstance(value, bool) else value)
+    except ValueError:  # longer than Python writes out
+        return str(math.inf if value > 0 else -math.inf)
+
+
+def calculated(operation: Callable[[Number, Number], Number]) -> Callable[[Any, Any], Number | None]:
+    """``operation`` on any two values: NULL where one is no number, or the result is none."""
+
+    def calculate(left: Any, right: Any) -> Number | None:
+        one, other = _number(left), _number(right)
+        if one is None or other is None:
+            return None
+        try:
+            result = operation(one, other)
+        except ArithmeticError:
+            return None
+        return None if result != result else result  # noqa: PLR0124 -- only NaN differs from itself
+
+    return calculate
+
+
+def remainder(dividend: Number, divisor: Number) -> Number:
+    """What division leaves, with the sign of the dividend."""
+    if isinstance(dividend, int) and isinstance(divisor, int):
+        left = abs(dividend) % abs(divisor)
+        return -left if dividend < 0 else left
+    if not divisor or math.isinf(dividend):
+        raise ZeroDivisionError
+    return math.fmod(dividend, divisor)
+
+
+def _number(value: Any) -> Number | None:
+    first: Any = next(elements(value), None)
+    if type(first) in _NUMBERS:
+        number: Number = first
+        return number
+    return number_in(first) if isinstance(first, str) else None
