@@ -46,9 +46,10 @@ class HeldReads:
         self._awaited_until = 0.0
         self._reads: OrderedDict[str, tuple[float, HeldRead]] = OrderedDict()
 
-    @property
-    def awaited(self) -> bool:
-        """Whether somebody may come with an iterator of ours, be it an expired one."""
+    def awaits(self, iterator: str | None) -> bool:
+        """Whether an iterator is ours, be it an expired one; of None, whether somebody may come with one."""
+        if iterator is not None:
+            return iterator.startswith(_MARK)
         return self._clock.elapsed() < self._awaited_until
 
     def keep(self, read: HeldRead) -> str:

@@ -43,11 +43,15 @@ class KinesisFaults:
         self._stream_of_iterator = stream_of_iterator or self._known_stream
         self._held = HeldReads(clock)
 
-    def wants(self, operation: str, stream: str | None) -> bool:
+    def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
         if operation in {"PutRecord", "PutRecords"}:
             return self._stage.wants(Direction.PUBLISH, stream, Kind.KINESIS)
         if operation == "GetRecords":
-            return self._held.awaited or self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+            if self._held.awaits(iterator):
+                return True
+            if iterator is not None and self._stage.busy:
+                stream = self._stream_of_iterator(iterator)
+            return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "SubscribeToShard":
             return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "GetShardIterator":
@@ -127,10 +131,8 @@ class KinesisFaults:
         limit = min(request.get("Limit") or _MOST_RECORDS, _MOST_RECORDS)
         held = self._held.find(request["ShardIterator"])
         if held is None:
-            stream = self._stream_of_iterator(request["ShardIterator"])
-            if stream is not None and not self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS):
-                return await proceed(request)
-            held = HeldRead(stream or "", request["ShardIterator"])
+            stream = self._stream_of_iterator(request["ShardIterator"]) or ""
+            held = HeldRead(stream, request["ShardIterator"])
         response: Response = {"Records": [], "MillisBehindLatest": 0}
         if held.following is not None and len(held.pending) < _MOST_HELD:
             asked = {**request, "ShardIterator": held.following}

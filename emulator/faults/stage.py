@@ -61,7 +61,7 @@ class Stage:
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
         self._channels: dict[str, Kind] = {}
-        self._concerned: dict[tuple[Direction, str | None, Kind], tuple[ActiveFault, ...]] = {}
+        self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
         self._timers = Timers(clock)
         self._handlers = Handlers(self._perform, self._failed)
 
@@ -144,12 +144,20 @@ class Stage:
         """Know that there is such a channel, so that a fault that means nothing there is refused."""
         self._channels[channel] = Kind(kind)
 
+    @property
+    def busy(self) -> bool:
+        """Whether there are any faults."""
+        return bool(self._faults)
+
     def wants(self, direction: str, channel: str | None, kind: str) -> bool:
         """Whether any fault may strike there; a channel of None asks for any channel."""
         if not self._faults:
             return False
+        faults = self._concerning(direction, channel, kind)
+        if not faults:
+            return False
         now = self._clock.time()
-        return any(fault.alive(now) for fault in self._concerning(Direction(direction), channel, Kind(kind)))
+        return any(fault.alive(now) for fault in faults)
 
     def publishing(
         self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False
@@ -178,14 +186,16 @@ class Stage:
             self._tell(injection)
         return call
 
-    def _concerning(self, direction: Direction, channel: str | None, kind: Kind) -> tuple[ActiveFault, ...]:
+    def _concerning(self, direction: str, channel: str | None, kind: str) -> tuple[ActiveFault, ...]:
         asked = (direction, channel, kind)
+        if (known := self._concerned.get(asked)) is not None:
+            return known
         with self._lock:
-            if asked not in self._concerned:
-                if len(self._concerned) > _REMEMBERED_QUESTIONS:
-                    self._concerned.clear()
-                self._concerned[asked] = concerning(self._faults.values(), direction, channel, kind)
-            return self._concerned[asked]
+            if len(self._concerned) > _REMEMBERED_QUESTIONS:
+                self._concerned.clear()
+            found = concerning(self._faults.values(), Direction(direction), channel, Kind(kind))
+            self._concerned[asked] = found
+            return found
 
     def _activate(self, record: Fault, before: ActiveFault | None = None) -> ActiveFault:
         type_ = known_type(record.type)

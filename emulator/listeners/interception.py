@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -37,8 +38,11 @@ class Interceptor(Protocol):
     to close the connection without an answer.
     """
 
-    def wants(self, operation: str, stream: str | None) -> bool:
-        """Whether to be called; a ``stream`` of None asks whether it may be for some stream."""
+    def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
+        """Whether to be called, for a stream or, in GetRecords, for a shard iterator.
+
+        Without either it is asked whether it may be for some stream.
+        """
 
     async def __call__(self, operation: str, request: Request, scope: Scope, proceed: Proceed, /) -> Response:
         """Answer the request; ``proceed`` hands it on."""
@@ -55,7 +59,7 @@ async def intercepted(
     stream = stream_named(request)
     proceed: Proceed = answer
     for interceptor in reversed(interceptors):
-        if interceptor.wants(operation, stream):
+        if interceptor.wants(operation, stream, request.get("ShardIterator")):
             proceed = _before(proceed, interceptor, operation, scope)
     return await proceed(request)
 
@@ -67,21 +71,44 @@ def _before(proceed: Proceed, interceptor: Interceptor, operation: str, scope: S
     return answer
 
 
-class _Named(msgspec.Struct):
-    StreamName: str | None = None
-    StreamARN: str | None = None
-
-
-_read_named = msgspec.json.Decoder(_Named).decode
+def wanted(interceptors: Iterable[Interceptor], operation: str, body: bytes) -> bool:
+    """Whether an interceptor has to see the call with this JSON body; where in doubt, it has."""
+    wanting = [each for each in interceptors if each.wants(operation, None)]
+    if not wanting:
+        return False
+    stream, iterator = _peek(body)
+    return any(each.wants(operation, stream, iterator) for each in wanting)
 
 
 def peek_stream(body: bytes) -> str | None:
     """The stream that a JSON body names, without reading the rest of it; None when it names none."""
+    return _peek(body)[0]
+
+
+class _Named(msgspec.Struct):
+    StreamName: str | None = None
+    StreamARN: str | None = None
+    ShardIterator: str | None = None
+
+
+_read_named = msgspec.json.Decoder(_Named).decode
+# Clients write the name first or last, where megabytes of records need not be gone through for it. At
+# either end it is a member of the outermost object, and no text that somebody sent.
+_NAMED_FIRST: Final = re.compile(rb'\s*\{\s*"StreamName"\s*:\s*"([\w.-]+)"')
+_NAMED_LAST: Final = re.compile(rb',\s*"StreamName"\s*:\s*"([\w.-]+)"\s*\}\s*\Z')
+_LAST_BYTES: Final = 200
+
+
+def _peek(body: bytes) -> tuple[str | None, str | None]:
+    """The stream and the shard iterator that a JSON body names."""
+    found = _NAMED_FIRST.match(body) or _NAMED_LAST.search(body, max(0, len(body) - _LAST_BYTES))
+    if found:
+        return found[1].decode(), None
     try:
         named = _read_named(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return stream_named({"StreamName": named.StreamName, "StreamARN": named.StreamARN})
+        return None, None
+    return stream_named({"StreamName": named.StreamName, "StreamARN": named.StreamARN}), named.ShardIterator
 
 
 def stream_named(request: Request) -> str | None:

@@ -35,7 +35,7 @@ from emulator.listeners.interception import (
     Interceptor,
     Request,
     intercepted,
-    peek_stream,
+    wanted,
 )
 from emulator.listeners.protocols import WireProtocol, protocol_of
 from emulator.listeners.request_validation import check
@@ -112,7 +112,7 @@ class KinesisFace:
         fast = self._backend.fast_paths.get(call.operation)
         if fast is None or protocol is None or protocol.content_type is not JSON_1_1 or call.method != "POST":
             return None
-        if self._wanted(call):
+        if wanted(self._interceptors, call.operation, call.body):
             return None
         authorization = call.headers.get(b"authorization")
         if authorization is None or incomplete(authorization, dated=b"x-amz-date" in call.headers):
@@ -121,14 +121,6 @@ class KinesisFace:
             return _Answer(200, JSON_1_1, fast(call.body, _scope(call)))
         except NotFast:
             return None
-
-    def _wanted(self, call: _Call) -> bool:
-        """Whether an interceptor has to see the call; where in doubt, it has."""
-        wanting = [i for i in self._interceptors if i.wants(call.operation, None)]
-        if not wanting:
-            return False
-        stream = peek_stream(call.body)
-        return stream is None or any(i.wants(call.operation, stream) for i in wanting)
 
     async def _full(self, call: _Call, protocol: WireProtocol | None) -> _Answer | _Subscription:
         if call.method != "POST" or (protocol is None and not call.operation):

@@ -23,7 +23,7 @@ from emulator.listeners.asgi import (
 from emulator.listeners.aws import HEALTH_PATHS
 from emulator.listeners.credentials import DEFAULT_REGION, Caller, caller_of
 from emulator.listeners.error_bodies import service_error
-from emulator.listeners.interception import Backend, Interceptor, peek_stream
+from emulator.listeners.interception import Backend, Interceptor, wanted
 from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
 from emulator.relay.aws_chunked import unframed
 from emulator.relay.connections import Reply, UpstreamLost, UpstreamUnreachable
@@ -84,7 +84,7 @@ class RelayApp:
             return
         if self._noted(request):
             body = await whole_body(receive)
-            if self._wanted(request, body):
+            if wanted(self._interceptors, request.operation, body):
                 await self._kinesis(scope, _replayed(body, receive), send, request.given)
                 return
             await self._relay(request, _replayed(body, receive), send)
@@ -98,14 +98,6 @@ class RelayApp:
         return request.operation in self._traffic.operations or any(
             i.wants(request.operation, None) for i in self._interceptors
         )
-
-    def _wanted(self, request: _Request, body: bytes) -> bool:
-        """Whether an interceptor has to see the call; where in doubt, it has."""
-        wanting = [i for i in self._interceptors if i.wants(request.operation, None)]
-        if not wanting:
-            return False
-        stream = peek_stream(body)
-        return stream is None or any(i.wants(request.operation, stream) for i in wanting)
 
     async def _relay(self, request: _Request, receive: Receive, send: Send) -> None:
         try:

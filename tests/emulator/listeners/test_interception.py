@@ -11,6 +11,7 @@ from botocore.exceptions import ConnectionClosedError
 
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.asgi import ConnectionAborted
+from emulator.listeners.interception import wanted
 
 
 class On:
@@ -19,7 +20,7 @@ class On:
     def __init__(self, operation: str, act: Callable[..., Any], stream: str | None = None) -> None:
         self._operation, self._act, self._stream = operation, act, stream
 
-    def wants(self, operation: str, stream: str | None) -> bool:
+    def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
         return operation == self._operation and (None in (self._stream, stream) or stream == self._stream)
 
     async def __call__(self, operation: str, request: Any, scope: Any, proceed: Any) -> Any:
@@ -96,3 +97,33 @@ def test_a_failure_of_ours_is_an_internal_failure_and_an_event(endpoint: Any, im
     assert "reason" not in str(seen.value)
     (event,) = [event for event in endpoint.events.since() if event.kind == "aws.request.failed"]
     assert "reason" in event.fields["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "stream", "iterator"),
+    [
+        (b'{"StreamName": "a", "Records": []}', "a", None),
+        (b'{"Records":[{"Data":"x"}],"StreamName":"a-1.b_c" }\n', "a-1.b_c", None),
+        (b'{"Records":[{"Data":"x"}],"StreamName":"a","Limit":1}', "a", None),
+        (b'{"Records":[{"StreamName":"b"}],"StreamName":"a"}', "a", None),
+        (b'{"Records":[{"StreamName":"b"}]}', None, None),
+        (b'{"Records":[{"Data":",\\"StreamName\\":\\"b\\"}"}],"Limit":2}', None, None),
+        (b'{"StreamARN":"arn:aws:kinesis:us-east-1:000000000000:stream/a"}', "a", None),
+        (b'{"ShardIterator":"i","Limit":5}', None, "i"),
+        (b"{", None, None),
+        (b"\xff", None, None),
+    ],
+)
+def test_a_call_is_asked_for_by_what_its_body_names(
+    body: bytes, stream: str | None, iterator: str | None
+) -> None:
+    """The stream wherever a client writes it, the iterator where there is one; never what a record says."""
+    asked: list[tuple[str | None, str | None]] = []
+
+    class Curious(On):
+        def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
+            asked.append((stream, iterator))
+            return True
+
+    assert wanted([Curious("PutRecords", print)], "PutRecords", body)
+    assert asked == [(None, None), (stream, iterator)]

@@ -1,0 +1,50 @@
+"""One engine behind three AWS ports: ``python -m tests.bench.fault_stages`` prints the ports it took.
+
+The first has no fault stage in front, the second one without a fault, the third one whose faults are for
+another channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import uvloop
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.interceptor import KinesisFaults
+from emulator.faults.stage import Stage
+from emulator.kinesis import Engine
+from emulator.listeners.aws import AwsApp
+from emulator.listeners.engine_backend import EngineBackend
+from emulator.listeners.http import serve
+from emulator.listeners.interception import Interceptor
+from emulator.resources import NewFault
+from emulator.rng import Chance
+
+
+async def main() -> None:
+    """Serve until standard input ends."""
+    clock = Clock()
+    events = Events(clock)
+    engine = Engine(None, clock, events)
+    backend = EngineBackend(engine, clock)
+    ports = []
+    for interceptors in ([], [_stage(engine, clock, events)], [_stage(engine, clock, events, "elsewhere")]):
+        server = await serve(AwsApp(backend, events, interceptors), "127.0.0.1", 0)
+        ports.append(server.port)
+    print(*ports, flush=True)  # noqa: T201 -- stdout is what it answers with
+    await asyncio.to_thread(sys.stdin.read)
+
+
+def _stage(engine: Engine, clock: Clock, events: Events, *channels: str) -> Interceptor:
+    stage = Stage(Chance(1), clock, events)
+    for channel in channels:
+        stage.add(NewFault("duplicate", name="twice", channel=channel))
+        stage.add(NewFault("latency", channel=channel, direction="deliver"))
+    return KinesisFaults(stage, clock, engine.stream_of_iterator)
+
+
+if __name__ == "__main__":
+    uvloop.run(main())
