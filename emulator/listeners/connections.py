@@ -39,10 +39,16 @@ class Exchange(Protocol):
 
 
 class Connections:
-    """What is open on a port: ``undecided`` connections have not said yet which protocol they speak."""
+    """What is open on a port: ``undecided`` connections have not said yet which protocol they speak.
 
-    def __init__(self, app: App, on_failure: FailureHandler | None = None) -> None:
+    ``websockets`` says whether ``app`` knows the ``websocket`` part of ASGI.
+    """
+
+    def __init__(
+        self, app: App, on_failure: FailureHandler | None = None, *, websockets: bool = False
+    ) -> None:
         self.app = app
+        self.websockets = websockets
         self.undecided: set[asyncio.Transport] = set()
         self._open: set[Connection] = set()
         self._requests: set[asyncio.Task[None]] = set()

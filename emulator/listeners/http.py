@@ -37,14 +37,22 @@ class Server:
         await self._listening.wait_closed()
 
 
-async def serve(app: App, host: str, port: int, *, on_failure: FailureHandler | None = None) -> Server:
+async def serve(
+    app: App,
+    host: str,
+    port: int,
+    *,
+    on_failure: FailureHandler | None = None,
+    websockets: bool = False,
+) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
     ``on_failure`` is told of exceptions that ``app`` let through; the client
-    sees a bare 500. Raises OSError, with what to do about it, when the port
-    cannot be taken.
+    sees a bare 500. With ``websockets`` the app is run for those too; without,
+    a client that offers to upgrade is answered as if it did not. Raises
+    OSError, with what to do about it, when the port cannot be taken.
     """
-    connections = Connections(app, on_failure)
+    connections = Connections(app, on_failure, websockets=websockets)
     loop = asyncio.get_running_loop()
     try:
         listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)

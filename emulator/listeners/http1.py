@@ -61,7 +61,7 @@ class Http1Protocol(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._decline_upgrade(data[upgrade.args[0] :])
+            self._upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self._refuse(str(error))
         else:
@@ -194,6 +194,17 @@ class Http1Protocol(asyncio.Protocol):
             "client": self._client,
             "server": self._server,
         }
+
+    def _upgrade(self, rest: bytes) -> None:
+        offered = dict(self._headers).get(b"upgrade", b"").lower()
+        if offered != b"websocket" or not self._connections.websockets or self._running:
+            self._decline_upgrade(rest)
+            return
+        from emulator.listeners.websocket import WebSocketProtocol  # noqa: PLC0415 -- only some clients need it
+
+        scope = {**self._scope(), "type": "websocket", "scheme": "ws"}
+        self._connections.closed(self)
+        WebSocketProtocol(self._connections, scope, self.transport).begin(rest)
 
     def _decline_upgrade(self, rest: bytes) -> None:
         """Take a request that offers another protocol (h2c, RFC 7540 section 3.2) as if it did not."""
