@@ -17,6 +17,7 @@ import msgspec
 from emulator import resources as r
 from emulator.clock import Clock
 from emulator.events import Event
+from emulator.reader_resources import ReaderList
 
 T = TypeVar("T")
 
@@ -74,6 +75,10 @@ class Client:
     def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
         """Change the stream's shards; the answer is the stream afterwards."""
         return self._ask(r.StreamDetail, "POST", f"/streams/{_segment(name)}/reshard", body=change)
+
+    def readers(self, stream: str | None = None) -> ReaderList:
+        """Who reads which shard of a stream, or of all."""
+        return self._ask(ReaderList, "GET", "/readers", query={"stream": stream})
 
     def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
@@ -207,6 +212,9 @@ class AsyncClient:
 
     async def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
         return await self._ask(r.StreamDetail, "POST", f"/streams/{_segment(name)}/reshard", body=change)
+
+    async def readers(self, stream: str | None = None) -> ReaderList:
+        return await self._ask(ReaderList, "GET", "/readers", query={"stream": stream})
 
     async def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""

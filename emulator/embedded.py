@@ -25,6 +25,7 @@ from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.guard import Guard
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
+from emulator.listeners.control.readers import ReaderResources
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
@@ -130,6 +131,7 @@ class Embedded:
         resources: list[Resources] = [
             StateResources(self, VERSION, parts.clock, parts.events),
             StreamResources(parts.streams, parts.catalogue),
+            ReaderResources(parts.streams, parts.catalogue),
             MessageResources(parts.index, parts.events),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from emulator.kinesis import Scope, ShardView, StoredRecord, StreamView
+from emulator.kinesis import ReaderView, Scope, ShardView, StoredRecord, StreamView
 
 
 class StreamService(Protocol):
@@ -27,6 +27,12 @@ class StreamService(Protocol):
 
         Raises ``KinesisError`` when there is no such stream, shard or sequence number.
         """
+
+    def at(self, stream: str, shard_id: str, sequence_number: str, scope: Scope, /) -> bytes | None:
+        """The data of one record, None when it is gone; no reader is counted for it. Raises as ``read``."""
+
+    def readers(self, stream: str, scope: Scope, /) -> list[ReaderView] | None:
+        """Who reads a stream; None where reading passes somewhere else. Raises ``KinesisError``."""
 
     def unread(self, stream: str, shard: ShardView, after: str | None, /) -> int:
         """How many records of a shard are known to be behind a sequence number; None: all of them."""

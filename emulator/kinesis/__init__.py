@@ -2,6 +2,7 @@
 
 from emulator.kinesis.engine import Engine
 from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.reading_views import ReaderView
 from emulator.kinesis.records import StoredRecord
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.subscriptions import Subscription
@@ -11,6 +12,7 @@ __all__ = [
     "Engine",
     "KinesisError",
     "NotFast",
+    "ReaderView",
     "Scope",
     "ShardView",
     "StoredRecord",

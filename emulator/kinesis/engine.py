@@ -13,11 +13,12 @@ from emulator.kinesis import fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.operations import OPERATIONS, Operation
+from emulator.kinesis.reading_views import ReaderView, reading_views
 from emulator.kinesis.reads import fetch_after
 from emulator.kinesis.records import StoredRecord, stored
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.sequence_numbers import position
+from emulator.kinesis.sequence_numbers import number, position
 from emulator.kinesis.subscriptions import Subscription
 from emulator.kinesis.views import ShardView, StreamView, view
 
@@ -131,14 +132,28 @@ class Engine:
         found = position(after) if after else None
         return shard.put - max(found.ordinal if found else 0, shard.put - shard.records)
 
+    def at(self, stream: str, shard_id: str, sequence_number: str, scope: Scope) -> bytes | None:
+        """The data of one record, None when it is gone. Raises as ``read``."""
+        found = position(sequence_number)
+        if found is None:
+            return None
+        before = number(found.prefix, found.ordinal - 1, found.arrival)
+        records = self.read(stream, shard_id, before, 1, scope)
+        return next((each.data for each in records if each.sequence_number == sequence_number), None)
+
+    def readers(self, stream: str, scope: Scope) -> list[ReaderView]:
+        """Who reads a stream, and how far behind they are. Raises ``KinesisError`` for no such stream."""
+        with self._registry.lock:
+            return list(reading_views(self._registry, self._registry.named(stream, scope)))
+
     def stream_of_iterator(self, iterator: str) -> str | None:
         """The name of the stream that a shard iterator, expired or not, is of; None when there is none."""
         try:
-            number = iterators.read(iterator, now=0).stream
+            stream_number = iterators.read(iterator, now=0).stream
         except KinesisError:
             return None
         with self._registry.lock:
-            stream = self._registry.numbered(number)
+            stream = self._registry.numbered(stream_number)
             return stream.name if stream else None
 
     def streams(self, scope: Scope) -> list[StreamView]:

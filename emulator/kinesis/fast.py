@@ -13,10 +13,11 @@ from pybase64 import b64decode
 
 from emulator.kinesis import hash_keys
 from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.operations.records import (
     DEFAULT_LIMIT,
     encryption,
-    iterator,
+    go_on,
     place,
     raise_first,
     raise_when_none_is_stored,
@@ -95,30 +96,32 @@ def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
     return f"{written.answers[0][:-1]}{_encryption(stream)}}}".encode()
 
 
-def get_records(registry: Registry, body: bytes, scope: Scope) -> tuple[Stream, Shard, Fetched, int]:
-    """GetRecords as far as it needs the lock: what to ``render``, and the time in ms. Raises ``NotFast``.
+def get_records(
+    registry: Registry, body: bytes, scope: Scope
+) -> tuple[Stream, Shard, Fetched, ShardIterator | None]:
+    """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFast``.
 
     Raises ProvisionedThroughputExceededException too.
     """
     try:
         request = _decode_get_records(body)
         found = {"ShardIterator": request.ShardIterator, "StreamARN": request.StreamARN}
-        stream, shard, ordinal = place(registry, found, scope)
+        stream, shard, used = place(registry, found, scope)
     except (msgspec.DecodeError, KinesisError) as error:
         raise NotFast from error
     registry.limits.read(stream, shard)
     now = registry.now_ms()
-    fetched = fetch(stream, shard, ordinal, now, limit=request.Limit or DEFAULT_LIMIT)
+    fetched = fetch(stream, shard, used.ordinal, now, limit=request.Limit or DEFAULT_LIMIT)
     registry.limits.delivered(shard, sum(map(len, fetched.parts)))
-    return stream, shard, fetched, now
+    return stream, shard, fetched, go_on(registry, shard, used, fetched, now)
 
 
-def render(stream: Stream, shard: Shard, fetched: Fetched, now: int) -> bytes:
+def render(stream: Stream, shard: Shard, fetched: Fetched, following: ShardIterator | None) -> bytes:
     """The answer of GetRecords: kept lines, as they are kept."""
-    if fetched.next is None:
+    if following is None:
         tail = b'"ChildShards":' + msgspec.json.encode(child_shards(stream, shard))
     else:
-        tail = b'"NextShardIterator":"%b"' % iterator(stream, shard, fetched.next, now).encode()
+        tail = b'"NextShardIterator":"%b"' % following.token().encode()
     after = b'],"MillisBehindLatest":%d,%b}' % (fetched.millis_behind, tail)
     return array(b'{"Records":[', fetched.parts, after)
 

@@ -14,6 +14,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
+from emulator.kinesis.readers import Readers
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 from emulator.kinesis.state import AccountState, Change, StreamGone, StreamState
 from emulator.kinesis.state_journal import StateJournal
@@ -45,6 +46,7 @@ class Registry:
         self.events = events
         self.limits = limits
         self.subscriptions = Subscriptions(self.lock, clock)
+        self.readers = Readers()
         self.fsync = fsync
         self.transition = transition
         self.accounts: dict[Scope, AccountState] = {}

@@ -42,7 +42,7 @@ class Subscription:
         self._clock = clock
         self._stream = stream
         self._shard = shard
-        self._ordinal = ordinal
+        self._ordinal = self._first = ordinal
         self.began = clock.elapsed()
 
     def next_batch(self, *, empty: bool = False) -> dict[str, Any] | None:
@@ -60,6 +60,16 @@ class Subscription:
         if found is None:
             return None
         return array(b'{"Records":[', found[0], b"]," + msgspec.json.encode(found[1])[1:])
+
+    @property
+    def ordinal(self) -> int:
+        """The number of the record that is next."""
+        return self._ordinal
+
+    @property
+    def records(self) -> int:
+        """How many records it passed."""
+        return self._ordinal - self._first
 
     def close(self) -> None:
         """End it, so that the consumer can subscribe again at once."""
@@ -129,6 +139,11 @@ class Subscriptions:
         self._running = {key: sub for key, sub in self._running.items() if sub.ended is None}
         self._running[consumer_arn, shard.id] = fresh
         return fresh
+
+    def running(self, consumer_arn: str) -> list[Subscription]:
+        """The subscriptions of a consumer that have not ended."""
+        found = (sub for (arn, _), sub in self._running.items() if arn == consumer_arn)
+        return [sub for sub in found if sub.ended is None]
 
     def end(self, arn: str) -> None:
         """End the subscriptions of a consumer, or of all consumers of a stream, that is deleted."""

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.clock import Clock, stopwatch
-from emulator.kinesis import KinesisError, Scope, ShardView, StoredRecord, StreamView
+from emulator.kinesis import KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
@@ -114,6 +114,23 @@ class UpstreamStreams:
             if records or not following or not answer.get("MillisBehindLatest"):
                 return records
         raise KinesisError("InternalFailure", f"{shard_id} of {stream} has more and gives nothing", 503)
+
+    def at(self, stream: str, shard_id: str, sequence_number: str, _scope: Scope) -> bytes | None:
+        """The data of one record, or None when it is gone."""
+        request = {
+            "StreamName": stream,
+            "ShardId": shard_id,
+            "ShardIteratorType": "AT_SEQUENCE_NUMBER",
+            "StartingSequenceNumber": sequence_number,
+        }
+        iterator = self._ask("GetShardIterator", request)["ShardIterator"]
+        found = self._ask("GetRecords", {"ShardIterator": iterator, "Limit": 1})["Records"]
+        exact = (record["Data"] for record in found if record["SequenceNumber"] == sequence_number)
+        return next(exact, None)
+
+    def readers(self, _stream: str, _scope: Scope) -> list[ReaderView] | None:
+        """Not known: an upstream does not say who reads it."""
+        return None
 
     def unread(self, stream: str, shard: ShardView, after: str | None) -> int:
         """How many records were put through this relay behind ``after``."""

@@ -17,7 +17,7 @@ from emulator.kinesis.errors import (
 )
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.positions import starting_ordinal
-from emulator.kinesis.reads import child_shards, fetch
+from emulator.kinesis.reads import Fetched, child_shards, fetch
 from emulator.kinesis.records import read_lines, shape
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
@@ -72,23 +72,26 @@ def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope
     ordinal = starting_ordinal(stream, shard, position, registry.now_ms())
     registry.limits.iterator(stream, shard)
     _dry_run(request)
-    return {"ShardIterator": iterator(stream, shard, ordinal, registry.now_ms())}
+    given = iterator(stream, shard, ordinal, registry.now_ms())
+    registry.readers.begin(given)
+    return {"ShardIterator": given.token()}
 
 
 def get_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream, shard, ordinal = place(registry, request, scope)
+    stream, shard, used = place(registry, request, scope)
     _dry_run(request)
     registry.limits.read(stream, shard)
     now = registry.now_ms()
-    fetched = fetch(stream, shard, ordinal, now, limit=request.get("Limit", DEFAULT_LIMIT))
+    fetched = fetch(stream, shard, used.ordinal, now, limit=request.get("Limit", DEFAULT_LIMIT))
     registry.limits.delivered(shard, sum(map(len, fetched.parts)))
     answer: dict[str, Any] = {
         "Records": [shape(line) for line in read_lines(fetched.parts)],
         "MillisBehindLatest": fetched.millis_behind,
     }
-    if fetched.next is None:
+    following = go_on(registry, shard, used, fetched, now)
+    if following is None:
         return answer | {"ChildShards": child_shards(stream, shard)}
-    return answer | {"NextShardIterator": iterator(stream, shard, fetched.next, now)}
+    return answer | {"NextShardIterator": following.token()}
 
 
 def ready(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
@@ -106,8 +109,8 @@ def find_shard(registry: Registry, stream: Stream, shard_id: str) -> Shard:
     return stream.shard(shard_id)
 
 
-def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard, int]:
-    """The stream, shard and ordinal that the request's ShardIterator stands for.
+def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard, ShardIterator]:
+    """The stream and the shard that the request's ShardIterator is for, and the iterator itself.
 
     Raises InvalidArgumentException, ExpiredIteratorException and ResourceNotFoundException.
     """
@@ -121,12 +124,24 @@ def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[St
     shard = stream.shards.get(shard_id)
     if shard is None:
         raise shard_not_found(shard_id, stream.name, stream.account)
-    return stream, shard, found.ordinal
+    return stream, shard, found
 
 
-def iterator(stream: Stream, shard: Shard, ordinal: int, now: int) -> str:
+def iterator(stream: Stream, shard: Shard, ordinal: int, now: int) -> ShardIterator:
     """An iterator made at ``now`` ms for the record ``ordinal``."""
-    return ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, now)).token()
+    return ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, now))
+
+
+def go_on(
+    registry: Registry, shard: Shard, used: ShardIterator, fetched: Fetched, now: int
+) -> ShardIterator | None:
+    """The iterator that follows ``used``, None at the shard's end; its reader is followed there."""
+    following = None
+    if fetched.next is not None:
+        following = used._replace(ordinal=fetched.next, created=max(0, now))
+    records = fetched.reached - max(used.ordinal, shard.records.first)
+    registry.readers.go_on(used, following, records)
+    return following
 
 
 def raise_first(written: Written) -> None:

@@ -52,6 +52,22 @@ def test_a_stream_shows_its_shards_with_lineage(emulator: Embedded, api: Client)
     assert (after.open_shards, after.closed_shards, after.records) == (3, 1, 1)
 
 
+def test_readers_are_shown_with_their_lag(emulator: Embedded, api: Client) -> None:
+    """An iterator that was handed out is somebody who reads; looking at a message is not."""
+    put(emulator, b"x", "output")
+    shard = next(shard.id for shard in api.stream("output").shards if shard.records)
+    request = {"StreamName": "output", "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
+    emulator.parts.streams.call("GetShardIterator", request, emulator.parts.home)
+    assert api.message(1).raw == "x"
+
+    found = api.readers("output")
+    assert found.known
+    (reader,) = found.readers
+    assert (reader.stream, reader.shard, reader.kind, reader.behind) == ("output", shard, "iterator", 1)
+    assert api.readers("input").readers == ()
+    assert api.readers().readers == found.readers
+
+
 def test_resharding_without_a_shard_chooses_one(api: Client) -> None:
     """The widest is split, the narrowest neighbours are merged, and scale makes all of one width."""
     assert api.reshard("audit", Reshard("split")).open_shards == 2

@@ -1,0 +1,43 @@
+"""Who reads which shard, and how far behind they are."""
+
+from __future__ import annotations
+
+import msgspec
+
+from emulator.catalogue import Catalogue, Listed
+from emulator.kinesis import KinesisError, ReaderView
+from emulator.listeners.control.routing import Asked, Route
+from emulator.reader_resources import Reader, ReaderList
+from emulator.stream_service import StreamService
+
+
+class ReaderQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of one stream, or of all."""
+
+    stream: str | None = None
+
+
+class ReaderResources:
+    """``/readers``."""
+
+    def __init__(self, streams: StreamService, catalogue: Catalogue) -> None:
+        self._streams = streams
+        self._catalogue = catalogue
+
+    def routes(self) -> list[Route]:
+        return [Route("GET", "/readers", "Who reads which shard", self._list, ReaderList, ReaderQuery)]
+
+    def _list(self, asked: Asked[ReaderQuery, None]) -> ReaderList:
+        wanted = asked.query.stream
+        listed = [each for each in self._catalogue.listed() if wanted in (None, each.label)]
+        found = [(each.label, self._readers(each)) for each in listed]
+        readers = tuple(
+            Reader(stream=label, **reader._asdict()) for label, some in found for reader in some or ()
+        )
+        return ReaderList(readers, known=not any(some is None for _, some in found))
+
+    def _readers(self, listed: Listed) -> list[ReaderView] | None:
+        try:
+            return self._streams.readers(listed.view.name, listed.scope)
+        except KinesisError:
+            return []  # deleted between the two questions
