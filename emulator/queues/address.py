@@ -1,0 +1,12 @@
+"""Where a queue is: its project and its name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Address(NamedTuple):
+    """A queue's ``name`` within its ``project``; projects do not see each other's queues."""
+
+    project: str
+    name: str

@@ -1,0 +1,93 @@
+"""The engine of queues: everything that the messaging API does, with no network in it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.queues import signatures
+from emulator.queues.address import Address
+from emulator.queues.operations.claims import Claims
+from emulator.queues.operations.messages import Messages
+from emulator.queues.operations.queues import Queues
+from emulator.queues.operations.subscriptions import Subscriptions
+from emulator.queues.signatures import Signed
+from emulator.queues.source import Source
+from emulator.queues.store import Store
+
+_LONGEST_WAIT: Final = 60.0
+"""No claim or message ends sooner than this after it began, so nobody is late who looks as often."""
+
+
+class QueueEngine:
+    """Queues of projects. Every operation is atomic, and durable when it returns, unless ``path`` is None.
+
+    ``fsync`` makes that hold for loss of power, too. Safe to use from many threads. Raises ``DamagedLog``
+    when the journal at ``path`` cannot be read, and OSError from any operation that cannot be written down,
+    which then has not happened.
+    """
+
+    def __init__(self, path: Path | None, clock: Clock, events: Events, *, fsync: bool = False) -> None:
+        self._store = Store(path, clock, events, fsync=fsync)
+        self._clock = clock
+        self._closed = False
+        self._watch: threading.Thread | None = None
+        self.queues = Queues(self._store)
+        self.messages = Messages(self._store)
+        self.claims = Claims(self._store)
+        self.subscriptions = Subscriptions(self._store)
+
+    def now(self) -> float:
+        """Seconds since the epoch, on the clock that ends claims and messages."""
+        return self._store.now()
+
+    def sign(self, at: Address, paths: list[str], methods: Any, expires: Any) -> Signed:
+        """Sign for the paths with this sandbox's own key; see ``signatures.sign``, whose error it raises."""
+        return signatures.sign(self._store.secret(), paths, methods, at.project, expires, now=self.now())
+
+    def verify(self, given: Signed) -> bool:
+        """Whether the signature is ours, of what it says, and its time is not over."""
+        return signatures.verify(self._store.secret(), given, now=self.now())
+
+    def attach(self, at: Address, source: Source) -> None:
+        """Make the queue a view on a channel, from now on."""
+        with self._store.lock:
+            self._store.sources[at] = source
+
+    def detach(self, at: Address) -> None:
+        """Let the queue stand alone again, with what it has."""
+        with self._store.lock:
+            self._store.sources.pop(at, None)
+
+    def settle(self) -> float | None:
+        """End what the clock has ended, and emit the events of it; when there may next be something to end.
+
+        Operations do the same for the queue they are about. For whoever moves the clock by hand.
+        """
+        return self._store.settle()
+
+    def watch(self) -> None:
+        """Have claims and messages end at their time, on a thread, though nobody asks for them."""
+        self._watch = threading.Thread(target=self._run, name="ends of claims", daemon=True)
+        self._watch.start()
+
+    def clear(self) -> None:
+        """Delete every queue; views stay attached and begin again."""
+        self._store.clear()
+
+    def close(self) -> None:
+        """End the watch and give the journal back."""
+        self._closed = True
+        self._clock.nudge()
+        if self._watch is not None:
+            self._watch.join(timeout=5)
+        self._store.close()
+
+    def _run(self) -> None:
+        while not self._closed:
+            due = self.settle()
+            pause = _LONGEST_WAIT if due is None else min(max(due - self.now(), 0.0), _LONGEST_WAIT)
+            self._clock.wait(pause, lambda: self._closed)

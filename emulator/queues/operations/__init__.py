@@ -1,0 +1,1 @@
+"""What can be asked of queues, a file for each kind of thing that is asked about."""
