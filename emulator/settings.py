@@ -50,7 +50,9 @@ class Settings:
     further names by which the control API may be addressed.
     Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
-    ``containers`` is the Compose project whose containers faults may strike.
+    ``containers`` is the Compose project whose containers faults may strike. ``topics_port`` None is the
+    usual one, or where that is taken a free one; ``topics`` is a file that says which topics there are, who
+    may use them and what stands for whom.
     """
 
     profile: Profile = "embedded"
@@ -64,6 +66,8 @@ class Settings:
     control_port: int = 4570
     amqp: Literal["auto", "off"] = "off"
     amqp_port: int = 5672
+    topics_port: int | None = None
+    topics: Path | None = None
     data_dir: Path | None = Path(STATE_DIRECTORY, "data")
     fsync: bool = False
     seed: int = 0
@@ -92,6 +96,8 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     control_port: int = 4570
     amqp: Literal["auto", "off"] = "auto"
     amqp_port: int = 5672
+    topics_port: int | None = None
+    topics: str | None = None
     data_dir: str = f"{STATE_DIRECTORY}/data"
     fsync: bool = False
     seed: int | None = None
@@ -139,14 +145,15 @@ def read_topology(wanted: str | Topology, directory: Path) -> Topology:
 
 
 def _settle(given: _Given, directory: Path, environment: Mapping[str, str]) -> Settings:
-    for name in ("aws_port", "control_port", "amqp_port"):
-        if not 0 <= getattr(given, name) <= 65535:
+    for name in ("aws_port", "control_port", "amqp_port", "topics_port"):
+        if not 0 <= (getattr(given, name) or 0) <= 65535:
             raise SettingsError(f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535")
     exposed = given.host not in LOOPBACK
     # As any AWS client of this environment chooses it, so that both look at the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
     fields = msgspec.structs.asdict(given) | {
         "region": given.region or region,
+        "topics": directory / given.topics if given.topics else None,
         "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
         "seed": new_seed() if given.seed is None else given.seed,
         "topology": read_topology(given.topology, directory),

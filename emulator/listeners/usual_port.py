@@ -1,0 +1,36 @@
+"""Ports that have a usual number but need not have it: what listens there is found by asking the sandbox."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+
+from emulator.listeners.asgi import App
+from emulator.listeners.connections import FailureHandler
+from emulator.listeners.http import Server, serve
+
+
+@dataclass(frozen=True, slots=True)
+class UsualPort:
+    """The port of ``name``; ``usual`` is taken where nobody ``asked`` for another (0: any free one)."""
+
+    name: str
+    usual: int
+    asked: int | None
+
+
+async def serve_at(
+    port: UsualPort, app: App, host: str, *, on_failure: FailureHandler, websockets: bool = False
+) -> tuple[Server, str | None]:
+    """Listen there, or on a free port when the usual one is taken, with a note for people that says so.
+
+    Raises OSError, with what to do about it, when the port that was asked for cannot be taken.
+    """
+    wanted = port.usual if port.asked is None else port.asked
+    try:
+        return await serve(app, host, wanted, on_failure=on_failure, websockets=websockets), None
+    except OSError as error:
+        if port.asked is not None or error.errno != errno.EADDRINUSE:
+            raise
+    server = await serve(app, host, 0, on_failure=on_failure, websockets=websockets)
+    return server, f"port {port.usual} is in use, so {port.name} answer at {server.url}"
