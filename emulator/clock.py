@@ -13,6 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+LATEST = 253_370_764_800.0
+"""9999-01-01T00:00:00Z, a year before dates end: there every clock stands still."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClockState:
@@ -53,7 +56,7 @@ class Clock:
         """Seconds since the epoch, UTC."""
         if self._real:
             return _time.time()
-        return self._offset + self.elapsed()
+        return min(self._offset + self.elapsed(), LATEST)
 
     def now(self) -> datetime:
         """``time()`` as an aware datetime in UTC."""
@@ -81,9 +84,11 @@ class Clock:
             self._wake()
 
     def advance(self, seconds: float) -> None:
-        """Let ``seconds`` pass at once. ValueError when negative."""
+        """Let ``seconds`` pass at once. ValueError when negative, or beyond ``LATEST``."""
         if seconds < 0:
             raise ValueError(f"a clock cannot be turned back: {seconds} s")
+        if not self.time() + seconds <= LATEST:
+            raise ValueError(f"a clock goes no further than the year 9999: {seconds:g} s are too many")
         with self._changed:
             self._anchor_now()
             self._anchor_elapsed += seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -105,6 +105,7 @@ class Stream:
                 self.shards[shard.id].state = shard
             else:
                 self.shards[shard.id] = Shard(shard, state.number, self._records(shard))
+        self._children = _by_parent(self.shards.values())
         self.open_shards = sorted(
             (shard for shard in self.shards.values() if shard.is_open),
             key=lambda shard: int(shard.state.starting_hash_key),
@@ -149,7 +150,7 @@ class Stream:
 
     def children(self, shard: Shard) -> list[Shard]:
         """The shards that go on where ``shard`` ended."""
-        return [s for s in self.shards.values() if shard.id in (s.state.parent, s.state.adjacent_parent)]
+        return self._children.get(shard.id, [])
 
     def horizon(self, now: int) -> int:
         """The trim horizon at ``now`` ms: what arrived before it is gone, and never comes back."""
@@ -164,6 +165,15 @@ class Stream:
     def _records(self, shard: ShardState) -> Segments:
         directory = None if self.directory is None else self.directory / f"{shard.index:012d}"
         return Segments(directory, segment_bytes=self._segment_bytes)
+
+
+def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:
+    found: dict[str, list[Shard]] = {}
+    for shard in shards:
+        for parent in (shard.state.parent, shard.state.adjacent_parent):
+            if parent is not None:
+                found.setdefault(parent, []).append(shard)
+    return found
 
 
 def _whole_id(shard_id: str) -> str:

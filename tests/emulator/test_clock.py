@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from emulator.clock import Clock, timestamp
+from emulator.clock import LATEST, Clock, timestamp
 
 NOON = 1_790_000_000.0
 
@@ -30,6 +30,20 @@ def test_a_clock_refuses_to_run_backwards() -> None:
         clock.advance(-1)
     with pytest.raises(ValueError, match="-2"):
         clock.run_at(-2)
+
+
+def test_a_clock_goes_no_further_than_dates_do() -> None:
+    """Beyond the year 9999 an advance is refused; however fast time runs, it stands still there."""
+    clock = Clock(frozen_at=NOON)
+
+    for seconds in (1e12, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="year 9999"):
+            clock.advance(seconds)
+    clock.advance(LATEST - NOON)
+    clock.run_at(1e9)
+
+    assert clock.time() == LATEST
+    assert clock.now().year == 9999
 
 
 def test_a_real_clock_that_was_advanced_returns_to_real_time_without_losing_elapsed_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mimetypes
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 _BYTES = "application/octet-stream"
 _CHUNK_BYTES = 1 << 18
+# S3 answers in XML, which cannot carry most control characters.
+Key: TypeAlias = Annotated[
+    str, msgspec.Meta(pattern=r"^[^\x00-\x08\x0B\x0C\x0E-\x1F\uFFFE\uFFFF]*$", max_length=1024)
+]
 
 
 class ObjectQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Objects whose key begins with ``prefix`` and comes ``after`` another."""
 
-    prefix: str = ""
-    after: str = ""
+    prefix: Key = ""
+    after: Key = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1000
 
 
