@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from emulator.amqp_log import PREFIX as AMQP_PREFIX
+from emulator.amqp_log import stream_of_channel
 from emulator.audit import Tap, loader
 from emulator.channels import ChannelUnavailable, Checkpoints, MemoryCheckpoints
 from emulator.channels.memory import MemoryChannel
@@ -33,6 +35,8 @@ _STREAM: Final = "stream"
 class Archives:
     """What a topology's ``audit`` and ``archives`` ask for, over the engine or an upstream's streams.
 
+    Both mean the exchange or queue of a name as well as the stream: ``amqp`` has what those were sent.
+
     Nothing runs, and no S3 client is made, before there is a message to keep.
     The buckets are loaded anew by each process from the streams, which last;
     ``positions`` is the file in which the tap keeps how far it is.
@@ -42,6 +46,7 @@ class Archives:
         self,
         *,
         streams: StreamService,
+        amqp: StreamService,
         clock: Clock,
         events: Events,
         scope: Scope,
@@ -50,13 +55,14 @@ class Archives:
         positions: Path | None = None,
     ) -> None:
         self._streams = streams
+        self._amqp = amqp
         self._clock = clock
         self._events = events
         self._scope = scope
         self._topology = topology
         self._s3 = s3
         self._positions = Positions(positions)
-        self._forget: Callable[[], None] = lambda: None
+        self._forget: list[Callable[[], None]] = []
         self._open()
 
     @property
@@ -79,7 +85,7 @@ class Archives:
     def start(self) -> None:
         """Keep up from now on: with what is there already, and with what comes."""
         self._allow_large_copies()
-        self._forget = self._streams.on_records(self._came)
+        self._forget = [each.on_records(self._came) for each in (self._streams, self._amqp)]
         if self._pending():
             self._pump.wake()
 
@@ -106,16 +112,21 @@ class Archives:
             steps.append(self._tap(self._topology.audit))
             stream, bucket = self._topology.audit.stream, self._topology.audit.bucket
             steps.append(self._loading(stream, loader(stream, bucket, self._s3)))
-        for stream, bucket in self._topology.archives.items():
-            steps.append(self._loading(stream, Loader({stream: bucket}, self._s3)))
+        for name, bucket in self._topology.archives.items():
+            steps += [self._loading(stream, Loader({stream: bucket}, self._s3)) for stream in _both(name)]
         self._pump = Pump("archives", [_if_there(step) for step in steps], self._failed)
 
     def _close(self) -> None:
-        self._forget()
+        while self._forget:
+            self._forget.pop()()
         self._pump.close()
 
     def _tap(self, audit: AuditTap) -> Callable[[], int]:
-        sources = {name: self._reader(name, partial(self._positions.of, name)) for name in audit.taps}
+        sources = {
+            stream: self._reader(stream, partial(self._positions.of, stream))
+            for name in audit.taps
+            for stream in _both(name)
+        }
         copies = self._channel(audit.stream, self._positions.of(audit.stream))
         return Tap(sources, audit.stream, copies, self._positions, self._events).run_once
 
@@ -133,9 +144,8 @@ class Archives:
         return channel
 
     def _channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
-        return MemoryChannel(
-            self._streams, stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
-        )
+        streams = self._amqp if stream.startswith(AMQP_PREFIX) else self._streams
+        return MemoryChannel(streams, stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope)
 
     def _allow_large_copies(self) -> None:
         """A copy has a longer key than its original, and must fit all the same."""
@@ -175,6 +185,11 @@ class Archives:
 
     def _failed(self, error: Exception) -> None:
         self._events.emit("archives.failed", why=str(error) or repr(error))
+
+
+def _both(name: str) -> tuple[str, str]:
+    """A stream, and the exchange or queue of the same name."""
+    return name, stream_of_channel(name)
 
 
 def _if_there(step: Callable[[], int]) -> Callable[[], int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
@@ -47,11 +48,12 @@ class SidecarBroker:
     ``note`` says in words how it stands. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage) -> None:
+    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
         self._settings = settings
         self._clock = clock
         self._events = events
         self._stage = stage
+        self._log = log
         self._starting: asyncio.Task[None] | None = None
         self._broker: Server | None = None
         self._relay: AmqpServer | None = None
@@ -109,7 +111,14 @@ class SidecarBroker:
             self._events.emit("broker.failed", why=str(error))
             return
         self._broker = broker
-        self._relay = AmqpServer(broker.url, listening, self._stage, self._clock, self._events)
+        self._relay = AmqpServer(
+            broker.url,
+            listening,
+            stage=self._stage,
+            clock=self._clock,
+            events=self._events,
+            log=self._log,
+        )
         await self._relay.listen()
         _note_processes(directory, broker)
         self._stage.targets[TARGET] = Process(broker.pid)

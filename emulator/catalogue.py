@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
+from emulator.amqp_log import PREFIX as AMQP_PREFIX
+from emulator.amqp_log import is_amqp, stream_of_channel
 from emulator.kinesis import KinesisError, Scope, StreamView
 from emulator.shard_reading import Record, ShardKey
 from emulator.stream_service import StreamService
@@ -22,10 +24,14 @@ class Catalogue:
     """Every stream; ``home`` is the account and region of the sandbox's own streams.
 
     ``copies`` are streams of home that only repeat what others hold: they are listed but not indexed.
+    Those of ``amqp`` are indexed, under the names of their exchanges and queues, but not listed.
     """
 
-    def __init__(self, streams: StreamService, home: Scope, copies: Container[str] = ()) -> None:
+    def __init__(
+        self, streams: StreamService, home: Scope, amqp: StreamService, copies: Container[str] = ()
+    ) -> None:
         self._streams = streams
+        self._amqp = amqp
         self._copies = copies
         self.home = home
 
@@ -56,22 +62,31 @@ class Catalogue:
                 continue
             for shard in listed.view.shards:
                 yield ShardKey(listed.label, shard.id, shard.starting_sequence_number)
+        for view in self._amqp.streams(self.home):
+            name = view.name.removeprefix(AMQP_PREFIX)
+            for shard in view.shards:
+                yield ShardKey(name, shard.id, shard.starting_sequence_number)
 
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
         """Up to ``limit`` records of a shard after a sequence number; none when the shard is gone."""
-        name, scope = self.place(shard.stream)
+        streams, name, scope = self._where(shard)
         try:
-            return [*self._streams.read(name, shard.shard, after, limit, scope)]
+            return [*streams.read(name, shard.shard, after, limit, scope)]
         except KinesisError:
             return []
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
         """The data of one record, or None when it is gone."""
-        name, scope = self.place(shard.stream)
+        streams, name, scope = self._where(shard)
         try:
-            return self._streams.at(name, shard.shard, sequence_number, scope)
+            return streams.at(name, shard.shard, sequence_number, scope)
         except KinesisError:
             return None
+
+    def _where(self, shard: ShardKey) -> tuple[StreamService, str, Scope]:
+        if is_amqp(shard.shard):
+            return self._amqp, stream_of_channel(shard.stream), self.home
+        return self._streams, *self.place(shard.stream)
 
     def _label(self, name: str, scope: Scope) -> str:
         if scope == self.home:

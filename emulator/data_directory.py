@@ -43,6 +43,10 @@ class DataDirectory:
         return self.path / "streams"
 
     @property
+    def amqp(self) -> Path:
+        return self.path / "amqp"
+
+    @property
     def index(self) -> Path:
         return self.path / "messages.db"
 

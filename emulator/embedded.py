@@ -107,11 +107,12 @@ class Embedded:
         return self.parts.populate(topology)
 
     def _broker(self) -> Broker:
+        parts = self.parts
         if self.settings.upstream_amqp is None:
-            return SidecarBroker(self.settings, self.parts.clock, self.parts.events, self.parts.stage)
+            return SidecarBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
         from emulator.relay.broker import RelayedBroker  # noqa: PLC0415 -- only relays need it
 
-        return RelayedBroker(self.settings, self.parts.clock, self.parts.events, self.parts.stage)
+        return RelayedBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
 
     async def _listen(self, app: App, port: int) -> str:
         server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
+from emulator.amqp_log import AmqpLog
 from emulator.archives import Archives
 from emulator.catalogue import Catalogue
 from emulator.clock import Clock
@@ -36,6 +37,7 @@ class Parts:
     stage: Stage
     index: MessageIndex
     archives: Archives
+    amqp: AmqpLog
 
     @property
     def streams(self) -> StreamService:
@@ -62,6 +64,7 @@ class Parts:
         self.stage.clear()
         if self.foundation.owned:
             self._empty()
+        self.amqp.clear()
         self.index.clear()
         if not self.clock.state().real:
             self.clock.resume_real_time()
@@ -105,7 +108,9 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         foundation = stack.enter_context(_foundation(settings, clock, events, home, directory))
         streams = foundation.streams
         audit = settings.topology.audit
-        catalogue = Catalogue(streams, home, copies=(audit.stream,) if audit else ())
+        amqp = AmqpLog(directory.amqp if directory else None, clock, home)
+        stack.callback(amqp.close)
+        catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
         index = MessageIndex(catalogue, foundation.index)
         stack.callback(index.close)
         stage = Stage(Chance(settings.seed), clock, events)
@@ -114,6 +119,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stage.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
+            amqp=amqp,
             clock=clock,
             events=events,
             scope=home,
@@ -121,7 +127,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             s3=foundation.buckets.client,
             positions=foundation.positions,
         )
-        parts = Parts(settings, clock, events, home, foundation, catalogue, stage, index, archives)
+        parts = Parts(settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp)
         parts.populate()
         yield parts
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
@@ -22,12 +23,13 @@ class RelayedBroker:
 
     answers = True
 
-    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage) -> None:
+    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
         assert settings.upstream_amqp is not None
         self._settings = settings
         self._clock = clock
         self._events = events
         self._stage = stage
+        self._log = log
         self._upstream: str = settings.upstream_amqp
         self.url: str | None = None
         self.note = f"relaying AMQP to {urlsplit(self._upstream).netloc.rpartition('@')[2]}"
@@ -35,7 +37,14 @@ class RelayedBroker:
     def start(self, _environment: Mapping[str, str]) -> None:
         """Listen from now on."""
         listening = bound(self._settings.host, self._settings.amqp_port)
-        self._server = AmqpServer(self._upstream, listening, self._stage, self._clock, self._events)
+        self._server = AmqpServer(
+            self._upstream,
+            listening,
+            stage=self._stage,
+            clock=self._clock,
+            events=self._events,
+            log=self._log,
+        )
         self.url = self._server.url
         self._listening = asyncio.ensure_future(self._server.listen())
 

@@ -7,6 +7,8 @@ import sys
 
 import uvloop
 
+from emulator.amqp_log import AmqpLog
+from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
@@ -19,7 +21,8 @@ async def main(upstream: str) -> None:
     clock = Clock()
     events = Events(clock)
     stage = Stage(Chance(1), clock, events)
-    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events)
+    log = AmqpLog(None, clock, DEFAULT_SCOPE)
+    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log)
     print(server.port, flush=True)  # noqa: T201 -- stdout is what it answers with
     await asyncio.Event().wait()
 

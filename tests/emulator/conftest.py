@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from emulator.amqp_log import AmqpLog
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
@@ -170,9 +171,11 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
 def relaying_amqp(broker: str, clock: Clock, events: Events, stage: Stage) -> Iterator[str]:
     """The AMQP port with the faults in front of a broker."""
     with loop_on_a_thread() as run:
-        server = run(serve_amqp(broker, "127.0.0.1", 0, stage=stage, clock=clock, events=events))
+        log = AmqpLog(None, clock, DEFAULT_SCOPE)
+        server = run(serve_amqp(broker, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log))
         yield server.url
         run(server.close())
+        log.close()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator import audit, errorqueues
+from emulator.amqp_log import AmqpLog
 from emulator.archives import Archives
 from emulator.channels import MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
@@ -57,6 +58,7 @@ class House:
         self.clock = Clock(frozen_at=NOON, autojump=True)
         self.events = Events(self.clock)
         self.engine = Engine(directory and directory / "streams", self.clock, self.events)
+        self.amqp = AmqpLog(directory and directory / "amqp", self.clock, DEFAULT_SCOPE)
         self.bucket = Bucket()
         there = {view.name for view in self.engine.streams(DEFAULT_SCOPE)}
         for name, shards in TOPOLOGY.streams.items():
@@ -64,6 +66,7 @@ class House:
                 self.call("CreateStream", StreamName=name, ShardCount=shards)
         self.archives = Archives(
             streams=self.engine,
+            amqp=self.amqp,
             clock=self.clock,
             events=self.events,
             scope=DEFAULT_SCOPE,
@@ -90,6 +93,7 @@ class House:
     def close(self) -> None:
         self.archives.close()
         self.engine.close()
+        self.amqp.close()
 
 
 @contextmanager
@@ -116,6 +120,28 @@ async def test_every_message_of_every_tapped_stream_is_in_the_audit_bucket_once(
         assert {line.source.stream for line in lines if line.source} == {"input", "error"}
         errors = there.bucket.lines("rdss-error")
         assert [json.loads(line.data)["n"] for line in errors] == list(range(5000, 5007))
+
+
+async def test_what_was_published_through_amqp_is_audited_once(tmp_path: Path) -> None:
+    """Under the queue's name, beside the stream's of that name; a restart copies none of it again."""
+    with house(tmp_path) as there:
+        there.send(*messages(3))
+        there.amqp.record("input", [(data, "key") for data in messages(4, start=100)])
+        there.amqp.record("error", [(data, "key") for data in messages(2, start=200)])
+        there.amqp.record("elsewhere", [(b"not tapped", "key")])
+        await there.archives.drain()
+        assert len(there.bucket.lines("rdss-audit")) == 9
+        assert len(there.bucket.lines("rdss-error")) == 2
+    with house(tmp_path) as there:
+        there.amqp.record("input", [(data, "key") for data in messages(1, start=104)])
+        await there.archives.drain()
+        lines = there.bucket.lines("rdss-audit")
+        sources = [(line.source.stream, json.loads(line.data)["n"]) for line in lines if line.source]
+        assert sorted(sources) == [
+            *(("amqp:error", number) for number in (200, 201)),
+            *(("amqp:input", number) for number in range(100, 105)),
+            *(("input", number) for number in range(3)),
+        ]
 
 
 async def test_the_audit_log_says_when_it_is_complete() -> None:

@@ -13,7 +13,9 @@ from pathlib import Path
 import pika
 import pytest
 
+from emulator.amqp_log import AmqpLog
 from emulator.broker import TARGET, SidecarBroker, end_leftovers
+from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
@@ -25,7 +27,9 @@ from emulator.settings import Settings
 def sidecar(settings: Settings) -> SidecarBroker:
     clock = Clock()
     events = Events(clock)
-    return SidecarBroker(settings, clock, events, Stage(Chance(1), clock, events))
+    return SidecarBroker(
+        settings, clock, events, Stage(Chance(1), clock, events), AmqpLog(None, clock, DEFAULT_SCOPE)
+    )
 
 
 async def test_off_is_off() -> None:

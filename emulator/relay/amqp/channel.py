@@ -9,6 +9,7 @@ from emulator.relay.amqp.delivering import Deliveries
 from emulator.relay.amqp.frames import Method, Unit
 from emulator.relay.amqp.line import Line, Points
 from emulator.relay.amqp.publishing import Publishes
+from emulator.relay.amqp.tap import Tap
 
 _CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
 
@@ -21,11 +22,11 @@ class AmqpChannel:
         points: Points,
         number: int,
         idle: Callable[[], None],
-        tap: Callable[[str, Unit], None],
+        tap: Tap,
     ) -> None:
         self._points = points
         self.line = Line(points, number, self._ended)
-        self._deliveries = Deliveries(self.line)
+        self._deliveries = Deliveries(self.line, tap)
         self._publishes = Publishes(self.line, self._handle, idle, tap)
         self._for_broker: dict[int, Callable[[Unit], None]] = {
             **self._deliveries.from_client,

@@ -33,6 +33,7 @@ from emulator.relay.amqp.frames import (
 )
 from emulator.relay.amqp.line import Line
 from emulator.relay.amqp.refusals import Answer, refusal
+from emulator.relay.amqp.tap import Tap
 from emulator.relay.amqp.waiting import Arrived, Waiting
 
 _RETRY_SECONDS: Final = 0.1
@@ -44,8 +45,9 @@ KEY_HEADER: Final = "partition-key"
 class Deliveries:
     """The readers of one channel, and what they hold."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, tap: Tap) -> None:
         self._line = line
+        self._tap = tap
         self._clock = line.points.clock
         self._window = Window()
         self._prefetch = 0
@@ -144,6 +146,8 @@ class Deliveries:
     def _declare(self, unit: Unit) -> None:
         asked = cast("commands.Queue.Declare", decoded(unit.frames[0]))
         self._declared = asked.queue or self._declared
+        if asked.arguments and not asked.passive:
+            self._tap.declared(asked.queue, asked.arguments)
         self._line.to_broker(unit)
 
     def _declare_ok(self, unit: Unit) -> None:
@@ -203,6 +207,7 @@ class Deliveries:
         if reader is None:
             reader = self._readers[consumer] = Waiting("")
         tag = tag_of(frame, end)
+        self._tap.delivered(reader.queue, unit)
         arrived = Arrived(unit, None if reader.no_ack else self._acks.handed_out(tag, reader.window))
         if (
             reader.empty
@@ -293,6 +298,7 @@ class Deliveries:
     def _get_ok(self, unit: Unit) -> None:
         reader = self._getting[0]
         tag = tag_of(unit.frames[0], _ARGUMENTS)
+        self._tap.delivered(reader.queue, unit)
         arrived = Arrived(unit, None if reader.no_ack else self._acks.handed_out(tag, Window()))
         if reader.empty and not self._line.points.wants(Direction.DELIVER, reader.queue):
             self._getting.popleft()

@@ -16,6 +16,7 @@ from emulator.relay.amqp.delivering import key_of
 from emulator.relay.amqp.frames import Method, Unit, tag_of, text_at, with_body
 from emulator.relay.amqp.line import Line
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
+from emulator.relay.amqp.tap import Tap
 
 _RETRY_SECONDS: Final = 0.1
 _TICKET_BYTES: Final = 2
@@ -56,7 +57,7 @@ class Publishes:
         line: Line,
         handle: Callable[[Unit], None],
         idle: Callable[[], None],
-        tap: Callable[[str, Unit], None],
+        tap: Tap,
     ) -> None:
         self._line = line
         self._handle = handle
@@ -164,22 +165,22 @@ class Publishes:
             frames = with_body(frames, data, self._line.points.frame_max)
         if self._confirms is not None:
             self._confirms.forwarded(times, heard=heard)
-        channel = Target(frames[0]).channel
-        self._pass(Unit(unit.channel, unit.method, frames), channel)
+        target = Target(frames[0])
+        self._pass(Unit(unit.channel, unit.method, frames), target)
         if times > 1:
             # One publish is returned once, however often it went.
             copy = Unit(unit.channel, unit.method, [_not_mandatory(frames[0]), *frames[1:]])
             for _ in range(times - 1):
-                self._pass(copy, channel)
+                self._pass(copy, target)
 
-    def _pass(self, unit: Unit, channel: str) -> None:
-        self._tap(channel, unit)
+    def _pass(self, unit: Unit, target: Target) -> None:
+        self._tap.published(target.channel, target.routing_key, unit)
         self._line.to_broker(unit)
 
     def _forward(self, unit: Unit, target: Target | None = None) -> None:
         if self._confirms is not None:
             self._confirms.forwarded()
-        self._pass(unit, (target or Target(unit.frames[0])).channel)
+        self._pass(unit, target or Target(unit.frames[0]))
 
     def _refuse(self, unit: Unit, refused: Refusal) -> None:
         if refused.answer is Answer.RETURN:

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
+from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.relay.amqp.session import Session
 from emulator.relay.amqp.side import Side
-from emulator.relay.amqp.tap import PublishTap
+from emulator.relay.amqp.tap import Tap
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- compared with, not bound
@@ -43,7 +44,14 @@ class AmqpServer:
     """A listening port. ``url`` is for clients: the upstream's credentials and virtual host, at this port."""
 
     def __init__(
-        self, upstream_url: str, listening: socket.socket, stage: Stage, clock: Clock, events: Events
+        self,
+        upstream_url: str,
+        listening: socket.socket,
+        *,
+        stage: Stage,
+        clock: Clock,
+        events: Events,
+        log: AmqpLog,
     ) -> None:
         self._upstream = Upstream.of(upstream_url)
         self._listening = listening
@@ -52,7 +60,7 @@ class AmqpServer:
         self._stage = stage
         self._clock = clock
         self._events = events
-        self._tap = PublishTap(events)
+        self._tap = Tap(events, log)
         self._sessions: set[Session] = set()
         self._connecting: set[asyncio.Task[None]] = set()
 
@@ -73,7 +81,7 @@ class AmqpServer:
         await self._serving.wait_closed()
 
     def _accept(self) -> Side:
-        session = Session(self._stage, self._clock, self._events, self._tap.note, self._sessions.discard)
+        session = Session(self._stage, self._clock, self._events, self._tap, self._sessions.discard)
         self._sessions.add(session)
         task = asyncio.get_running_loop().create_task(self._connect(session))
         self._connecting.add(task)
@@ -92,15 +100,23 @@ class AmqpServer:
 
 
 async def serve_amqp(
-    upstream_url: str, host: str, port: int, *, stage: Stage, clock: Clock, events: Events
+    upstream_url: str,
+    host: str,
+    port: int,
+    *,
+    stage: Stage,
+    clock: Clock,
+    events: Events,
+    log: AmqpLog,
 ) -> AmqpServer:
     """Listen on ``host:port`` (0 picks a free port) and relay to the broker at ``upstream_url``.
 
     Raises ValueError for a URL that is none, and OSError when the port cannot be taken. A broker
     that cannot be reached closes the client's connection, and is told of as ``relay.amqp.unreachable``.
+    What is published is written down in ``log``.
     """
     Upstream.of(upstream_url)
-    server = AmqpServer(upstream_url, bound(host, port), stage, clock, events)
+    server = AmqpServer(upstream_url, bound(host, port), stage=stage, clock=clock, events=events, log=log)
     await server.listen()
     return server
 

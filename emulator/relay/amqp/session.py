@@ -16,6 +16,7 @@ from emulator.relay.amqp.channel import AmqpChannel
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Method, Unit, decoded, encoded
 from emulator.relay.amqp.line import Points
 from emulator.relay.amqp.side import Side
+from emulator.relay.amqp.tap import Tap
 
 MOST_HELD: Final = 16 * 1024 * 1024
 """Bytes that faults may hold back in one direction of a connection before no more are read."""
@@ -32,7 +33,7 @@ class Session:
         stage: Stage,
         clock: Clock,
         events: Events,
-        tap: Callable[[str, Unit], None],
+        tap: Tap,
         ended: Callable[[Session], None],
     ) -> None:
         self._events = events

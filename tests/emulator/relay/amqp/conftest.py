@@ -10,6 +10,8 @@ import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
+from emulator.amqp_log import AmqpLog
+from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Event, Events
 from emulator.faults.stage import Stage
@@ -26,6 +28,7 @@ class Relay:
     server: AmqpServer
     stage: Stage
     events: Events
+    log: AmqpLog
     direct_url: str
     queue: str = field(default_factory=lambda: f"input-{new_uuid()[:8]}")
     opened: list[pika.BlockingConnection] = field(default_factory=list)
@@ -71,15 +74,17 @@ def relay(broker_url: str) -> Iterator[Relay]:
     clock = Clock()
     events = Events(clock, keep=100_000)
     stage = Stage(Chance(7), clock, events)
+    log = AmqpLog(None, clock, DEFAULT_SCOPE)
     with loop_on_a_thread() as run:
-        server = run(serve_amqp(broker_url, "127.0.0.1", 0, stage=stage, clock=clock, events=events))
-        found = Relay(server, stage, events, broker_url)
+        server = run(serve_amqp(broker_url, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log))
+        found = Relay(server, stage, events, log, broker_url)
         yield found
         for connection in found.opened:
             if connection.is_open:
                 connection.close()
         run(server.close())
     stage.close()
+    log.close()
     assert [event.fields for event in events.since(limit=100_000) if event.kind == "relay.amqp.failed"] == []
 
 

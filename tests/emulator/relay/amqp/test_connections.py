@@ -11,6 +11,8 @@ from pamqp import commands
 from pamqp.frame import marshal
 from pamqp.header import ContentHeader
 
+from emulator.amqp_log import AmqpLog
+from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
@@ -49,10 +51,11 @@ async def wire() -> AsyncIterator[Wire]:
     clock = Clock()
     events = Events(clock)
     stage = Stage(Chance(1), clock, events)
+    log = AmqpLog(None, clock, DEFAULT_SCOPE)
     accepted: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
     broker = await asyncio.start_server(lambda *ends: accepted.put_nowait(ends), "127.0.0.1", 0)
     upstream = f"amqp://127.0.0.1:{broker.sockets[0].getsockname()[1]}/"
-    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events)
+    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log)
     client = await asyncio.open_connection("127.0.0.1", server.port)
     client[1].write(GREETING + marshal(commands.Connection.TuneOk(0, 2_000_000, 1), 0))
     client[1].write(marshal(commands.Channel.Open(), 1))
