@@ -32,10 +32,13 @@ class Kind(StrEnum):
     MEMORY = "memory"
     KINESIS = "kinesis"
     RABBITMQ = "rabbitmq"
+    TOPIC = "topic"
 
 
 EVERY_KIND: Final = tuple(Kind)
 STREAMS: Final = (Kind.MEMORY, Kind.KINESIS)
+CARRIERS: Final = (Kind.MEMORY, Kind.KINESIS, Kind.RABBITMQ)
+"""What RDSS messages travel on, several at a time."""
 
 
 class Phase(IntEnum):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+from emulator.faults.fault import CARRIERS, Attribute, Direction, Done, FaultType, Hit, Phase
 from emulator.rng import Draws
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
@@ -111,4 +111,5 @@ TYPE = FaultType(
             choices=tuple(sorted(code.value for code in (*SPOILS, *_MUTATIONS, ErrorCode.GENERR007))),
         ),
     ),
+    kinds=CARRIERS,
 )

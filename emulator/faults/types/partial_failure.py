@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.faults.fault import Attribute, Direction, Done, Failure, FaultType, Hit, Phase
+from emulator.faults.fault import CARRIERS, Attribute, Direction, Done, Failure, FaultType, Hit, Phase
 
 _MESSAGES = {
     "InternalFailure": "Internal service failure.",
@@ -26,4 +26,5 @@ TYPE = FaultType(
     (Direction.PUBLISH,),
     inject,
     (Attribute("code", "choice", "InternalFailure", "the entry's ErrorCode", choices=tuple(_MESSAGES)),),
+    kinds=CARRIERS,
 )
