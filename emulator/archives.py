@@ -25,7 +25,7 @@ from emulator.resources import AuditStatus, AuditTap, Topology
 from emulator.stream_service import StreamService
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+    from emulator.foundation import BucketService
 
 _LARGEST_RECORD_KIB: Final = 10_240
 _STREAM: Final = "stream"
@@ -38,8 +38,8 @@ class Archives:
     Both mean the exchange or queue of a name as well as the stream: ``amqp`` has what those were sent.
 
     Nothing runs, and no S3 client is made, before there is a message to keep.
-    The buckets are loaded anew by each process from the streams, which last;
-    ``positions`` is the file in which the tap keeps how far it is.
+    What is loaded already the buckets themselves say; ``positions`` is the file in which the tap keeps
+    how far it is.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Archives:
         events: Events,
         scope: Scope,
         topology: Topology,
-        s3: Callable[[], S3Client],
+        buckets: BucketService,
         positions: Path | None = None,
     ) -> None:
         self._streams = streams
@@ -60,7 +60,7 @@ class Archives:
         self._events = events
         self._scope = scope
         self._topology = topology
-        self._s3 = s3
+        self._buckets = buckets
         self._positions = Positions(positions)
         self._forget: list[Callable[[], None]] = []
         self._open()
@@ -111,9 +111,12 @@ class Archives:
         if self._topology.audit is not None:
             steps.append(self._tap(self._topology.audit))
             stream, bucket = self._topology.audit.stream, self._topology.audit.bucket
-            steps.append(self._loading(stream, loader(stream, bucket, self._s3)))
+            steps.append(self._loading(stream, bucket, loader(stream, bucket, self._buckets.client)))
         for name, bucket in self._topology.archives.items():
-            steps += [self._loading(stream, Loader({stream: bucket}, self._s3)) for stream in _both(name)]
+            steps += [
+                self._loading(stream, bucket, Loader({stream: bucket}, self._buckets.client))
+                for stream in _both(name)
+            ]
         self._pump = Pump("archives", [_if_there(step) for step in steps], self._failed)
 
     def _close(self) -> None:
@@ -130,12 +133,28 @@ class Archives:
         copies = self._channel(audit.stream, self._positions.of(audit.stream))
         return Tap(sources, audit.stream, copies, self._positions, self._events).run_once
 
-    def _loading(self, stream: str, function: Loader) -> Callable[[], int]:
+    def _loading(self, stream: str, bucket: str, function: Loader) -> Callable[[], int]:
         self._loaders[stream] = function
         arn = self._scope.stream_arn(stream)
         return EventSource(
-            self._reader(stream, MemoryCheckpoints), arn, function, f"{stream}-loader"
+            self._reader(stream, partial(self._loaded, stream, bucket)), arn, function, f"{stream}-loader"
         ).run_once
+
+    def _loaded(self, stream: str, bucket: str) -> Checkpoints:
+        archived = [*self._topology.archives.values()]
+        if self._topology.audit is not None:
+            archived.append(self._topology.audit.bucket)
+        # Which stream an object in a shared bucket is of cannot be told from its name.
+        alone = archived.count(bucket) == 1
+        return self._buckets.loaded(bucket, partial(self._began, stream)) if alone else MemoryCheckpoints()
+
+    def _began(self, stream: str, shard: str) -> int:
+        views = (view for view in self._of(stream).streams(self._scope) if view.name == stream)
+        found = (each for view in views for each in view.shards if each.id == shard)
+        return next((int(each.starting_sequence_number) for each in found), 0)
+
+    def _of(self, stream: str) -> StreamService:
+        return self._amqp if stream.startswith(AMQP_PREFIX) else self._streams
 
     def _reader(self, stream: str, checkpoints: Callable[[], Checkpoints]) -> MemoryChannel:
         """A channel of which it is counted what it has not read."""
@@ -144,8 +163,9 @@ class Archives:
         return channel
 
     def _channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
-        streams = self._amqp if stream.startswith(AMQP_PREFIX) else self._streams
-        return MemoryChannel(streams, stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope)
+        return MemoryChannel(
+            self._of(stream), stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
+        )
 
     def _allow_large_copies(self) -> None:
         """A copy has a longer key than its original, and must fit all the same."""
@@ -157,7 +177,7 @@ class Archives:
             self._streams.call("UpdateMaxRecordSize", request, self._scope)
 
     def _pending(self) -> int:
-        return sum(channel.uncommitted() for pairs in self._channels.values() for channel, _ in pairs)
+        return sum(_uncommitted(channel) for pairs in self._channels.values() for channel, _ in pairs)
 
     def _put(self, stream: str) -> int:
         views = (view for view in self._streams.streams(self._scope) if view.name == stream)
@@ -185,6 +205,14 @@ class Archives:
 
     def _failed(self, error: Exception) -> None:
         self._events.emit("archives.failed", why=str(error) or repr(error))
+
+
+def _uncommitted(channel: MemoryChannel) -> int:
+    """What a stream that does not answer holds is not known to be there."""
+    try:
+        return channel.uncommitted()
+    except ChannelUnavailable:
+        return 0
 
 
 def _both(name: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from emulator.channels import Channel, Delivery, Outcome, PublishRefused, Receipt
+from emulator.channels import Channel, ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
 from emulator.events import Events
 from emulator.loader import Loader, s3_of
 from emulator.positions import Positions
@@ -57,7 +57,11 @@ class Tap:
         return sum(self._copy(name, source) for name, source in self._sources.items())
 
     def _copy(self, name: str, source: Channel) -> int:
-        deliveries = source.read(limit=_BATCH)
+        try:
+            deliveries = source.read(limit=_BATCH)
+        except ChannelUnavailable:
+            # One stream that was deleted, or does not answer, must not hold up the others.
+            return 0
         entries = [(d.data, Place(name, d.shard, d.sequence_number).key) for d in deliveries]
         done: dict[str, Delivery] = {}
         copies: dict[str, str] = {}

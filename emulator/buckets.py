@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from emulator.channels import Checkpoints, MemoryCheckpoints
 from emulator.kinesis import Scope
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Buckets:
             if self._started:
                 _forget_all()
                 self._make()
+
+    def loaded(self, _name: str, _began: Callable[[str], int]) -> Checkpoints:
+        """Each process has its own, and begins with nothing in them."""
+        return MemoryCheckpoints()
 
     def close(self) -> None:
         """Leave nothing to the next emulator of this process: moto has one state for all of it."""

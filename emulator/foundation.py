@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from emulator.buckets import Buckets
+from emulator.channels import Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, Scope
@@ -38,6 +39,12 @@ class BucketService(Protocol):
     def empty(self) -> None: ...
 
     def client(self) -> S3Client: ...
+
+    def loaded(self, name: str, began: Callable[[str], int], /) -> Checkpoints:
+        """How far the one stream that is loaded into a bucket was by earlier processes.
+
+        ``began`` gives the sequence number at which one of its shards begins.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             events=events,
             scope=home,
             topology=settings.topology,
-            s3=foundation.buckets.client,
+            buckets=foundation.buckets,
             positions=foundation.positions,
         )
         parts = Parts(settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp)

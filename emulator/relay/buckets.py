@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
+
+from emulator.channels import Checkpoints
+from emulator.relay.loaded import LoadedPositions
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -53,6 +56,9 @@ class UpstreamBuckets:
     def client(self) -> S3Client:
         """A boto3 client of the upstream."""
         return self._client
+
+    def loaded(self, name: str, began: Callable[[str], int]) -> Checkpoints:
+        return LoadedPositions(self._client, name, began)
 
     def close(self) -> None:
         self._client.close()

@@ -33,12 +33,18 @@ TOPOLOGY = Topology(
 
 
 class Bucket:
-    """An S3 client that keeps what is put, and fails when told to."""
+    """Buckets in memory and the S3 client of them; it keeps what is put, and fails when told to."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
         self.failing = False
         self.puts = 0
+
+    def client(self) -> Any:
+        return self
+
+    def loaded(self, _name: str, _began: Any) -> MemoryCheckpoints:
+        return MemoryCheckpoints()
 
     def put_object(self, **asked: Any) -> None:
         if self.failing:
@@ -71,7 +77,7 @@ class House:
             events=self.events,
             scope=DEFAULT_SCOPE,
             topology=TOPOLOGY,
-            s3=lambda: self.bucket,
+            buckets=self.bucket,
             positions=directory and directory / "positions",
         )
         self.archives.start()

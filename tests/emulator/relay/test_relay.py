@@ -134,7 +134,12 @@ def test_the_audit_log_goes_on_after_a_restart(upstream: str, client: Callable[.
             client("kinesis", running.aws).put_record(StreamName="input", Data=data, PartitionKey="k")
             with Client(running.control) as control:
                 control.drain_audit()
+                kept = [
+                    control.object("rdss-audit", row.key) for row in control.objects("rdss-audit").objects
+                ]
     assert read_all(client("kinesis", upstream), "audit") == [b'{"a":1}', b'{"b":2}']
+    # The second batch is an object of its own: nothing is loaded again, with other bounds.
+    assert [body.count(b"\n") for body in kept] == [1, 1]
 
 
 def test_faults_strike_what_passes(relay: Embedded, client: Callable[..., Any], upstream: str) -> None:
