@@ -21,6 +21,7 @@ from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
 from emulator.listeners.control.chaos import ChaosResources
 from emulator.listeners.control.events import EventResources
+from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.guard import Guard
 from emulator.listeners.control.messages import MessageResources
@@ -97,6 +98,8 @@ class Embedded:
             clock=reading(parts.clock),
             streams=summaries(parts.catalogue),
             messages=parts.index.last,
+            events=parts.events.last,
+            topology=settings.topology,
             notes=(*parts.foundation.notes(), self.broker.note),
         )
 
@@ -134,6 +137,7 @@ class Embedded:
             StreamResources(parts.streams, parts.catalogue),
             ReaderResources(parts.streams, parts.catalogue),
             MessageResources(parts.index, parts.events),
+            ExportResources(parts.index),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
             self._live,

@@ -3,7 +3,8 @@
 Terms are separated by spaces and must all hold; ``-`` before a term turns it
 round. ``field:value`` compares without regard to case and knows ``*`` and
 ``?``; several values are separated by commas; ``none`` means that the message
-has no such field. ``size``, ``position``, ``total``, ``number`` and ``time``
+has no such field. An ``id`` or ``sequence`` without ``*`` is found as it is
+written, in lower or in upper case. ``size``, ``position``, ``total``, ``number`` and ``time``
 also take ``>``, ``>=``, ``<`` and ``<=``; sizes understand ``k`` and ``M``,
 times are RFC 3339 or seconds since the epoch. A word alone is looked for in
 the messageId and the partition key. Quotes keep spaces and colons together.
@@ -18,7 +19,7 @@ from typing import Literal, TypeAlias
 
 MARKS = ("duplicate", "late", "oversize", "retried")
 
-Kind: TypeAlias = Literal["text", "number", "size", "time", "mark", "decimal"]
+Kind: TypeAlias = Literal["text", "identifier", "number", "size", "time", "mark", "decimal"]
 Parameter: TypeAlias = str | int | float
 
 FIELDS: dict[str, tuple[str, Kind]] = {
@@ -28,8 +29,8 @@ FIELDS: dict[str, tuple[str, Kind]] = {
     "stream": ("stream", "text"),
     "shard": ("shard", "text"),
     "key": ("partition_key", "text"),
-    "id": ("message_id", "text"),
-    "sequence": ("sequence", "text"),
+    "id": ("message_id", "identifier"),
+    "sequence": ("sequence", "identifier"),
     "tenant": ("tenant", "text"),
     "version": ("version", "text"),
     "number": ("sequence_number", "decimal"),
@@ -92,7 +93,7 @@ def _condition(term: re.Match[str]) -> Condition:
     column, kind = FIELDS[field]
     if term["op"] in {":", "="}:
         return _equals(field, column, kind, value)
-    if kind in {"text", "mark"}:
+    if kind in {"text", "identifier", "mark"}:
         raise FilterError(f"filter: {field} has no order; write {field}:{value}")
     if kind == "decimal":
         return _decimal_order(column, term["op"], value)
@@ -113,9 +114,17 @@ def _choice(field: str, column: str, kind: Kind, value: str) -> Condition:
         return _mark(value)
     if value.lower() == "none":
         return Condition(f"{column} IS NULL", ())
-    if kind not in {"text", "decimal"}:
+    if kind == "identifier" and not {"*", "?"} & {*value}:
+        return _identified(column, value)
+    if kind not in {"text", "identifier", "decimal"}:
         return Condition(f"{column} = ?", (_number(field, kind, value),))
     return Condition(rf"{column} LIKE ? ESCAPE '\'", (_like(value),))
+
+
+def _identified(column: str, value: str) -> Condition:
+    """One identifier, as it is written or in one case: an index finds it, as it does not with LIKE."""
+    spellings = tuple(dict.fromkeys((value, value.lower(), value.upper())))
+    return Condition(f"{column} IN ({', '.join('?' * len(spellings))})", spellings)
 
 
 def _mark(value: str) -> Condition:

@@ -30,7 +30,7 @@ LATE_SECONDS = 60.0
 
 CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
-_FORMAT = 1
+_FORMAT = 2
 _FILTERS_KEPT = 8
 _MOST_PARAMETERS = 10_000
 _TABLES = """
@@ -41,7 +41,7 @@ CREATE TABLE message (
   id INTEGER PRIMARY KEY, time REAL NOT NULL, shard_no INTEGER NOT NULL, sequence_number TEXT NOT NULL,
   partition_key TEXT NOT NULL, message_id TEXT, message_type TEXT, message_class TEXT, sequence TEXT,
   position INTEGER, total INTEGER, size INTEGER NOT NULL, code TEXT, tenant INTEGER, version TEXT,
-  marks INTEGER NOT NULL, digest INTEGER NOT NULL);
+  marks INTEGER NOT NULL, digest INTEGER NOT NULL, expires REAL);
 CREATE INDEX message_by_id ON message (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX message_by_digest ON message (digest) WHERE message_id IS NULL;
 CREATE INDEX message_by_sequence ON message (sequence) WHERE total > 1;
@@ -49,9 +49,9 @@ CREATE INDEX message_by_sequence ON message (sequence) WHERE total > 1;
 _COLUMNS = """id, time, stream, shard, sequence_number, partition_key, message_id, message_type,
   message_class, sequence, position, total, size, code, tenant, version, marks"""
 _SEQUENCE = """sequence, stream, min(message_type), max(total), group_concat(DISTINCT position), count(*),
-  sum(size), min(time), max(time)"""
+  sum(size), min(time), max(time), min(expires)"""
 _POSITIONS_SHOWN = 10_000
-_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
 _MARKS_OF = tuple(
     tuple(mark for bit, mark in enumerate(MARKS) if bits & 1 << bit) for bits in range(1 << len(MARKS))
@@ -231,6 +231,7 @@ class MessageIndex:
                     *(seen.message_id, seen.message_type, seen.message_class),
                     *(seen.sequence, seen.position, seen.total),
                     *(len(record.data), seen.error_code, seen.tenant, seen.version, marks, digest),
+                    _moment(seen.expires),
                 )
             )
         self._insert(rows)
@@ -288,10 +289,10 @@ class MessageIndex:
 
 
 def _sequence(row: Sequence[Any]) -> SequenceRow:
-    sequence, stream, message_type, total, listed, parts, size, first, last = row
+    sequence, stream, message_type, total, listed, parts, size, *times = row
     positions = sorted(int(position) for position in (listed or "").split(",") if position)
     shown = tuple(positions[:_POSITIONS_SHOWN])
-    return SequenceRow(sequence, stream, message_type, total, shown, parts, size, first, last)
+    return SequenceRow(sequence, stream, message_type, total, shown, parts, size, *times)
 
 
 def _marks(seen: Peek, record: Record) -> int:

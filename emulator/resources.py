@@ -81,7 +81,8 @@ class Status(msgspec.Struct, frozen=True):
     """The running sandbox: where it answers, what it holds, what to know about it.
 
     ``aws``, ``control`` and ``amqp`` are URLs (``amqp`` None without a broker), ``uptime`` real seconds,
-    ``messages`` the number of messages in the index.
+    ``messages`` the number of messages in the index, ``events`` the newest event's id. ``topology`` is what
+    it was made with: its audit log and its queues are named there.
     """
 
     version: str
@@ -96,6 +97,8 @@ class Status(msgspec.Struct, frozen=True):
     clock: ClockReading
     streams: tuple[Stream, ...]
     messages: int
+    events: int
+    topology: Topology
     notes: tuple[str, ...]
 
 
@@ -198,7 +201,8 @@ class SequenceRow(msgspec.Struct, frozen=True):
     """A message in several parts, as far as they came in one stream.
 
     ``positions`` are those that are there, at most the first 10,000; ``parts`` counts every message, repeated
-    ones too; ``first`` and ``last`` are when the earliest and the latest came, seconds since the epoch.
+    ones too; ``first`` and ``last`` are when the earliest and the latest came, ``expires`` the earliest
+    expirationTimestamp of a part, if any has one, in seconds since the epoch.
     """
 
     sequence: str
@@ -210,6 +214,7 @@ class SequenceRow(msgspec.Struct, frozen=True):
     size: int
     first: float
     last: float
+    expires: float | None
 
     @property
     def complete(self) -> bool:

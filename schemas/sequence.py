@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
+PATIENCE_SECONDS: Final = 24 * 3600.0
+"""How long a sequence waits for its next part: as long as a stream keeps its records by default."""
 
 
 class SequenceError(ValueError):

@@ -11,6 +11,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from emulator.client import AsyncClient, RefusedError, UnreachableError
+from emulator.resources import AuditTap, Topology
 from tui.actions import Group, bindings
 from tui.feed import keep_looking
 from tui.messages import Done, Lost, Seen, Snapshot, Undone
@@ -53,6 +54,7 @@ class SandboxApp(App[None]):
     failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
 
     snapshot: reactive[Snapshot | None] = reactive(None, repaint=False)
+    topology: reactive[Topology] = reactive(Topology(audit=AuditTap()), repaint=False)
     lost: reactive[str] = reactive("", repaint=False)
     command: reactive[str] = reactive("", repaint=False)
 
@@ -78,6 +80,7 @@ class SandboxApp(App[None]):
         if self.lost:
             self.lost = ""
             self.notify("connected again")
+        self.topology = message.snapshot.status.topology
         self.snapshot = message.snapshot
 
     def on_lost(self, message: Lost) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from emulator.resources import MessageRow, SequenceRow
-from schemas.sequence import SequenceError, join
+from schemas.sequence import PATIENCE_SECONDS, SequenceError, join
 
 _NAMED = 20
 
@@ -47,6 +47,12 @@ def state(row: SequenceRow) -> str:
     if stray := [position for position in row.positions if not 0 < position <= row.total]:
         said.append(f"no such position: {', '.join(map(str, stray[:_NAMED]))}")
     return "; ".join(said)
+
+
+def deadline(row: SequenceRow) -> float:
+    """When a part expires or the receiver gives up, whichever is first, in seconds since the epoch."""
+    given_up = row.first + PATIENCE_SECONDS
+    return given_up if row.expires is None else min(row.expires, given_up)
 
 
 def repeated(rows: Iterable[MessageRow]) -> dict[int, int]:

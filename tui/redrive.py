@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,7 +22,6 @@ from schemas.envelope import serialise
 from tui.exchange import as_bytes
 
 STAMP = "rdss-sandbox-redrive"
-QUEUES = ("error", "invalid", "audit")
 
 
 def times_redriven(header: Mapping[str, Any] | None) -> int:
@@ -32,9 +31,9 @@ def times_redriven(header: Mapping[str, Any] | None) -> int:
     return sum(isinstance(entry, dict) and entry.get("machineId") == STAMP for entry in entries)
 
 
-def origin(rows: Iterable[MessageRow]) -> str | None:
-    """The stream that the message of these rows was first seen in, queues left out; None when in no other."""
-    return next((row.stream for row in rows if row.stream not in QUEUES), None)
+def origin(rows: Iterable[MessageRow], apart: Container[str]) -> str | None:
+    """The stream, but none of those ``apart``, that the message of these rows was first seen in."""
+    return next((row.stream for row in rows if row.stream not in apart), None)
 
 
 def stamped(data: bytes, now: float) -> bytes:
@@ -80,11 +79,11 @@ async def original(client: AsyncClient, detail: MessageDetail) -> bytes:
     return data
 
 
-async def find_origin(client: AsyncClient, row: MessageRow) -> str | None:
+async def find_origin(client: AsyncClient, row: MessageRow, apart: Container[str]) -> str | None:
     """The stream that the message was first seen in before it came into a queue; None when in no other."""
     if row.message_id is None:
         return None
-    return origin((await client.messages(matching=f'id:"{row.message_id}"')).messages)
+    return origin((await client.messages(matching=f'id:"{row.message_id}"')).messages, apart)
 
 
 async def again(client: AsyncClient, row: MessageRow, target: str, now: float) -> None:

@@ -16,12 +16,10 @@ from schemas.envelope import MAX_MESSAGE_BYTES, oversize
 from schemas.error_codes import ErrorCode
 from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
 from schemas.peek import Peek, peek
-from schemas.sequence import SequenceError, body_of, join
+from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join
 from schemas.validation import Verdict, judge
 
 _Refusal: TypeAlias = tuple[ErrorCode, str]
-PATIENCE_SECONDS = 24 * 3600.0
-"""How long a sequence waits for its next part: as long as a stream keeps its records by default."""
 
 
 class Receiver:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.kinesis import StoredRecord
-from emulator.message_filter import FilterError
+from emulator.message_filter import FilterError, compile_filter
 from emulator.messages import MessageIndex
 from emulator.shard_reading import ShardKey
 
@@ -324,3 +324,33 @@ def test_a_record_without_a_partition_key_is_a_row_like_any_other(
     index.catch_up()
 
     assert [row.partition_key for row in index.page().messages] == [""]
+
+
+def test_an_identifier_is_found_by_the_index(streams: FakeStreams, index: MessageIndex) -> None:
+    """``id:`` asks for one row and not for a look at all of them, in whatever case it is written."""
+    for name in ("AB-1", "ab-2", "ab-10"):
+        streams.put("input", message(name))
+    index.catch_up()
+    for text, found in (
+        ("id:ab-2", ["ab-2"]),
+        ("id:AB-2,ab-1", ["AB-1", "ab-2"]),
+        ("id:ab-1*", ["AB-1", "ab-10"]),
+    ):
+        assert [row.message_id for row in index.page(text).messages] == found
+    condition = compile_filter("id:ab-2")
+    plan = index._db.execute(
+        f"EXPLAIN QUERY PLAN SELECT id FROM message WHERE id > 0 AND ({condition.sql})", condition.parameters
+    ).fetchall()
+    assert "message_by_id" in str(plan)
+
+
+def test_a_sequence_says_when_its_parts_expire(streams: FakeStreams, index: MessageIndex) -> None:
+    """The earliest expirationTimestamp of its parts is when it is too late for the others."""
+    for position, minute in ((1, "09"), (2, "05")):
+        part = {"sequence": "s-1", "position": position, "total": 3}
+        timings = {"expirationTimestamp": f"2026-11-21T08:{minute}:00Z"}
+        header = {"messageId": f"p-{position}", "messageSequence": part, "messageTimings": timings}
+        streams.put("input", msgspec.json.encode({"messageHeader": header, "messageBody": ""}))
+    index.catch_up()
+    (sequence,) = index.sequences().sequences
+    assert sequence.expires == NOON + 300

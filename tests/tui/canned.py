@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import AsyncIterator
 from typing import Any
 
 from emulator import resources as r
@@ -16,6 +17,12 @@ TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "
 STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
 CODES = {"error": "GENERR006", "invalid": "GENERR001"}
 KEYS = 2**128
+TOPOLOGY = r.Topology(
+    streams={"input": 2, "output": 2, "error": 1, "invalid": 1, "audit": 1},
+    buckets=("rdss-audit", "rdss-error", "rdss-invalid"),
+    audit=r.AuditTap(),
+    archives={"error": "rdss-error", "invalid": "rdss-invalid"},
+)
 EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sandbox.started", {"version": "0.1.0", "seed": 42}),
     ("fault.added", {"fault": "latency", "channel": "input", "type": "latency"}),
@@ -95,6 +102,7 @@ class Canned:
 
     def __init__(self, messages: int = 500) -> None:
         self.gone = False
+        self.topology = TOPOLOGY
         self.asked: list[tuple[str, Any]] = []
         self.rows: list[r.MessageRow] = []
         self._db = sqlite3.connect(":memory:")
@@ -165,6 +173,8 @@ class Canned:
                 for s in self.all_streams
             ),
             messages=len(self.rows),
+            events=len(EVENTS),
+            topology=self.topology,
             notes=(),
         )
 
@@ -218,6 +228,11 @@ class Canned:
             ),
         )
 
+    async def export(self, matching: str = "") -> AsyncIterator[bytes]:
+        self._answer("export", matching)
+        for found in (await self.messages(limit=len(self.rows), matching=matching)).messages:
+            yield f"{(await self.message(found.id)).raw}\n".encode()
+
     async def send(self, message: r.NewMessage) -> r.Sent:
         self._answer("send", message)
         return r.Sent(message.stream, "shardId-000000000000", "4959")
@@ -246,6 +261,7 @@ class Canned:
                 size=total * 998_000,
                 first=NOON + number * 3,
                 last=NOON + number * 3 + 2,
+                expires=NOON + 120 + 312 if number % 2 else None,
             )
             for number, (total, positions) in enumerate(
                 ((5, (1, 2, 3, 4, 5)), (3, (1, 3)), (12, tuple(range(1, 12))), (64, tuple(range(1, 40))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,7 +81,14 @@ def test_a_hash_range_is_never_invisible(start: int, length: int, width: int) ->
 
 
 def row(total: int, *positions: int) -> SequenceRow:
-    return SequenceRow("s", "input", None, total, positions, len(positions) + 1, 1, 0.0, 1.0)
+    return SequenceRow("s", "input", None, total, positions, len(positions) + 1, 1, 0.0, 1.0, None)
+
+
+def test_a_sequence_is_too_late_when_a_part_expires_or_the_receiver_gives_up() -> None:
+    """Whichever is first: a part's expirationTimestamp, or a day after the first part."""
+    assert parts.deadline(row(3, 1)) == 86_400.0
+    assert parts.deadline(msgspec.structs.replace(row(3, 1), expires=60.0)) == 60.0
+    assert parts.deadline(msgspec.structs.replace(row(3, 1), expires=1e9)) == 86_400.0
 
 
 def test_parts_say_what_is_missing() -> None:

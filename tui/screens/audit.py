@@ -8,6 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import ModalScreen
 
+from emulator.resources import Topology
+from tui.scopes import audited
 from tui.screens.place import Place
 from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_desk import MessageDesk
@@ -15,17 +17,14 @@ from tui.widgets.message_list import MessageList
 from tui.widgets.object_browser import ObjectBrowser
 from tui.widgets.object_view import ObjectView
 
-STREAM = "audit"
-BUCKET = "rdss-audit"
-
 
 class AuditScreen(Place):
     """The audit stream's messages over the audit bucket's objects."""
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
-            yield ObjectBrowser(BUCKET)
-            yield MessageDesk(MessageBrowser(f"stream:{STREAM}"))
+            yield ObjectBrowser(_bucket)
+            yield MessageDesk(MessageBrowser(audited))
 
     def on_mount(self) -> None:
         self.query_one(MessageList).focus()
@@ -35,6 +34,10 @@ class AuditScreen(Place):
 
     def on_object_browser_opened(self, message: ObjectBrowser.Opened) -> None:
         self.app.push_screen(ObjectOver(message.bucket, message.key))
+
+
+def _bucket(topology: Topology) -> str:
+    return topology.audit.bucket if topology.audit else ""
 
 
 class ObjectOver(ModalScreen[None]):

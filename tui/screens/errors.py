@@ -10,17 +10,18 @@ from textual.containers import Container
 from textual.message import Message
 
 from emulator.resources import Count
-from schemas.error_codes import ErrorCode, Queue
+from schemas.error_codes import ErrorCode
 from tui import figures
 from tui.actions import Group, bindings
 from tui.columns import Column
 from tui.messages import Undone
+from tui.query import both
+from tui.scopes import refused
 from tui.screens.place import Place
 from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_desk import MessageDesk
 from tui.widgets.row_list import RowList
 
-QUEUES = f"stream:{','.join(queue.value for queue in Queue)}"
 _POLL_SECONDS = 1.0
 _MEANINGS = {code.value: code.description for code in ErrorCode}
 
@@ -52,7 +53,7 @@ class ErrorsScreen(Place):
     def content(self) -> ComposeResult:
         with Container(id="panes"):
             yield RowList(COUNT_COLUMNS, marked=self._is_chosen, empty="no message was refused", id="codes")
-            yield MessageDesk(MessageBrowser(QUEUES))
+            yield MessageDesk(MessageBrowser(refused))
 
     def on_mount(self) -> None:
         self._count()
@@ -66,7 +67,8 @@ class ErrorsScreen(Place):
     @work(group="counts", exclusive=True)
     async def _fetch(self) -> None:
         try:
-            self.post_message(self.Counted(await self.client.counts("code", matching=QUEUES)))
+            queues = refused(self.sandbox.topology)
+            self.post_message(self.Counted(await self.client.counts("code", matching=queues)))
         except self.sandbox.failures as error:
             if not self.sandbox.lost:
                 self.post_message(Undone(str(error)))
@@ -80,8 +82,8 @@ class ErrorsScreen(Place):
             same = self._chosen is not None and self._chosen.value == row.value
             self._chosen = None if same else row
             message.control.redraw()
-            code = "" if same else f" code:{row.value or 'none'}"
-            self.query_one(MessageBrowser).look_at(QUEUES + code)
+            of_code = both(refused(self.sandbox.topology), f"code:{row.value or 'none'}")
+            self.query_one(MessageBrowser).look_at("" if same else of_code)
 
     def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
         self.set_class(message.reading, "-reading")

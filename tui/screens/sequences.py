@@ -13,8 +13,8 @@ from tui import figures, parts
 from tui.actions import Group, bindings
 from tui.columns import Column
 from tui.paging import Page
+from tui.scopes import everything_once
 from tui.screens.place import Place
-from tui.widgets.message_browser import EVERYTHING_ONCE
 from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
 
@@ -48,7 +48,8 @@ class SequencesScreen(Place):
             ),
             Column[SequenceRow]("parts", _CELLS, lambda row: parts.cells(row, _CELLS), _tone, worth=8),
             Column[SequenceRow]("size", 7, lambda row: figures.size(row.size), right=True, worth=3),
-            Column[SequenceRow]("waiting", 8, self._waiting, right=True, worth=6),
+            Column[SequenceRow]("waiting", 8, self._waiting, right=True, worth=4),
+            Column[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
             Column[SequenceRow]("state", 16, parts.state, _tone, worth=6, stretch=True),
         )
         with Container(id="panes"):
@@ -60,7 +61,8 @@ class SequencesScreen(Place):
             yield SequenceDetail()
 
     def on_mount(self) -> None:
-        self._browse()
+        self.watch(self.app, "topology", self._browse)
+        self.watch(self.app, "snapshot", self._let_time_pass, init=False)
         self.query_one("#list").focus()
 
     def action_unfinished(self) -> None:
@@ -68,15 +70,19 @@ class SequencesScreen(Place):
         self._browse()
 
     def _browse(self) -> None:
-        unfinished = self._unfinished
+        unfinished, matching = self._unfinished, everything_once(self.sandbox.topology)
 
         async def read(offset: int, limit: int) -> Page[SequenceRow]:
             page = await self.client.sequences(
-                offset=offset, limit=limit, matching=EVERYTHING_ONCE, unfinished=unfinished
+                offset=offset, limit=limit, matching=matching, unfinished=unfinished
             )
             return Page(offset, page.sequences, page.total)
 
         self.query_one("#list", RowList).browse(read)
+
+    def _let_time_pass(self) -> None:
+        if self.is_current:
+            self.query_one("#list", RowList).redraw()
 
     def on_row_list_changed(self, message: RowList.Changed) -> None:
         if message.control.id == "list":
@@ -90,6 +96,13 @@ class SequencesScreen(Place):
         if message.control.id == "list" and row is not None and row != self._shown:
             self._shown = row
             self.query_one(SequenceDetail).show(row.sequence, row.stream)
+
+    def _left(self, row: SequenceRow) -> str:
+        left = parts.deadline(row) - self.sandbox.now
+        return "" if row.complete else figures.span(left) if left > 0 else "too late"
+
+    def _left_tone(self, row: SequenceRow) -> str:
+        return "error" if parts.deadline(row) <= self.sandbox.now else ""
 
     def _waiting(self, row: SequenceRow) -> str:
         return "" if row.complete else figures.span(max(0.0, self.sandbox.now - row.first))

@@ -24,6 +24,7 @@ from tui.hops import Hop, way_of
 from tui.messages import Undone
 from tui.query import both
 from tui.reasons import Reasons, why
+from tui.scopes import Scope, everything_once
 from tui.screens.prompt import Prompt
 from tui.seeking import NothingThereError, message_source, next_match, place_of
 from tui.widgets.filter_bar import FilterBar
@@ -34,12 +35,9 @@ from tui.widgets.row_list import RowList
 if TYPE_CHECKING:
     from tui.app import SandboxApp
 
-# The audit stream holds a copy of every message of the others.
-EVERYTHING_ONCE = "-stream:audit"
-
 
 class MessageBrowser(Vertical):
-    """Messages that pass ``scope`` (given by the screen) and the filter (given by the user)."""
+    """Messages that pass the scope (given by the screen) and the filter (given by the user)."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGES)
     DEFAULT_CSS = """
@@ -75,9 +73,10 @@ class MessageBrowser(Vertical):
             super().__init__()
             self.index = index
 
-    def __init__(self, scope: str = EVERYTHING_ONCE) -> None:
+    def __init__(self, scope: Scope = everything_once) -> None:
         super().__init__()
-        self.scope = scope
+        self._scope = scope
+        self._narrowed = ""
         self.filter = ""
         self._last_filter = ""
         self.marked: MessageRow | None = None
@@ -89,7 +88,7 @@ class MessageBrowser(Vertical):
         yield MessageDetail()
 
     def on_mount(self) -> None:
-        self._browse()
+        self.watch(self.app, "topology", self._browse)
         self.list.following = True
 
     @property
@@ -105,13 +104,18 @@ class MessageBrowser(Vertical):
         return self.query_one(MessageList)
 
     @property
+    def scope(self) -> str:
+        """The filter that the screen sets."""
+        return self._narrowed or self._scope(self.app_.topology)
+
+    @property
     def matching(self) -> str:
         """The filter of what is shown."""
         return both(self.scope, self.filter)
 
     def look_at(self, scope: str) -> None:
-        """Show the messages of another scope; of every stream once when it is empty."""
-        self.scope = scope or EVERYTHING_ONCE
+        """Show the messages of another scope; of the screen's own when it is empty."""
+        self._narrowed = scope
         self._browse()
 
     def _browse(self) -> None:
@@ -274,4 +278,5 @@ class MessageBrowser(Vertical):
         self.query_one("#where", Static).update(said, layout=False)
 
     def _which(self) -> str:
-        return {"": "every stream", EVERYTHING_ONCE: "every stream but audit"}.get(self.scope, self.scope)
+        scope = self.scope
+        return f"every stream but {scope.removeprefix('-stream:')}" if scope.startswith("-stream:") else scope

@@ -12,11 +12,13 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from emulator.client import AsyncClient
+from emulator.message_lines import from_lines
 from emulator.resources import MessageDetail, MessageRow, NewMessage
 from tui import exchange, redrive
 from tui.actions import Group, bindings
 from tui.figures import count
 from tui.messages import Done
+from tui.scopes import first_stream, no_origin
 from tui.screens.confirm import Confirm
 from tui.screens.diff import Diff
 from tui.screens.edit import Edit
@@ -101,13 +103,16 @@ class MessageDesk(Vertical):
 
         def export(name: str | None) -> None:
             if name:
-                self._app.errand(exchange.export(self._client, matching, Path(name).expanduser()))
+                path = Path(name).expanduser()
+                words = ["sandbox", "messages", "--raw", *(["--filter", matching] if matching else [])]
+                command = f"{shlex.join(words)} > {shlex.quote(str(path))}"
+                self._app.errand(exchange.export(self._client, matching, path), command)
 
         hint = f"{count(self.browser.list.total)} messages, one a line"
         self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
-        target = row.stream if (row := self._row) else "input"
+        target = row.stream if (row := self._row) else first_stream(self._app.topology)
 
         def read(name: str | None) -> None:
             if name:
@@ -120,7 +125,7 @@ class MessageDesk(Vertical):
 
     async def _import(self, path: Path, target: str) -> str:
         text = await asyncio.to_thread(path.read_text, encoding="utf-8")
-        messages = list(exchange.from_lines(text))
+        messages = list(from_lines(text))
         for data in messages:
             await self._client.send(NewMessage(target, data))
         return f"sent {count(len(messages))} messages to {target}"
@@ -138,7 +143,7 @@ class MessageDesk(Vertical):
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         detail = await self._client.message(row.id)
         data = await redrive.original(self._client, detail)
-        target = await redrive.find_origin(self._client, row) or "input"
+        target = await self._origin(row) or first_stream(self._app.topology)
         self.post_message(self.Ready(row, data, target, redrive.times_redriven(detail.header), edit=edit))
         return ""
 
@@ -193,7 +198,7 @@ class MessageDesk(Vertical):
         # What a redriven message brings back into the queue is not this round's.
         while rows := [r for r in await self._page(matching, after) if r.id <= last]:
             for row in rows:
-                target = await redrive.find_origin(self._client, row)
+                target = await self._origin(row)
                 if target is None:
                     stray += 1
                 else:
@@ -202,6 +207,9 @@ class MessageDesk(Vertical):
             after = rows[-1].id
         left = f"; {count(stray)} had no stream to go back to" if stray else ""
         return f"sent {count(sent)} messages again{left}"
+
+    async def _origin(self, row: MessageRow) -> str | None:
+        return await redrive.find_origin(self._client, row, no_origin(self._app.topology))
 
     async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:
         return (await self._client.messages(after=after, limit=_PAGE, matching=matching)).messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
@@ -10,7 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.resources import Bucket, ObjectRow
+from emulator.resources import Bucket, ObjectRow, Topology
 from tui import figures
 from tui.actions import Group, bindings
 from tui.columns import Column
@@ -34,7 +35,7 @@ ENTRY_COLUMNS: tuple[Column[Entry], ...] = (
 
 
 class ObjectBrowser(Vertical):
-    """The buckets, or one of them when ``bucket`` is given; inside it, folder by folder."""
+    """The buckets, or the one that ``bucket`` names in a topology; inside it, folder by folder."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.BUCKETS)
     DEFAULT_CSS = """
@@ -63,10 +64,11 @@ class ObjectBrowser(Vertical):
             self.bucket = bucket
             self.key = key
 
-    def __init__(self, bucket: str = "") -> None:
+    def __init__(self, bucket: Callable[[Topology], str] = lambda _: "") -> None:
         super().__init__()
-        self._fixed = bucket
-        self.bucket = bucket
+        self._named = bucket
+        self._fixed = ""
+        self.bucket = ""
         self.prefix = ""
         self._objects: dict[str, ObjectRow] = {}
 
@@ -75,8 +77,12 @@ class ObjectBrowser(Vertical):
         yield RowList(ENTRY_COLUMNS, empty="nothing in here", id="entries")
 
     def on_mount(self) -> None:
-        self._go(self.bucket, "")
+        self.watch(self.app, "topology", self._begin)
         self.set_interval(_AGAIN_SECONDS, self._list)
+
+    def _begin(self, topology: Topology) -> None:
+        self._fixed = self._named(topology)
+        self._go(self._fixed, "")
 
     def _go(self, bucket: str, prefix: str) -> None:
         if bucket != self.bucket:

@@ -65,7 +65,26 @@ def test_readers_are_shown_with_their_lag(emulator: Embedded, api: Client) -> No
     (reader,) = found.readers
     assert (reader.stream, reader.shard, reader.kind, reader.behind) == ("output", shard, "iterator", 1)
     assert api.readers("input").readers == ()
-    assert api.readers().readers == found.readers
+    assert [each.shard for each in api.readers().readers] == [shard]
+
+
+def test_status_names_the_topology_and_the_newest_event(emulator: Embedded, api: Client) -> None:
+    """Who watches need not know by heart what the audit log and the queues are called."""
+    status = api.status()
+    assert status.topology == emulator.settings.topology
+    assert status.events == api.last_event()
+
+
+def test_an_export_is_every_message_as_it_was_sent(emulator: Embedded, api: Client) -> None:
+    """More than a page of them, filtered, one a line; a filter that cannot be read is refused at once."""
+    bodies = [b'{"n": %d}' % number for number in range(450)]
+    for data in [*bodies, b"\xff"]:
+        put(emulator, data)
+    put(emulator, b"elsewhere", "output")
+    lines = b"".join(api.export("stream:input")).splitlines()
+    assert sorted(lines) == sorted([*bodies, b'{"rawBase64": "/w=="}'])
+    with pytest.raises(RefusedError, match="no field 'colour'"):
+        list(api.export("colour:red"))
 
 
 def test_resharding_without_a_shard_chooses_one(api: Client) -> None:

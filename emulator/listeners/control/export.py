@@ -1,0 +1,48 @@
+"""Every message that a filter lets through, whole, as a file of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from starlette.responses import StreamingResponse
+
+from emulator.listeners.control.routing import Asked, Route
+from emulator.message_filter import compile_filter
+from emulator.message_lines import as_line
+from emulator.messages import MessageIndex
+
+_NDJSON = "application/x-ndjson"
+_ROWS_AT_ONCE = 200
+_CATCH_UP_SECONDS = 10.0
+
+
+class ExportQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which messages."""
+
+    filter: str = ""
+
+
+class ExportResources:
+    """``/messages/export``: one message a line, oldest first, without those past their stream's retention."""
+
+    def __init__(self, index: MessageIndex) -> None:
+        self._index = index
+
+    def routes(self) -> list[Route]:
+        summary = "The messages that match a filter as NDJSON, each as it was sent"
+        return [Route("GET", "/messages/export", summary, self._export, _NDJSON, ExportQuery)]
+
+    def _export(self, asked: Asked[ExportQuery, None]) -> StreamingResponse:
+        compile_filter(asked.query.filter)  # refused before the first line, not after
+        self._index.catch_up(_CATCH_UP_SECONDS)
+        return StreamingResponse(self._lines(asked.query.filter), media_type=_NDJSON)
+
+    def _lines(self, matching: str) -> Iterator[bytes]:
+        # What arrives meanwhile is not this export's.
+        after, last = 0, self._index.last
+        while rows := self._index.page(matching, after=after, limit=_ROWS_AT_ONCE).messages:
+            held = (self._index.data(row) for row in rows if row.id <= last)
+            yield "".join(f"{as_line(data)}\n" for data in held if data is not None).encode()
+            if (after := rows[-1].id) >= last:
+                return
