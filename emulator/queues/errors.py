@@ -42,7 +42,7 @@ class SubscriptionNotThere(NotThere):
 
 
 class MessageClaimed(QueuesError):  # noqa: N818 -- as above
-    """A message that somebody holds, and the claim was not given."""
+    """A message that somebody holds, and that claim was not given."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"Message {message} is claimed")

@@ -100,7 +100,8 @@ class Messages:
     def delete(self, at: Address, id_: str, claim: str | None = None) -> None:
         """Delete a message, which may be gone already; the ``claim`` that holds it must be given.
 
-        Raises ``MessageClaimed``, ``MessageNotClaimed``, and ``ClaimNotThere`` for one that does not hold it.
+        Raises ``MessageClaimed`` where another claim or none is given for one that is held, ``ClaimNotThere``
+        for a claim that has expired, ``MessageNotClaimed`` for one given where nobody holds the message.
         """
         with self._store.lock:
             now = self._store.now()
@@ -173,4 +174,4 @@ def _may_delete(queue: Queue, message: Message, claim: str | None) -> None:
     elif holder is None:
         raise MessageNotClaimed(message.id)
     elif holder.id != claim:
-        raise ClaimNotThere(queue.at, claim)
+        raise MessageClaimed(message.id)

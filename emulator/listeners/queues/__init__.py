@@ -1,0 +1,141 @@
+"""The messaging API of OpenStack (Marconi, now Zaqar) over HTTP: v1, v1.1 and v2 on one port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qs, unquote
+
+from emulator.listeners.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
+from emulator.listeners.queues import rules, v1, v1_1, v2
+from emulator.listeners.queues.answers import (
+    Answer,
+    Refused,
+    bad_request,
+    encode,
+    not_allowed,
+    nothing_here,
+    refusal,
+    unavailable,
+)
+from emulator.listeners.queues.call import Call
+from emulator.listeners.queues.routes import Route, home, shape_of, version_entry
+from emulator.listeners.queues.rules import Rule
+from emulator.queues import QueueEngine, QueuesError
+
+_MOST_BODY_BYTES: Final = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A version: what its requests must have, its routes by shape, its home document."""
+
+    rules: tuple[Rule, ...]
+    routes: dict[tuple[str, ...], Route]
+    home: bytes
+
+
+def _version(name: str, its_rules: tuple[Rule, ...], routes: tuple[Route, ...]) -> _Version:
+    return _Version(its_rules, {route.shape: route for route in routes}, encode(home(name, routes)))
+
+
+_VERSIONS: Final = {
+    "v1": _version("v1", rules.V1, v1.ROUTES),
+    "v1.1": _version("v1.1", rules.V1_1_AND_2, v1_1.ROUTES),
+    "v2": _version("v2", rules.V1_1_AND_2, v2.ROUTES),
+}
+_LIST: Final = encode(
+    {
+        "versions": [
+            version_entry("1", "DEPRECATED", "2014-9-11T17:47:05Z", "v1"),
+            version_entry("1.1", "DEPRECATED", "2016-7-29T02:22:47Z", "v1_1"),
+            version_entry("2", "CURRENT", "2014-9-24T04:06:47Z", "v2"),
+        ]
+    }
+)
+_HOME_HEADERS: Final = (
+    (b"content-type", b"application/json-home"),
+    (b"cache-control", b"max-age=86400"),
+)
+
+
+class QueuesApp:
+    """The ASGI application of the messaging port."""
+
+    def __init__(self, engine: QueueEngine) -> None:
+        self._engine = engine
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        try:
+            body = bytes(await whole_body(receive, _MOST_BODY_BYTES))
+            response = self.answer(scope, body)
+        except BodyTooLong:
+            response = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
+        await answer(send, response.status, response.all_headers(), response.body)
+
+    def answer(self, scope: HttpScope, body: bytes) -> Answer:
+        """The answer to a request."""
+        try:
+            return self._answer(scope, body)
+        except Refused as refused:
+            return refused.answer()
+        except QueuesError as error:
+            return refusal(error).answer()
+        except OSError as error:
+            return unavailable(error).answer()
+
+    def _answer(self, scope: HttpScope, body: bytes) -> Answer:
+        parts = [unquote(part) for part in scope["raw_path"].decode("latin-1").split("/")[1:]]
+        version = _VERSIONS.get(parts[0])
+        if version is None:
+            return _versions(scope["method"], parts)
+        call = self._call(scope, parts, body)
+        if parts[1:] in ([], [""]):
+            return _home(call, version)
+        route = version.routes.get(shape_of(parts[1:]))
+        if route is None or "" in call.names:
+            raise nothing_here()
+        for rule in version.rules:
+            rule(call)
+        handler = route.handlers.get(call.method)
+        if handler is None:
+            return _other_method(call, route)
+        return handler(call)
+
+    def _call(self, scope: HttpScope, parts: list[str], body: bytes) -> Call:
+        query = scope["query_string"].decode("latin-1")
+        return Call(
+            engine=self._engine,
+            version=parts[0],
+            method=scope["method"],
+            path=scope["path"],
+            query=query,
+            names=parts[2::2],
+            params=parse_qs(query) if query else {},
+            headers=dict(scope["headers"]),
+            body=body,
+        )
+
+
+def _versions(method: str, parts: list[str]) -> Answer:
+    if parts != [""]:
+        raise nothing_here()
+    if method != "GET":
+        raise not_allowed("GET, OPTIONS")
+    return Answer(HTTPStatus.MULTIPLE_CHOICES, _LIST)
+
+
+def _home(call: Call, version: _Version) -> Answer:
+    """What the version has; asked for by those who do not know it yet, and therefore without its rules."""
+    for rule in rules.DISCOVERY:
+        rule(call)
+    if call.method != "GET":
+        raise not_allowed("GET, OPTIONS")
+    return Answer(HTTPStatus.OK, version.home, _HOME_HEADERS)
+
+
+def _other_method(call: Call, route: Route) -> Answer:
+    if call.method == "OPTIONS":
+        return Answer(HTTPStatus.OK, headers=((b"allow", ", ".join(sorted(route.handlers)).encode()),))
+    raise not_allowed(route.allowed)

@@ -1,0 +1,51 @@
+"""Version 1.1: as version 2, without what is reserved in metadata, patches, sharing and subscriptions."""
+
+from __future__ import annotations
+
+from emulator.listeners.queues import claims, messages, queues
+from emulator.listeners.queues.answers import NO_CONTENT, Answer
+from emulator.listeners.queues.call import Call
+from emulator.listeners.queues.routes import Route
+
+
+def ping(_call: Call) -> Answer:
+    """Whether the service answers at all."""
+    return NO_CONTENT
+
+
+MESSAGES_AND_CLAIMS = (
+    Route("queue_stats", "queues/{queue_name}/stats", {"GET": queues.get_stats}),
+    Route(
+        "messages",
+        "queues/{queue_name}/messages",
+        {
+            "GET": messages.get_messages,
+            "POST": messages.post_messages,
+            "DELETE": messages.delete_messages,
+        },
+        ("marker", *messages.LIST_PARAMETERS, "ids", "pop"),
+    ),
+    Route(
+        "message",
+        "queues/{queue_name}/messages/{message_id}",
+        {"GET": messages.get_message, "DELETE": messages.delete_message},
+        ("claim_id",),
+    ),
+    Route("claim", "queues/{queue_name}/claims", {"POST": claims.post_claim}, ("limit",)),
+    Route(
+        "claim-item",
+        "queues/{queue_name}/claims/{claim_id}",
+        {"GET": claims.get_claim, "PATCH": claims.patch_claim, "DELETE": claims.delete_claim},
+    ),
+    Route("ping", "ping", {"GET": ping, "HEAD": ping}),
+)
+
+ROUTES = (
+    Route("queues", "queues", {"GET": queues.list_queues}, ("marker", "limit", "detailed")),
+    Route(
+        "queue",
+        "queues/{queue_name}",
+        {"GET": queues.get_queue, "PUT": queues.put_queue, "DELETE": queues.delete_queue},
+    ),
+    *MESSAGES_AND_CLAIMS,
+)
