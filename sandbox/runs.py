@@ -1,13 +1,15 @@
-"""The folders in which runs leave what they found: ``runs/<name>/<UTC>/``."""
+"""The folders in which runs leave what they found: ``runs/<name>/<UTC>/``, the last as ``latest``."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Final
 
 from emulator.clock import Clock
 
 RUNS: Final = Path("runs")
+LATEST: Final = "latest"
 _MOST: Final = 1000
 
 
@@ -26,3 +28,12 @@ def new_folder(name: str, runs: Path = RUNS) -> Path:
             continue
         return folder
     raise NoFolderError(f"{runs / name} holds a thousand folders of {began}")
+
+
+def point_latest(folder: Path) -> None:
+    """Have ``latest`` beside a run's folder lead to it; where there can be no such link, there is none."""
+    link = folder.with_name(LATEST)
+    new = folder.with_name(f".{LATEST}-{folder.name}")
+    with contextlib.suppress(OSError):
+        new.symlink_to(folder.name, target_is_directory=True)
+        new.replace(link)

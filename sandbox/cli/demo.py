@@ -43,7 +43,7 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
 
     from sandbox.demo.show import progress_bar, show  # noqa: PLC0415 -- as above
-    from sandbox.runs import new_folder  # noqa: PLC0415 -- as above
+    from sandbox.runs import new_folder, point_latest  # noqa: PLC0415 -- as above
 
     pipeline = None if no_pipeline else _pipeline()
     talk = Console(stderr=True)
@@ -52,6 +52,7 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
         result = _run(_plan(seed, source), folder, progress, pipeline)
     summary = {"verdict": result.verdict, **result.summary}
     _write(folder / "summary.json", summary)
+    point_latest(folder)
     if as_json:
         print_json(summary)
     show(result, folder, talk if as_json else Console())

@@ -81,6 +81,12 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
     help="What each run leaves besides its summary, or none.",
 )
 @click.option("--runs", type=_RUNS, default="runs", show_default=True, help="Where runs leave their folders.")
+@click.option(
+    "--pace",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="To watch: N seconds of the scenario a second.  [default: at once]",
+)
 @json_option
 def run(
     *,
@@ -90,6 +96,7 @@ def run(
     channel: str,
     reports: frozenset[str],
     runs: Path,
+    pace: float | None,
     as_json: bool,
 ) -> int:
     """Play scenarios by name or from files, and judge what became of every message.
@@ -102,7 +109,7 @@ def run(
 
     chosen = _chosen(wanted, everything=everything)
     seed = new_seed() if seed is None else seed
-    done = _played(chosen, seed, Kind(channel), reports, runs)
+    done = _played(chosen, seed, Kind(channel), reports, runs, pace=pace)
     if as_json:
         print_json({"seed": seed, "scenarios": [each.summary() for each in done]})
     else:
@@ -141,7 +148,9 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
         print_json({"same": same, "before": before.verdict, "changed": changed, **again.summary()})
     else:
         _show([again], before.seed)
-        print_table(("fact", "before", "now"), [(fact, *values.values()) for fact, values in changed.items()])
+        if changed:
+            rows = [(fact, *values.values()) for fact, values in changed.items()]
+            print_table(("fact", "before", "now"), rows)
         click.echo(f"{'the same' if same else 'not the same'} as in {folder}")
     return Exit.PASS if same else Exit.FAIL
 
@@ -155,19 +164,27 @@ def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Sce
 
 
 def _played(
-    chosen: list[tuple[str, Scenario]], seed: int, kind: Kind, reports: frozenset[str], runs: Path
+    chosen: list[tuple[str, Scenario]],
+    seed: int,
+    kind: Kind,
+    reports: frozenset[str],
+    runs: Path,
+    *,
+    pace: float | None,
 ) -> list[Run]:
     from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
 
+    from sandbox.scenarios.play import AT_ONCE, Show  # noqa: PLC0415 -- as above
     from sandbox.scenarios.run import Report, run_scenario  # noqa: PLC0415 -- as above
 
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []
     talk = Console(stderr=True)
+    show = Show(pace, lambda url: talk.print(f"to watch: sandbox tui --control {url}")) if pace else AT_ONCE
     with talk.status(f"seed {seed}") as status:
         for name, each in chosen:
             status.update(f"{name} (seed {seed})")
-            done.append(run_scenario(each, name, seed=seed, kind=kind, reports=wanted, runs=runs))
+            done.append(run_scenario(each, name, seed=seed, kind=kind, reports=wanted, runs=runs, show=show))
     return done
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -34,6 +34,20 @@ _PAUSED_SECONDS: Final = 1.0
 _MOST_ROUNDS: Final = 100_000
 
 
+@dataclass(frozen=True, slots=True)
+class Show:
+    """For people who watch: seconds of the scenario a real second, and who is told where to look at it.
+
+    ``watch`` is called with the URL of the control API, where the channel's kind has one.
+    """
+
+    pace: float | None = None
+    watch: Callable[[str], None] = lambda _: None
+
+
+AT_ONCE: Final = Show()
+
+
 class Unplayable(RuntimeError):  # noqa: N818 -- says what is the case
     """This scenario means nothing here: a fault that its channel cannot have, or a broker that is missing."""
 
@@ -48,13 +62,21 @@ class Played:
 
 
 def play(
-    scenario: Scenario, folder: Path, *, seed: int, kind: Kind = Kind.MEMORY, client: Client = OURS
+    scenario: Scenario,
+    folder: Path,
+    *,
+    seed: int,
+    kind: Kind = Kind.MEMORY,
+    client: Client = OURS,
+    show: Show = AT_ONCE,
 ) -> Played:
     """Play a scenario from its first message until nothing moves any more. Raises ``Unplayable``."""
-    clock = DrivenClock(START)
+    clock = DrivenClock(START, show.pace)
     messages = tuple(offered(scenario.workload, seed, START))
     try:
         with stage_set(scenario, seed, kind, clock) as scene:
+            if scene.control:
+                show.watch(scene.control)
             with _site(scenario, folder, seed, scene, clock) as site:
                 for fault in scenario.faults:
                     scene.parts.stage.add(fault)

@@ -13,10 +13,10 @@ import msgspec
 
 from emulator.events import Event
 from emulator.faults.fault import Kind
-from sandbox.runs import RUNS, new_folder
+from sandbox.runs import RUNS, new_folder, point_latest
 from sandbox.scenarios.facts import facts_of
 from sandbox.scenarios.judgement import Judgement, judge_facts, unplayable
-from sandbox.scenarios.play import Unplayable, play
+from sandbox.scenarios.play import AT_ONCE, Show, Unplayable, play
 from sandbox.scenarios.scenario import Scenario, ScenarioError
 from sandbox.verdict import Verdict
 
@@ -75,13 +75,14 @@ def run_scenario(
     kind: Kind = Kind.MEMORY,
     reports: frozenset[Report] = frozenset(Report),
     runs: Path = RUNS,
+    show: Show = AT_ONCE,
 ) -> Run:
     """Play, judge, and leave summary and reports in a new folder. Raises OSError."""
     folder = new_folder(scenario.name, runs)
     events: tuple[Event, ...] = ()
     with TemporaryDirectory(prefix="sandbox-scenario-") as clients:
         try:
-            played = play(scenario, Path(clients), seed=seed, kind=kind)
+            played = play(scenario, Path(clients), seed=seed, kind=kind, show=show)
         except Unplayable as error:
             judgement = unplayable(str(error))
         else:
@@ -139,6 +140,7 @@ def _leave(run: Run, reports: frozenset[Report]) -> None:
         _write(run.folder / "junit.xml", junit(run))
     if Report.HTML in reports:
         _write(run.folder / "report.html", page(run).encode())
+    point_latest(run.folder)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -36,11 +36,15 @@ class NotHere(RuntimeError):  # noqa: N818 -- says what is the case
 
 @dataclass(frozen=True, slots=True)
 class StageSet:
-    """A running emulator: its parts, how to open its channels, how long a read waits for its messages."""
+    """A running emulator: its parts, how to open its channels, how long a read waits for its messages.
+
+    ``control`` is the URL of its control API, None where it has none.
+    """
 
     parts: Parts
     channels: OpenChannel
     wait: float
+    control: str | None = None
 
 
 class _Setting(Protocol):
@@ -84,7 +88,7 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
 
-    return StageSet(running.parts, channel, 0.0)
+    return StageSet(running.parts, channel, 0.0, running.control)
 
 
 def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:

@@ -10,8 +10,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from emulator.clock import stopwatch
 from emulator.faults.fault import Kind
 from sandbox.cli import main
+from sandbox.scenarios.play import QUIET_SECONDS
 from sandbox.scenarios.run import Report, run_scenario
 from sandbox.scenarios.scenario import library, read_scenario
 
@@ -78,6 +80,31 @@ def test_a_run_leaves_its_folder(tmp_path: Path) -> None:
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
     assert sum(event["kind"] == "fault.injected" for event in events) == 2
     assert (run.folder / "repeat.txt").read_text() == "sandbox scenario run small.yaml --seed 7\n"
+
+
+def test_the_last_run_can_be_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """``latest`` leads to the newest folder, and can be played again by that name."""
+    for seed in (1, 2):
+        run = run_scenario(read_scenario("s", SMALL), "s", seed=seed, runs=tmp_path)
+        assert (tmp_path / "small" / "latest").resolve() == run.folder.resolve()
+    code, again = answer(capfd, "replay", str(tmp_path / "small/latest"), "--runs", str(tmp_path), "--json")
+    assert (code, again["seed"], again["same"]) == (0, 2, True)
+
+
+def test_a_run_can_be_watched_in_its_own_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With --pace the scenario's time goes by, its control API answers, and the same comes of it."""
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    arguments = ["scenario", "run", str(path), "--seed", "7", "--channel", "kinesis", "--json"]
+    began = stopwatch()
+    assert main([*arguments, "--pace", "500", "--runs", str(tmp_path)]) == 0
+    paced = stopwatch() - began
+    watched = capfd.readouterr()
+    assert re.search(r"to watch: sandbox tui --control http://127\.0\.0\.1:\d+", watched.err)
+    _, at_once = answer(capfd, *arguments, "--runs", str(tmp_path))
+    slow, fast = json.loads(watched.out)["scenarios"][0], at_once["scenarios"][0]
+    assert slow["facts"] == fast["facts"]
+    assert paced >= sum(QUIET_SECONDS) / 500
 
 
 def test_only_the_reports_asked_for_are_left(tmp_path: Path) -> None:
