@@ -6,11 +6,11 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from emulator.broker import Broker, SidecarBroker
 from emulator.clock import Clock, stopwatch
@@ -41,10 +41,13 @@ VERSION = version("rdss-sandbox")
 
 _COUNTING_SECONDS = 0.05
 
+MakeResources: TypeAlias = Callable[[Parts], Resources]
+
 
 class Embedded:
     """A whole emulator, running while its context lasts; ``aws`` and ``control`` are its URLs.
 
+    ``more`` makes parts of the control API for whatever is built on top, from the emulator's own parts.
     Entering raises ``DirectoryInUse``, and OSError for a port or directory that cannot be had.
     """
 
@@ -52,9 +55,12 @@ class Embedded:
     control: str
     parts: Parts
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
+    ) -> None:
         self.settings = settings
         self._clock = clock
+        self._more = tuple(more)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -146,6 +152,7 @@ class Embedded:
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives),
             MetricsResource(self.status, parts.stage.list, counts),
+            *(make(parts) for make in self._more),
         ]
         app = control_app(resources, VERSION, self._failed)
         return Guard(app, (settings.host, *settings.allowed_hosts), settings.token)
@@ -156,12 +163,14 @@ class Embedded:
 
 
 @contextmanager
-def embedded(settings: Settings, clock: Clock | None = None) -> Iterator[Embedded]:
+def embedded(
+    settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
+) -> Iterator[Embedded]:
     """An emulator on a thread of its own while the context lasts, for callers that are not asynchronous."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
     thread.start()
-    emulator = Embedded(settings, clock)
+    emulator = Embedded(settings, clock, more)
 
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
