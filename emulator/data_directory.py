@@ -51,6 +51,10 @@ class DataDirectory:
         return self.path / "messages.db"
 
     @property
+    def queues(self) -> Path:
+        return self.path / "queues.log"
+
+    @property
     def positions(self) -> Path:
         return self.path / "positions.log"
 

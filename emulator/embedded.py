@@ -33,9 +33,10 @@ from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
 from emulator.listeners.http import Server, serve
 from emulator.listeners.interception import intercepted
+from emulator.listeners.queues import QueuesApp
 from emulator.parts import Parts, assembled
 from emulator.resources import Populated, Status, Topology
-from emulator.settings import Settings
+from emulator.settings import QUEUES_PORT, Settings
 
 VERSION = version("rdss-sandbox")
 
@@ -45,7 +46,7 @@ MakeResources: TypeAlias = Callable[[Parts], Resources]
 
 
 class Embedded:
-    """A whole emulator, running while its context lasts; ``aws`` and ``control`` are its URLs.
+    """A whole emulator, running while its context lasts; ``aws``, ``control`` and ``queues`` are its URLs.
 
     ``more`` makes parts of the control API for whatever is built on top, from the emulator's own parts.
     Entering raises ``DirectoryInUse``, and OSError for a port or directory that cannot be had.
@@ -53,6 +54,7 @@ class Embedded:
 
     aws: str
     control: str
+    queues: str
     parts: Parts
 
     def __init__(
@@ -62,6 +64,7 @@ class Embedded:
         self._clock = clock
         self._more = tuple(more)
         self._stack = AsyncExitStack()
+        self._notes: list[str] = []
 
     async def __aenter__(self) -> Self:
         self._began = stopwatch()
@@ -72,6 +75,7 @@ class Embedded:
             self._live = EventResources(self.parts.events)
             self.control = await self._listen(self._control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
+            await self._listen_for_queues()
             self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
             self.parts.archives.start()
             self.broker = self._broker()
@@ -106,7 +110,8 @@ class Embedded:
             messages=parts.index.last,
             events=parts.events.last,
             topology=settings.topology,
-            notes=(*parts.foundation.notes(), self.broker.note),
+            notes=(*parts.foundation.notes(), self.broker.note, *self._notes),
+            queues=self.queues,
         )
 
     def reset(self) -> None:
@@ -127,6 +132,22 @@ class Embedded:
         server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)
         self._stack.push_async_callback(server.close)
         return server.url
+
+    async def _listen_for_queues(self) -> None:
+        queues, port = self.parts.queues, self.settings.queues_port
+        self.queues = await self._listen_where_usual(QueuesApp(queues), port, QUEUES_PORT, "queues")
+        queues.watch()
+
+    async def _listen_where_usual(self, app: App, port: int | None, usual: int, what: str) -> str:
+        """Listen on ``port``; None is the ``usual`` one or, noted, a free one where that is taken."""
+        if port is not None:
+            return await self._listen(app, port)
+        try:
+            return await self._listen(app, usual)
+        except OSError as error:
+            url = await self._listen(app, 0)
+            self._notes.append(f"{what} answer at {url}: {error.strerror}")
+            return url
 
     def _aws_app(self) -> App:
         parts, foundation = self.parts, self.parts.foundation

@@ -18,6 +18,7 @@ from emulator.foundation import BucketService, Foundation, own_foundation
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.credentials import DEFAULT_ACCOUNT
 from emulator.messages import MessageIndex
+from emulator.queues import QueueEngine
 from emulator.resources import Populated, Topology
 from emulator.rng import Chance
 from emulator.settings import Settings
@@ -38,6 +39,7 @@ class Parts:
     index: MessageIndex
     archives: Archives
     amqp: AmqpLog
+    queues: QueueEngine
 
     @property
     def streams(self) -> StreamService:
@@ -57,7 +59,7 @@ class Parts:
         return Populated(missing, self.buckets.want(wanted.buckets))
 
     def reset(self) -> None:
-        """Remove every fault, stream, message and object, set the clock to real time, and populate afresh.
+        """Remove faults, streams, queues, messages and objects, set the clock to real time, populate afresh.
 
         What an upstream holds that is not this sandbox's own stays.
         """
@@ -70,6 +72,7 @@ class Parts:
             self.clock.resume_real_time()
         self.populate()
         self.archives.reset()
+        self.queues.clear()
         self.events.emit("sandbox.reset", kept=not self.foundation.owned)
 
     def _create(self, name: str, shards: int) -> None:
@@ -127,7 +130,11 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             buckets=foundation.buckets,
             positions=foundation.positions,
         )
-        parts = Parts(settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp)
+        queues = QueueEngine(directory.queues if directory else None, clock, events, fsync=settings.fsync)
+        stack.callback(queues.close)
+        parts = Parts(
+            settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp, queues
+        )
         parts.populate()
         yield parts
 

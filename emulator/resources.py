@@ -80,8 +80,8 @@ class Reshard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Status(msgspec.Struct, frozen=True):
     """The running sandbox: where it answers, what it holds, what to know about it.
 
-    ``aws``, ``control`` and ``amqp`` are URLs (``amqp`` None without a broker), ``uptime`` real seconds,
-    ``messages`` the number of messages in the index, ``events`` the newest event's id. ``topology`` is what
+    ``aws``, ``control``, ``amqp`` and ``queues`` are URLs (None where nothing answers), ``uptime`` real
+    seconds, ``messages`` the number of messages in the index, ``events`` the newest event's id. ``topology`` is what
     it was made with: its audit log and its queues are named there.
     """
 
@@ -100,6 +100,7 @@ class Status(msgspec.Struct, frozen=True):
     events: int
     topology: Topology
     notes: tuple[str, ...]
+    queues: str | None = None
 
 
 class Version(msgspec.Struct, frozen=True):

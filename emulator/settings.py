@@ -23,6 +23,7 @@ STATE_DIRECTORY = ".sandbox"
 FILE_NAME = "sandbox.toml"
 _REGION = "us-east-1"
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
+QUEUES_PORT = 8888
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 DEFAULT_TOPOLOGY = Topology(
@@ -50,9 +51,9 @@ class Settings:
     further names by which the control API may be addressed.
     Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
-    ``containers`` is the Compose project whose containers faults may strike. ``topics_port`` None is the
-    usual one, or where that is taken a free one; ``topics`` is a file that says which topics there are, who
-    may use them and what stands for whom.
+    ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
+    ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
+    which topics there are, who may use them and what stands for whom.
     """
 
     profile: Profile = "embedded"
@@ -64,6 +65,7 @@ class Settings:
     host: str = "127.0.0.1"
     aws_port: int = 4566
     control_port: int = 4570
+    queues_port: int | None = 0
     amqp: Literal["auto", "off"] = "off"
     amqp_port: int = 5672
     topics_port: int | None = None
@@ -94,6 +96,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str = "127.0.0.1"
     aws_port: int = 4566
     control_port: int = 4570
+    queues_port: int | None = None
     amqp: Literal["auto", "off"] = "auto"
     amqp_port: int = 5672
     topics_port: int | None = None
@@ -145,7 +148,7 @@ def read_topology(wanted: str | Topology, directory: Path) -> Topology:
 
 
 def _settle(given: _Given, directory: Path, environment: Mapping[str, str]) -> Settings:
-    for name in ("aws_port", "control_port", "amqp_port", "topics_port"):
+    for name in ("aws_port", "control_port", "queues_port", "amqp_port", "topics_port"):
         if not 0 <= (getattr(given, name) or 0) <= 65535:
             raise SettingsError(f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535")
     exposed = given.host not in LOOPBACK

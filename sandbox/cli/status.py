@@ -47,6 +47,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("aws", found.aws),
         ("control", found.control),
         ("amqp", found.amqp or "-"),
+        ("queues", found.queues or "-"),
         ("data", found.data_dir),
         ("seed", str(found.seed)),
         ("clock", describe_clock(found.clock)),

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     "--aws-port", type=int, metavar="N", help="Kinesis, S3 and the rest.  [default: 4566; 0: any free]"
 )
 @click.option("--control-port", type=int, metavar="N", help="The control API.  [default: 4570; 0: any free]")
+@click.option(
+    "--queues-port", type=int, metavar="N", help="Queues (Zaqar).  [default: 8888, or any free; 0: any free]"
+)
 @click.option("--amqp-port", type=int, metavar="N", help="RabbitMQ, where it is installed.  [default: 5672]")
 @click.option(
     "--amqp", type=click.Choice(["auto", "off"]), help="Whether to start RabbitMQ.  [default: auto]"
@@ -106,6 +109,8 @@ def _summary(running: Running) -> str:
         "       sandbox fault add duplicate --toxicity 0.5",
         "       sandbox status      sandbox tui      sandbox down",
     ]
+    if running.queues:
+        lines.insert(2, f"queues   {running.queues}   (OpenStack messaging: v1, v1.1, v2)")
     if running.amqp:
         lines.insert(1, f"AMQP     {running.amqp}")
     if running.token:

@@ -161,6 +161,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
         born=running.born(pid),
+        queues=emulator.queues,
     )
 
 

@@ -33,6 +33,7 @@ class Running(msgspec.Struct, frozen=True):
     token: str | None = None
     born: str | None = None
     stack: str | None = None
+    queues: str | None = None
 
     @property
     def who(self) -> str:
