@@ -81,8 +81,8 @@ class Status(msgspec.Struct, frozen=True):
     """The running sandbox: where it answers, what it holds, what to know about it.
 
     ``aws``, ``control``, ``amqp`` and ``queues`` are URLs (None where nothing answers), ``uptime`` real
-    seconds, ``messages`` the number of messages in the index, ``events`` the newest event's id. ``topology`` is what
-    it was made with: its audit log and its queues are named there.
+    seconds, ``messages`` the number of messages in the index, ``events`` the newest event's id. ``topology``
+    is what it was made with: its audit log and its error and invalid queues are named there.
     """
 
     version: str
