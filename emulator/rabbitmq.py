@@ -18,12 +18,19 @@ START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 15.0
 _POLL_SECONDS: Final = 0.05
 _AMQP_GREETING: Final = b"AMQP\x00\x00\x09\x01"
+_MORE_TRIES: Final = 3
+_TAKEN: Final = "eaddrinuse"
+_DISTRIBUTION_TAKEN: Final = "dist_port_already_used"
 _ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 """Where distributions put servers, which a user's PATH may lack."""
 
 
 class BrokerFailed(RuntimeError):  # noqa: N818 -- named as what happened
     """The server did not start; the message holds what it said."""
+
+
+class _PortTaken(BrokerFailed):
+    """A port that was free a moment ago, and that nobody asked for by its number, is somebody else's now."""
 
 
 def find_server(environment: Mapping[str, str]) -> Path | None:
@@ -87,7 +94,18 @@ def start_broker(
     start it with the same ones to find its messages again.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    port = port or _free_port()
+    for _ in range(_MORE_TRIES):
+        try:
+            return _started(server, directory, environment, host, port=port, name=name)
+        except _PortTaken:
+            continue
+    return _started(server, directory, environment, host, port=port, name=name)
+
+
+def _started(
+    server: Path, directory: Path, environment: Mapping[str, str], host: str, *, port: int, name: str
+) -> Broker:
+    anywhere, port = port == 0, port or _free_port()
     mapper_port, cluster_port = _free_port(), _free_port()
     settings = _environment(environment, directory, f"{name}@localhost", mapper_port, cluster_port)
     (directory / "rabbitmq.conf").write_text(_configuration(host, port), encoding="utf-8")
@@ -95,13 +113,17 @@ def start_broker(
     mapper = _run(
         ["epmd", "-address", "127.0.0.1", "-port", str(mapper_port)], settings, directory / "epmd.out"
     )
-    process = _run([str(server)], settings, directory / "server.out")
+    output = directory / "server.out"
+    output.unlink(missing_ok=True)
+    process = _run([str(server)], settings, output)
     guard = _guard(process.pid, mapper.pid)
     broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, guard)
     try:
-        _wait_until_it_answers(broker, host, directory / "server.out")
-    except BaseException:
+        _wait_until_it_answers(broker, host, output)
+    except BaseException as error:
         broker.stop()
+        if _DISTRIBUTION_TAKEN in str(error) or (anywhere and _TAKEN in str(error)):
+            raise _PortTaken(str(error)) from error
         raise
     return broker
 

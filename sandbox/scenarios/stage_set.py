@@ -19,7 +19,7 @@ from emulator.clock import Clock
 from emulator.embedded import embedded
 from emulator.faults.fault import Kind
 from emulator.parts import Parts, assembled
-from emulator.rabbitmq import find_server, start_broker
+from emulator.rabbitmq import BrokerFailed, find_server, start_broker
 from emulator.resources import Topology
 from emulator.settings import Settings
 from sandbox.endpoint import Endpoint
@@ -97,7 +97,10 @@ def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
         raise NotHere("no rabbitmq-server is installed here: apt-get install rabbitmq-server")
     parts = stack.enter_context(assembled(settings, clock))
     folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
-    broker = start_broker(server, Path(folder), os.environ)
+    try:
+        broker = start_broker(server, Path(folder), os.environ)
+    except BrokerFailed as error:
+        raise NotHere(str(error)) from error
     stack.callback(broker.stop)
     open_channel = partial(RabbitMQChannel, broker.url, clock=clock, stage=parts.stage)
 

@@ -77,6 +77,23 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         start_broker(SERVER, tmp_path, os.environ, port=taken.getsockname()[1])
 
 
+@needs_server
+@pytest.mark.parametrize(
+    ("said", "port", "starts"),
+    [("dist_port_already_used", 1, 4), ("eaddrinuse", 0, 4), ("eaddrinuse", 1, 1), ("no disk", 0, 1)],
+)
+def test_a_port_that_nobody_asked_for_and_that_is_taken_is_another_next_time(
+    tmp_path: Path, said: str, port: int, starts: int
+) -> None:
+    """Between finding a free port and using it somebody else may have it; other failures are told at once."""
+    server = tmp_path / "rabbitmq-server"
+    server.write_text(f"#!/bin/sh\necho start >> {tmp_path}/starts\necho {said}\nexit 1\n")
+    server.chmod(0o755)
+    with pytest.raises(BrokerFailed, match=said):
+        start_broker(server, tmp_path / "files", os.environ, port=port)
+    assert (tmp_path / "starts").read_text().count("start") == starts
+
+
 def test_no_server_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is for the caller to say that RabbitMQ is not there."""
     monkeypatch.setattr("emulator.rabbitmq._ADMINISTRATORS", ())
