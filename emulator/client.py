@@ -8,6 +8,7 @@ when the sandbox says no.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cached_property
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -16,8 +17,9 @@ import msgspec
 
 from emulator import resources as r
 from emulator.clock import Clock
-from emulator.events import Event
+from emulator.events import Event, event_of
 from emulator.reader_resources import ReaderList
+from emulator.scenario_client import AsyncScenarios, Scenarios
 
 T = TypeVar("T")
 
@@ -65,6 +67,11 @@ class Client:
 
     def version(self) -> r.Version:
         return self._ask(r.Version, "GET", "/version")
+
+    @cached_property
+    def scenarios(self) -> Scenarios:
+        """The scenarios that it can play; RefusedError where it has none."""
+        return Scenarios(self._ask)
 
     def streams(self) -> tuple[r.Stream, ...]:
         return self._ask(r.StreamList, "GET", "/streams").streams
@@ -214,6 +221,10 @@ class AsyncClient:
     async def version(self) -> r.Version:
         return await self._ask(r.Version, "GET", "/version")
 
+    @cached_property
+    def scenarios(self) -> AsyncScenarios:
+        return AsyncScenarios(self._ask)
+
     async def streams(self) -> tuple[r.Stream, ...]:
         return (await self._ask(r.StreamList, "GET", "/streams")).streams
 
@@ -344,12 +355,6 @@ class AsyncClient:
             return _checked(await self._http.request(method, path, **_request(**given)))
         except httpx.TransportError as error:
             raise UnreachableError(self.url, _why(error)) from error
-
-
-def event_of(fields: dict[str, Any]) -> Event:
-    """The event in the control API's flat form of it."""
-    rest = {name: value for name, value in fields.items() if name not in {"id", "time", "kind"}}
-    return Event(fields["id"], fields["time"], fields["kind"], rest)
 
 
 def _request(query: dict[str, Any] | None = None, body: Any = None) -> dict[str, Any]:

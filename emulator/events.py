@@ -40,6 +40,12 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Event).decode
 
 
+def event_of(flat: dict[str, Any]) -> Event:
+    """The event of the control API's flat form: its fields beside its id, time and kind."""
+    rest = {name: value for name, value in flat.items() if name not in {"id", "time", "kind"}}
+    return Event(flat["id"], flat["time"], flat["kind"], rest)
+
+
 class Events:
     """Emit, read back by cursor, subscribe, follow.
 

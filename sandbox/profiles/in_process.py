@@ -57,12 +57,13 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
     from emulator.embedded import Embedded  # noqa: PLC0415 -- as above
     from emulator.foundation import UpstreamFailed  # noqa: PLC0415 -- as above
+    from sandbox.scenarios.control import scenario_resources  # noqa: PLC0415 -- as above
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
-        async with Embedded(settings) as emulator:
+        async with Embedded(settings, more=(scenario_resources,)) as emulator:
             found = _described(settings, emulator)
             running.write(found)
             try:
