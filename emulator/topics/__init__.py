@@ -2,6 +2,7 @@
 
 from emulator.topics.definitions import (
     Access,
+    BadDefinition,
     Column,
     ConflatedTopic,
     Definition,
@@ -10,16 +11,21 @@ from emulator.topics.definitions import (
     Topic,
     View,
 )
-from emulator.topics.engine import NameInUse, Session, Topics, TopicSummary
+from emulator.topics.engine import Happening, NameInUse, Topics, TopicSummary
+from emulator.topics.refusals import Refused
+from emulator.topics.session import Session
 
 __all__ = [
     "Access",
+    "BadDefinition",
     "Column",
     "ConflatedTopic",
     "Definition",
     "Entitlement",
+    "Happening",
     "NameInUse",
     "Queue",
+    "Refused",
     "Session",
     "Topic",
     "TopicSummary",

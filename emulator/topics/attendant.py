@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from emulator.clock import Clock
 from emulator.topics.engine import Topics
@@ -12,13 +13,17 @@ async def attend(topics: Topics, clock: Clock) -> None:
     """Have everything that is due on ``clock`` done when it is due, until cancelled."""
     loop = asyncio.get_running_loop()
     sooner = asyncio.Event()
-    topics.on_sooner(lambda: loop.call_soon_threadsafe(sooner.set))
+
+    def hurry() -> None:
+        loop.call_soon_threadsafe(sooner.set)
+
+    topics.on_sooner(hurry)
     while True:
         sooner.clear()
         wait = topics.tend()
-        waits = {asyncio.ensure_future(sooner.wait())}
+        waits: set[asyncio.Task[Any]] = {asyncio.create_task(sooner.wait())}
         if wait is not None:
-            waits.add(asyncio.ensure_future(clock.sleep(wait)))
+            waits.add(asyncio.create_task(clock.sleep(wait)))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -10,6 +10,10 @@ Aggregate: TypeAlias = Literal["last", "count", "sum", "min", "max", "avg"]
 Semantics: TypeAlias = Literal["at-least-once", "at-most-once"]
 
 
+class BadDefinition(ValueError):  # noqa: N818 - it says what was found
+    """Definitions that cannot be: says which, and why."""
+
+
 class _Definition(
     msgspec.Struct,
     frozen=True,
@@ -19,6 +23,11 @@ class _Definition(
     omit_defaults=True,
 ):
     name: str
+
+    @property
+    def kind(self) -> str:
+        """What it is, as configuration says it."""
+        return str(self.__struct_config__.tag)
 
 
 class Topic(_Definition, frozen=True, tag="topic"):
@@ -37,8 +46,9 @@ class Topic(_Definition, frozen=True, tag="topic"):
 class Queue(_Definition, frozen=True, tag="queue"):
     """What is published to the logged topics ``of``, each message to one subscriber.
 
-    Without ``of`` it is what is published to the queue's own name. A message is leased for ``lease`` seconds and comes back unless it is acknowledged; ``max_backlog`` bounds
-    what a subscription may hold; after ``max_cancels`` returns by ``cancel`` a message is thrown away.
+    Without ``of`` it is what is published to the queue's own name. A message is leased for ``lease`` seconds
+    and comes back unless it is acknowledged; ``max_backlog`` bounds what a subscription may hold; after
+    ``max_cancels`` returns by ``cancel`` a message is thrown away.
     """
 
     of: tuple[str, ...] = ()

@@ -3,43 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.commands import Command
+from emulator.topics.access import Door
+from emulator.topics.assembly import assemble
+from emulator.topics.commands import (
+    Command,
+    DeltaPublish,
+    DeltaSubscribe,
+    Publish,
+    Sow,
+    SowAndDeltaSubscribe,
+    SowAndSubscribe,
+    SowDelete,
+    Subscribe,
+    Unsubscribe,
+)
 from emulator.topics.definitions import EVERYBODY, Access, Definition
+from emulator.topics.deleting import sow_delete
+from emulator.topics.hub import Hub
+from emulator.topics.live_topic import LiveTopic
 from emulator.topics.messages import Message
+from emulator.topics.publishing import publish
+from emulator.topics.querying import sow
+from emulator.topics.session import Handler, Session
+from emulator.topics.subscribing import sow_and_subscribe, subscribe, unsubscribe
+from emulator.topics.transaction_log import Kind, TransactionLog, bookmark_of
 
-
-class Session:
-    """One client. Everything comes back through ``deliver``, acknowledgements included, in order.
-
-    ``last_seq`` is the last sequence number of this publisher that was processed, None before the first.
-    """
-
-    user: str
-    client_name: str
-    closed: bool
-    last_seq: int | None
-
-    def execute(self, command: Command) -> None:
-        """Do what ``command`` asks; never raises for what it says: that is in its acknowledgements."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """End its subscriptions; what it holds of queues goes back."""
-        raise NotImplementedError
+HANDLERS: Final[dict[type[Command], Handler]] = {
+    Publish: publish,
+    DeltaPublish: publish,
+    Subscribe: subscribe,
+    DeltaSubscribe: subscribe,
+    Sow: sow,
+    SowAndSubscribe: sow_and_subscribe,
+    SowAndDeltaSubscribe: sow_and_subscribe,
+    Unsubscribe: unsubscribe,
+    SowDelete: sow_delete,
+}
 
 
 class NameInUse(Exception):  # noqa: N818 - it says what was found
     """A client name belongs to a session of another user."""
 
+    def __init__(self, client_name: str) -> None:
+        super().__init__(f"{client_name!r} is the name of another user's client; connect under another name")
+
 
 class TopicSummary(msgspec.Struct, frozen=True):
-    """A topic as it is: ``records`` None where it keeps no state of the world."""
+    """A topic as it is.
+
+    ``records`` in its state of the world, in a queue the messages that nobody has acknowledged; None where
+    there is neither. ``kind`` is empty for a topic that is not defined and only has subscriptions.
+    """
 
     name: str
     kind: str
@@ -48,10 +70,24 @@ class TopicSummary(msgspec.Struct, frozen=True):
     logged: bool
 
 
+class Happening(msgspec.Struct, frozen=True):
+    """What the transaction log has of a topic: a message published, or a record deleted or expired."""
+
+    bookmark: str
+    topic: str
+    kind: Kind
+    time: float
+    sow_key: str
+    data: msgspec.Raw
+    correlation_id: str
+    user_id: str
+
+
 class Topics:
     """Thread-safe. ``directory`` None keeps nothing beyond the process.
 
-    Raises ``DamagedLog``, and ``BadDefinition`` for definitions that contradict each other.
+    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power. Raises
+    ``DamagedLog``, and ``BadDefinition`` for definitions that cannot be.
     """
 
     def __init__(
@@ -64,7 +100,15 @@ class Topics:
         access: Access = EVERYBODY,
         fsync: bool = False,
     ) -> None:
-        raise NotImplementedError
+        log = TransactionLog(directory, fsync=fsync)
+        try:
+            self._hub = Hub(clock, events, Door(access), log)
+            assemble(self._hub, definitions)
+        except BaseException:
+            log.close()
+            raise
+        self._sessions: dict[Session, None] = {}
+        self._displaced: dict[str, tuple[Session, Callable[[], None]]] = {}
 
     def session(
         self,
@@ -79,7 +123,14 @@ class Topics:
         An open session of the same user and ``client_name`` is closed and its ``displaced`` called.
         Raises NameInUse.
         """
-        raise NotImplementedError
+        with self._hub.lock:
+            self._displace(user, client_name)
+            session = Session(self._hub, HANDLERS, user, deliver, client_name)
+            self._sessions[session] = None
+            session.on_close.append(lambda: self._sessions.pop(session, None))
+            if client_name:
+                self._displaced[client_name] = session, displaced
+            return session
 
     def tend(self) -> float | None:
         """Do what time asks for: expiry, leases, conflation, long replays.
@@ -87,16 +138,84 @@ class Topics:
         Returns in how many seconds of the clock there is more to do, None when nothing waits.
         ``attendant.attend`` calls it at the right times.
         """
-        raise NotImplementedError
+        with self._hub.lock:
+            self._hub.catch_up()
+            return self._hub.agenda.wait()
 
     def on_sooner(self, sooner: Callable[[], None]) -> None:
-        """Have ``sooner`` called, on any thread, whenever there is something to do sooner than ``tend`` said."""
-        raise NotImplementedError
+        """Have ``sooner`` called, on any thread, when there is something to do sooner than ``tend`` said."""
+        self._hub.agenda.sooner = sooner
+
+    def entitle(self, access: Access) -> None:
+        """From now on ``access`` decides; records that a subscription may no longer see leave it.
+
+        Raises ``BadDefinition``.
+        """
+        door = Door(access)
+        with self._hub.lock:
+            self._hub.door = door
+            for topic in self._hub.topics.values():
+                topic.reconsider(door)
 
     def summaries(self) -> list[TopicSummary]:
-        """Every topic that is defined or has been used."""
-        raise NotImplementedError
+        """Every topic that is defined or has subscriptions, by name."""
+        with self._hub.lock:
+            self._hub.catch_up()
+            return [_summary(topic) for _, topic in sorted(self._hub.topics.items())]
+
+    def history(self, topic: str, after: str = "0", limit: int = 1000) -> list[Happening]:
+        """Up to ``limit`` things that happened to ``topic`` after a bookmark, as the log has them.
+
+        Applied in order to the state of the world as it was at the bookmark, they make that of now. A
+        topic that is not logged has none. Raises ``Refused`` for a bookmark that is none.
+        """
+        with self._hub.lock:
+            self._hub.catch_up()
+            known = self._hub.topics.get(topic)
+            if known is None or not known.replays:
+                return []
+            number, _ = self._hub.log.start(after)
+            return list(islice(self._happenings(topic, number), limit))
 
     def close(self) -> None:
         """Close every session and give the files back."""
-        raise NotImplementedError
+        with self._hub.lock:
+            for session in tuple(self._sessions):
+                session.persistence.flush()
+                session.close()
+            self._hub.log.close()
+
+    def _displace(self, user: str, client_name: str) -> None:
+        session, displaced = self._displaced.get(client_name, (None, None))
+        if session is None or displaced is None or session.closed:
+            return
+        if session.user != user:
+            raise NameInUse(client_name)
+        session.close()
+        displaced()
+
+    def _happenings(self, topic: str, number: int) -> Any:
+        for at, entry in self._hub.log.entries(number):
+            if entry.topic == topic:
+                yield Happening(
+                    bookmark_of(at),
+                    topic,
+                    entry.kind,
+                    entry.time,
+                    entry.key,
+                    entry.data,
+                    entry.correlation_id,
+                    entry.user_id if self._hub.door.reveals_users else "",
+                )
+
+
+def _summary(topic: LiveTopic) -> TopicSummary:
+    kept = topic.store if topic.queue is None else topic.queue
+    takers = topic.subscriptions if topic.queue is None else topic.queue.takers
+    return TopicSummary(
+        topic.name,
+        topic.definition.kind if topic.definition is not None else "",
+        None if kept is None else len(kept),
+        len(takers),
+        topic.logged,
+    )

@@ -1,0 +1,127 @@
+"""What must outlive the process, in the order in which it happened: the journal of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from emulator.journal import Segments
+from emulator.topics.headers import listed
+from emulator.topics.refusals import Refused
+
+Kind: TypeAlias = Literal["published", "deleted", "expired", "taken"]
+
+_DIGITS = 16
+_READ_LINES = 1000
+_READ_BYTES = 1 << 22
+
+
+class Entry(msgspec.Struct, array_like=True, gc=False):
+    """What happened to the record ``key`` of ``topic``; ``time`` is in seconds since the epoch.
+
+    ``taken``: the messages with these ``numbers`` left the queue ``topic``. ``publisher`` and ``seq``
+    say whose message it was and which, so that a repeat is known after a restart.
+    """
+
+    kind: Kind
+    topic: str
+    time: float
+    key: str = ""
+    data: msgspec.Raw = msgspec.Raw(b"null")
+    correlation_id: str = ""
+    user_id: str = ""
+    expires: float | None = None
+    publisher: str = ""
+    seq: int | None = None
+    numbers: tuple[int, ...] = ()
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Entry).decode
+
+
+class TransactionLog:
+    """Entries numbered from 1, in ``directory`` or in memory when it is None. Not thread-safe.
+
+    What ``append`` has returned for survives ``kill -9``; what ``sync`` has returned for survives loss of
+    power when made with ``fsync``. Raises ``DamagedLog``.
+    """
+
+    def __init__(self, directory: Path | None, *, fsync: bool) -> None:
+        self.durable = directory is not None
+        self._segments = Segments(directory)
+        self._fsync = fsync
+
+    @property
+    def next(self) -> int:
+        """The number that the next entry gets."""
+        return self._segments.next
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest entry that is kept."""
+        return self._segments.first
+
+    def append(self, *entries: Entry) -> int:
+        """Keep ``entries``, all of them or none, and return the number of the first. Raises Refused."""
+        first = self._segments.next
+        lines = b"".join([_encode(entry) + b"\n" for entry in entries])
+        arrival = max(self._segments.last_arrival, int(entries[0].time * 1000))
+        try:
+            self._segments.append(lines, len(entries), len(lines), arrival)
+        except OSError as error:
+            raise Refused(
+                "not stored", f"the log could not be written ({error}); nothing was changed"
+            ) from error
+        return first
+
+    def sync(self) -> None:
+        """Return when what was appended is as safe as it was asked to be. Raises OSError."""
+        if self._fsync:
+            self._segments.sync()
+
+    def entries(self, number: int = 1, limit: int | None = None) -> Iterator[tuple[int, Entry]]:
+        """Up to ``limit`` entries (None: all there are now) from ``number`` on, with their numbers."""
+        end = self._segments.next if limit is None else min(self._segments.next, number + limit)
+        number = max(number, self._segments.first)
+        while number < end:
+            found = self._segments.read(number, min(_READ_LINES, end - number), _READ_BYTES)
+            for part in found.parts:
+                for line in bytes(part).split(b"\n")[:-1]:
+                    yield number, _decode(line)
+                    number += 1
+
+    def start(self, bookmark: str) -> tuple[int, frozenset[int]]:
+        """Where a replay after ``bookmark`` begins, and the numbers it leaves out. Raises Refused.
+
+        A list starts after its earliest and leaves out the others.
+        """
+        numbers = [self._number(one) for one in listed(bookmark)]
+        return min(numbers) + 1, frozenset(numbers)
+
+    def close(self) -> None:
+        self._segments.close()
+
+    def _number(self, bookmark: str) -> int:
+        if bookmark == "0":
+            return 0
+        if len(bookmark) == _DIGITS and bookmark.isdecimal() and int(bookmark) < self.next:
+            return int(bookmark)
+        try:
+            said = datetime.fromisoformat(bookmark)
+        except ValueError:
+            raise Refused(
+                "bad bookmark",
+                f"{bookmark[:80]!r} is none of this log; give one that a message had, 0, or a time",
+            ) from None
+        moment = said if said.tzinfo else said.replace(tzinfo=UTC)
+        return self._segments.first_at_or_after(round(moment.timestamp() * 1000)) - 1
+
+
+def bookmark_of(number: int) -> str:
+    """What subscribers are told of the entry ``number``: it rises with it, and means nothing else to them."""
+    return f"{number:0{_DIGITS}d}"
