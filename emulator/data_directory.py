@@ -55,6 +55,10 @@ class DataDirectory:
         return self.path / "queues.log"
 
     @property
+    def topics(self) -> Path:
+        return self.path / "topics"
+
+    @property
     def positions(self) -> Path:
         return self.path / "positions.log"
 

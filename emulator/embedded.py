@@ -31,12 +31,15 @@ from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
+from emulator.listeners.control.topics import TopicResources
 from emulator.listeners.http import Server, serve
 from emulator.listeners.interception import intercepted
 from emulator.listeners.queues import QueuesApp
+from emulator.listeners.topics import TopicsApp
+from emulator.listeners.usual_port import UsualPort, serve_at
 from emulator.parts import Parts, assembled
 from emulator.resources import Populated, Status, Topology
-from emulator.settings import QUEUES_PORT, Settings
+from emulator.settings import QUEUES_PORT, TOPICS_PORT, Settings
 
 VERSION = version("rdss-sandbox")
 
@@ -46,8 +49,9 @@ MakeResources: TypeAlias = Callable[[Parts], Resources]
 
 
 class Embedded:
-    """A whole emulator, running while its context lasts; ``aws``, ``control`` and ``queues`` are its URLs.
+    """A whole emulator, running while its context lasts.
 
+    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs.
     ``more`` makes parts of the control API for whatever is built on top, from the emulator's own parts.
     Entering raises ``DirectoryInUse``, and OSError for a port or directory that cannot be had.
     """
@@ -55,6 +59,7 @@ class Embedded:
     aws: str
     control: str
     queues: str
+    topics: str
     parts: Parts
 
     def __init__(
@@ -76,6 +81,7 @@ class Embedded:
             self.control = await self._listen(self._control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
             await self._listen_for_queues()
+            await self._listen_for_topics()
             self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
             self.parts.archives.start()
             self.broker = self._broker()
@@ -112,6 +118,7 @@ class Embedded:
             topology=settings.topology,
             notes=(*parts.foundation.notes(), self.broker.note, *self._notes),
             queues=self.queues,
+            topics=self.topics,
         )
 
     def reset(self) -> None:
@@ -135,19 +142,27 @@ class Embedded:
 
     async def _listen_for_queues(self) -> None:
         queues, port = self.parts.queues, self.settings.queues_port
-        self.queues = await self._listen_where_usual(QueuesApp(queues), port, QUEUES_PORT, "queues")
+        self.queues = await self._listen_at(UsualPort("queues", QUEUES_PORT, port), QueuesApp(queues))
         queues.watch()
 
-    async def _listen_where_usual(self, app: App, port: int | None, usual: int, what: str) -> str:
-        """Listen on ``port``; None is the ``usual`` one or, noted, a free one where that is taken."""
-        if port is not None:
-            return await self._listen(app, port)
-        try:
-            return await self._listen(app, usual)
-        except OSError as error:
-            url = await self._listen(app, 0)
-            self._notes.append(f"{what} answer at {url}: {error.strerror}")
-            return url
+    async def _listen_for_topics(self) -> None:
+        settings, topics = self.settings, self.parts.topics
+        app = TopicsApp(topics, self._failed)
+        # Where users have tokens of their own, those are what lets them in.
+        token = None if topics.configuration.users else settings.token
+        guarded = Guard(app, (settings.host, *settings.allowed_hosts), token)
+        self.topics = await self._listen_at(
+            UsualPort("topics", TOPICS_PORT, settings.topics_port), guarded, websockets=True
+        )
+        self._stack.callback(app.close)
+
+    async def _listen_at(self, port: UsualPort, app: App, *, websockets: bool = False) -> str:
+        server, note = await serve_at(
+            port, app, self.settings.host, on_failure=self._failed, websockets=websockets
+        )
+        self._stack.push_async_callback(server.close)
+        self._notes += [note] if note else []
+        return server.url
 
     def _aws_app(self) -> App:
         parts, foundation = self.parts, self.parts.foundation
@@ -172,6 +187,7 @@ class Embedded:
             ChaosResources(parts.stage, settings.region),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives),
+            TopicResources(parts.topics),
             MetricsResource(self.status, parts.stage.list, counts),
             *(make(parts) for make in self._more),
         ]

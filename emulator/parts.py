@@ -23,6 +23,8 @@ from emulator.resources import Populated, Topology
 from emulator.rng import Chance
 from emulator.settings import Settings
 from emulator.stream_service import StreamService
+from emulator.topic_configuration import read_configuration
+from emulator.topic_service import Feeding, TopicService
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Parts:
     archives: Archives
     amqp: AmqpLog
     queues: QueueEngine
+    topics: TopicService
 
     @property
     def streams(self) -> StreamService:
@@ -73,6 +76,7 @@ class Parts:
         self.populate()
         self.archives.reset()
         self.queues.clear()
+        self.topics.reset()
         self.events.emit("sandbox.reset", kept=not self.foundation.owned)
 
     def _create(self, name: str, shards: int) -> None:
@@ -132,8 +136,18 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         )
         queues = QueueEngine(directory.queues if directory else None, clock, events, fsync=settings.fsync)
         stack.callback(queues.close)
+        topics = TopicService(
+            directory.topics if directory else None,
+            clock=clock,
+            events=events,
+            stage=stage,
+            configuration=read_configuration(settings.topics),
+            feeding=Feeding(catalogue, streams, frozenset(settings.topology.archives)),
+            fsync=settings.fsync,
+        )
+        stack.callback(topics.close)
         parts = Parts(
-            settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp, queues
+            settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp, queues, topics
         )
         parts.populate()
         yield parts

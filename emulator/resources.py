@@ -101,6 +101,7 @@ class Status(msgspec.Struct, frozen=True):
     topology: Topology
     notes: tuple[str, ...]
     queues: str | None = None
+    topics: str | None = None
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ FILE_NAME = "sandbox.toml"
 _REGION = "us-east-1"
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 QUEUES_PORT = 8888
+TOPICS_PORT = 9007
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 DEFAULT_TOPOLOGY = Topology(
@@ -66,9 +67,9 @@ class Settings:
     aws_port: int = 4566
     control_port: int = 4570
     queues_port: int | None = 0
+    topics_port: int | None = 0
     amqp: Literal["auto", "off"] = "off"
     amqp_port: int = 5672
-    topics_port: int | None = None
     topics: Path | None = None
     data_dir: Path | None = Path(STATE_DIRECTORY, "data")
     fsync: bool = False

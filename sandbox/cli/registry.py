@@ -41,6 +41,7 @@ COMMANDS: dict[str, Row] = {
     "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
     "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),
     "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),
+    "topic": Row("sandbox.cli.topic:topic", "Publish to topics, ask their state of the world, subscribe."),
     "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and begin afresh."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),

@@ -48,6 +48,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("control", found.control),
         ("amqp", found.amqp or "-"),
         ("queues", found.queues or "-"),
+        ("topics", found.topics or "-"),
         ("data", found.data_dir),
         ("seed", str(found.seed)),
         ("clock", describe_clock(found.clock)),

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 @click.option(
     "--queues-port", type=int, metavar="N", help="Queues (Zaqar).  [default: 8888, or any free; 0: any free]"
 )
+@click.option(
+    "--topics-port", type=int, metavar="N", help="Topics (AMPS).  [default: 9007, or any free; 0: any free]"
+)
+@click.option("--topics", metavar="FILE", help="Which topics there are, and who may use them.")
 @click.option("--amqp-port", type=int, metavar="N", help="RabbitMQ, where it is installed.  [default: 5672]")
 @click.option(
     "--amqp", type=click.Choice(["auto", "off"]), help="Whether to start RabbitMQ.  [default: auto]"
@@ -109,6 +113,8 @@ def _summary(running: Running) -> str:
         "       sandbox fault add duplicate --toxicity 0.5",
         "       sandbox status      sandbox tui      sandbox down",
     ]
+    if running.topics:
+        lines.insert(2, f"topics   {running.topics}   (WebSocket at /topics/ws, and HTTP)")
     if running.queues:
         lines.insert(2, f"queues   {running.queues}   (OpenStack messaging: v1, v1.1, v2)")
     if running.amqp:

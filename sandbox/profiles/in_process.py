@@ -163,6 +163,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         token=settings.token,
         born=running.born(pid),
         queues=emulator.queues,
+        topics=emulator.topics,
     )
 
 

@@ -34,6 +34,7 @@ class Running(msgspec.Struct, frozen=True):
     born: str | None = None
     stack: str | None = None
     queues: str | None = None
+    topics: str | None = None
 
     @property
     def who(self) -> str:

@@ -1,0 +1,95 @@
+"""The topics port: ``/topics/ws``, ``POST /topics/commands`` and ``GET /topics/messages``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import HTTPConnection
+
+from emulator.listeners.asgi import ConnectionAborted, HttpScope, Receive, Send
+from emulator.listeners.control.routing import ApiError, refusal
+from emulator.listeners.topics.conversation import BadCommand, Conversation
+from emulator.listeners.topics.events import follow
+from emulator.listeners.topics.faults import TopicFaults
+from emulator.listeners.topics.outbox import Outbox
+from emulator.listeners.topics.requests import Subscription, command_asked, commands_in, done
+from emulator.listeners.topics.socket import converse
+from emulator.listeners.topics.users import Users
+from emulator.topic_service import TopicService
+from emulator.topics import NameInUse
+
+_SOCKET: Final = "/topics/ws"
+_COMMANDS: Final = ("POST", "/topics/commands")
+_MESSAGES: Final = ("GET", "/topics/messages")
+
+
+class TopicsApp:
+    """An ASGI application over ``service``; ``failed`` is told of errors that nobody foresaw."""
+
+    def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:
+        self._service = service
+        self._failed = failed
+        self._users = Users(service.configuration.users)
+        self._faults = TopicFaults(service.stage, service.clock)
+        self._streams: set[Outbox] = set()
+
+    def close(self) -> None:
+        """End every stream of events; a server that stops tells the WebSockets itself."""
+        for outbox in tuple(self._streams):
+            outbox.close("stopped")
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        try:
+            await self._answer(scope, receive, send)
+        except (ConnectionAborted, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- every error becomes an answer
+            await refusal(_as_ours(error), self._failed)(scope, receive, send)
+
+    async def _answer(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        socket = scope["type"] == "websocket"
+        asked = None if socket else (scope["method"], scope["path"])
+        if asked not in {_COMMANDS, _MESSAGES} and not (socket and scope["path"] == _SOCKET):
+            raise ApiError(
+                HTTPStatus.NOT_FOUND,
+                "not_found",
+                f"there is nothing at {scope['path']}: a WebSocket is at {_SOCKET}, "
+                f"{' '.join(_COMMANDS)} takes commands and {' '.join(_MESSAGES)} subscribes",
+            )
+        commands = await commands_in(receive) if asked == _COMMANDS else []
+        command = command_asked(HTTPConnection(scope)) if asked == _MESSAGES else None
+        conversation = self._conversation(HTTPConnection(scope))
+        await conversation.open()
+        try:
+            if command is not None:
+                await self._follow(conversation, command, receive, send)
+            elif socket:
+                await converse(conversation, receive, send)
+            else:
+                await (await done(conversation, commands))(scope, receive, send)
+        finally:
+            conversation.close()
+
+    async def _follow(
+        self, conversation: Conversation, command: Subscription, receive: Receive, send: Send
+    ) -> None:
+        self._streams.add(conversation.outbox)
+        try:
+            await follow(conversation, command, receive, send)
+        finally:
+            self._streams.discard(conversation.outbox)
+
+    def _conversation(self, asked: HTTPConnection) -> Conversation:
+        user = self._users.who(asked.headers, asked.query_params)
+        return Conversation(self._service, self._faults, user, asked.query_params.get("client_name", ""))
+
+
+def _as_ours(error: Exception) -> Exception:
+    match error:
+        case NameInUse():
+            return ApiError(HTTPStatus.CONFLICT, "name_in_use", str(error))
+        case BadCommand():
+            return ApiError(HTTPStatus.BAD_REQUEST, "bad_command", str(error))
+    return error

@@ -1,0 +1,116 @@
+"""One client's session: commands in, messages out, whichever way they travel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final, get_args
+
+import msgspec
+
+from emulator.listeners.topics.faults import TopicFaults
+from emulator.listeners.topics.outbox import Outbox
+from emulator.topic_configuration import OBJECTS
+from emulator.topic_service import TopicService
+from emulator.topics import Session
+from emulator.topics.commands import Command, Publish, Sow, SowAndSubscribe, SowDelete, Unsubscribe
+from emulator.topics.messages import Ack, Message
+
+_decode: Final = msgspec.json.Decoder(Command).decode
+_decode_several: Final = msgspec.json.Decoder(Command | list[Command]).decode
+_NAMES: Final = ", ".join(str(each.__struct_config__.tag) for each in get_args(Command))
+
+
+class BadCommand(ValueError):  # noqa: N818 -- named as what it is
+    """What a client said is no command: why, and its ``cmd_id`` if that could be read."""
+
+    def __init__(self, why: str, cmd_id: str = "") -> None:
+        super().__init__(why)
+        self.cmd_id = cmd_id
+
+
+def read_command(raw: str | bytes) -> Command:
+    """A command from its JSON. Raises BadCommand."""
+    try:
+        command: Command = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadCommand(f"bad command: {error}; the commands are {_NAMES}", _cmd_id(raw)) from None
+    return command
+
+
+def read_commands(raw: bytes) -> list[Command]:
+    """A command or an array of them. Raises BadCommand."""
+    try:
+        found = _decode_several(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadCommand(f"bad command: {error}; the commands are {_NAMES}", _cmd_id(raw)) from None
+    return found if isinstance(found, list) else [found]
+
+
+class Conversation:
+    """Opened with ``open``; the outbox has what is to be sent back."""
+
+    def __init__(self, service: TopicService, faults: TopicFaults, user: str, client_name: str) -> None:
+        self._service = service
+        self._faults = faults
+        self._user = user
+        self._client_name = client_name
+        self._session: Session | None = None
+        self.outbox = Outbox()
+        # One object, by which the service knows this session again.
+        self._ended = self.outbox.close
+
+    @property
+    def last_seq(self) -> int | None:
+        """The last sequence number of this publisher that was taken."""
+        return self._opened.last_seq
+
+    async def open(self) -> None:
+        """Begin. Raises NameInUse."""
+        if not self._service.opened:
+            await asyncio.to_thread(self._service.open)
+        self._session = self._service.session(
+            self._user, self.outbox.put, client_name=self._client_name, ended=self._ended
+        )
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._service.left(self._session, self._ended)
+
+    async def execute(self, command: Command) -> None:
+        """Do it; what comes of it is in the outbox. Raises ConnectionAborted when a fault says so."""
+        if isinstance(command, Sow | SowAndSubscribe | SowDelete):
+            # These look at many records, and must not keep everybody else waiting.
+            await asyncio.to_thread(self._look, command)
+        elif isinstance(command, Publish) and self._faults.concern(command):
+            await self._faults.publish(self._opened, command, self.outbox)
+        else:
+            self._opened.execute(command)
+
+    def sent(self) -> AsyncIterator[list[Message]]:
+        """What the client is sent; see ``TopicFaults.sent``."""
+        return self._faults.sent(self.outbox)
+
+    @property
+    def _opened(self) -> Session:
+        assert self._session is not None, "open comes first"
+        return self._session
+
+    def _look(self, command: Command) -> None:
+        if not isinstance(command, Unsubscribe) and command.topic == OBJECTS:
+            self._service.catch_up()
+        self._opened.execute(command)
+
+
+def failed(messages: Sequence[Message]) -> Ack | None:
+    """The first of them that says that a command failed."""
+    return next((each for each in messages if isinstance(each, Ack) and each.status == "failure"), None)
+
+
+def _cmd_id(raw: str | bytes) -> str:
+    try:
+        said: Any = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    found = said.get("cmd_id") if isinstance(said, dict) else None
+    return found if isinstance(found, str) else ""

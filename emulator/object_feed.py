@@ -1,0 +1,140 @@
+"""The topic ``objects``: what the RDSS messages in the streams say of each digital object, kept up to date.
+
+MetadataCreate and MetadataUpdate bring an object whole and MetadataDelete takes it away (RDSS Message API,
+"Message Types"); a message that says when it expires makes the record expire then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from emulator.clock import Clock, stopwatch
+from emulator.positions import Positions
+from emulator.shard_reading import Reading, ShardKey, Streams, in_order
+from emulator.topic_configuration import OBJECTS
+from emulator.topics.commands import Command, Publish, SowDelete
+from schemas.peek import Peek, peek
+from schemas.sequence import Assembly, SequenceError, body_of
+
+_WRITES: Final = ("MetadataCreate", "MetadataUpdate")
+_DELETE: Final = "MetadataDelete"
+_REMEMBERED: Final = 100_000
+_SEQUENCES: Final = 1_000
+
+
+class _Named(msgspec.Struct):
+    object_uuid: str = msgspec.field(name="objectUUID")
+
+
+class Session(Protocol):
+    """Where the commands go."""
+
+    def execute(self, command: Command) -> None: ...
+
+
+class ObjectFeed:
+    """Reads what is new in ``streams`` and tells it to the session that it is given. Thread-safe.
+
+    A message that came before, as a duplicate or in another stream, is passed over. ``skipped`` names streams
+    whose messages are no news of objects: those of the error and the invalid queue. How far it is it keeps in
+    ``positions``.
+    """
+
+    def __init__(self, streams: Streams, clock: Clock, positions: Positions, skipped: frozenset[str]) -> None:
+        self._streams = streams
+        self._clock = clock
+        self._positions = positions
+        self._skipped = skipped
+        self._lock = threading.Lock()
+        self._readings: dict[ShardKey, Reading] = {}
+        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._sequences: OrderedDict[str, Assembly] = OrderedDict()
+
+    def step(self, session: Session) -> int:
+        """Read a little of every shard; how many records were read."""
+        with self._lock:
+            readings = [self._reading(shard) for shard in self._streams.shards() if self._wanted(shard)]
+            found = in_order(readings, self._streams)
+            for _, record in found:
+                for command in self._commands(record.data):
+                    session.execute(command)
+            for reading in {id(reading): reading for reading, _ in found}.values():
+                if reading.read_up_to is not None:
+                    self._positions.put(reading.shard.stream, _place(reading.shard), reading.read_up_to)
+        return len(found)
+
+    def catch_up(self, session: Session, seconds: float) -> bool:
+        """Read what is new, for at most about this many real seconds; whether nothing is left."""
+        deadline = stopwatch() + seconds
+        while self.step(session):
+            if stopwatch() >= deadline:
+                return False
+        return True
+
+    def _wanted(self, shard: ShardKey) -> bool:
+        return shard.stream not in self._skipped
+
+    def _reading(self, shard: ShardKey) -> Reading:
+        if shard not in self._readings:
+            after = self._positions.get(shard.stream, _place(shard))
+            self._readings[shard] = Reading(shard, len(self._readings), after)
+        return self._readings[shard]
+
+    def _commands(self, raw: bytes) -> list[Command]:
+        seen = peek(raw)
+        if seen.damaged or seen.message_type not in {*_WRITES, _DELETE} or self._came_before(seen):
+            return []
+        try:
+            whole = self._whole(seen, raw)
+            return [] if whole is None else self._said(seen, body_of(whole))
+        except (SequenceError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return []  # judging messages is for their receivers
+
+    def _said(self, seen: Peek, body: bytes) -> list[Command]:
+        named = msgspec.json.decode(body, type=_Named)
+        if seen.message_type == _DELETE:
+            key = msgspec.json.encode({"objectUUID": named.object_uuid})
+            return [SowDelete(topic=OBJECTS, data=msgspec.Raw(key))]
+        left = self._left(seen)
+        if left is not None and left <= 0:
+            return []
+        origin = (seen.message_id or "").replace("-", "")
+        return [Publish(topic=OBJECTS, data=msgspec.Raw(body), expiration=left, correlation_id=origin)]
+
+    def _left(self, seen: Peek) -> float | None:
+        """How many seconds the message has until it expires; None when it never does."""
+        try:
+            moment = datetime.fromisoformat(seen.expires) if seen.expires else None
+        except ValueError:
+            return None
+        return moment.timestamp() - self._clock.time() if moment and moment.tzinfo else None
+
+    def _came_before(self, seen: Peek) -> bool:
+        if seen.message_id is None:
+            return False
+        known = seen.message_id in self._seen
+        self._seen[seen.message_id] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return known
+
+    def _whole(self, seen: Peek, raw: bytes) -> bytes | None:
+        """The message, or the one that this was the last missing part of."""
+        if (seen.total or 1) == 1 or seen.sequence is None:
+            return raw
+        assembly = self._sequences.setdefault(seen.sequence, Assembly())
+        if len(self._sequences) > _SEQUENCES:
+            self._sequences.popitem(last=False)
+        if not assembly.add(raw):
+            return None
+        del self._sequences[seen.sequence]
+        return assembly.message()
+
+
+def _place(shard: ShardKey) -> str:
+    return f"{shard.shard}/{shard.generation}"

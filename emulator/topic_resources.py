@@ -1,0 +1,67 @@
+"""Topics, their records and what changes in them, as the control API shows them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic as it is. ``kind``: topic, queue, view or conflated.
+
+    ``records`` is None where it keeps no state of the world, ``logged`` whether it is in the transaction log.
+    """
+
+    name: str
+    kind: str
+    records: int | None
+    subscriptions: int
+    logged: bool
+
+
+class TopicList(msgspec.Struct, frozen=True):
+    """Every topic that is defined or was used, by name."""
+
+    topics: tuple[Topic, ...]
+
+
+class TopicRecord(msgspec.Struct, frozen=True):
+    """A record of a state of the world; ``data`` is JSON as it was published."""
+
+    sow_key: str
+    data: msgspec.Raw
+    correlation_id: str | None = None
+
+
+class TopicRecordPage(msgspec.Struct, frozen=True):
+    """Some of the ``total`` records that match."""
+
+    records: tuple[TopicRecord, ...]
+    total: int
+
+
+class TopicChange(msgspec.Struct, frozen=True):
+    """A message that a subscriber gets: ``publish``, or ``oof`` with the ``reason`` why a record left it.
+
+    ``id`` counts from 1 with the first change after somebody asked for the topic's; ``time`` is in seconds
+    since the epoch. ``data`` is the record, of an ``oof`` as updated or as it was, null where none is shown.
+    """
+
+    id: int
+    time: float
+    cmd: Literal["publish", "oof"]
+    topic: str
+    sow_key: str | None
+    data: msgspec.Raw
+    reason: Literal["deleted", "expired", "filter", "entitlement"] | None = None
+    correlation_id: str | None = None
+    user_id: str | None = None
+    bookmark: str | None = None
+
+
+class TopicChangePage(msgspec.Struct, frozen=True):
+    """Some changes, and the ``id`` of the last there was."""
+
+    changes: tuple[TopicChange, ...]
+    last: int

@@ -1,0 +1,209 @@
+"""``sandbox topic``: publish to topics, ask their state of the world, subscribe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.failures import CommandFailed, Exit
+
+if TYPE_CHECKING:
+    from msgspec import Raw
+
+    from emulator.topic_port import TopicPort
+    from emulator.topics.commands import Publish
+    from emulator.topics.messages import Message, SowRecord
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group()
+def topic() -> None:
+    """Publish to topics, ask their state of the world, subscribe.
+
+    The topic objects holds every digital object as the messages in the streams last told of it, by its
+    objectUUID. Filters are conditions like /objectTitle LIKE 'fish' AND /objectVersion > 1.
+    """
+
+
+def port_options(command: F) -> F:
+    """How to reach topics and as whom, for every command of the group."""
+    for option in (
+        control_option,
+        click.option("--user", metavar="NAME", help="Who to be, where users have no tokens."),
+        click.option("--token", metavar="TOKEN", envvar="SANDBOX_TOPICS_TOKEN", help="The user's token."),
+    ):
+        command = option(command)
+    return command
+
+
+def publishing(command: F) -> F:
+    """What a message to a topic can have."""
+    for option in (
+        click.argument("data", nargs=-1, metavar="[JSON|-]..."),
+        click.argument("name", metavar="TOPIC"),
+        click.option(
+            "--expiration", type=float, metavar="SECONDS", help="How long the record lives; 0: ever."
+        ),
+        click.option(
+            "--correlation-id", default="", metavar="TEXT", help="Passed on to subscribers as it is."
+        ),
+        click.option(
+            "--sow-key", default="", metavar="KEY", help="The record's key, where publishers give it."
+        ),
+    ):
+        command = option(command)
+    return port_options(command)
+
+
+@topic.command()
+@publishing
+def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
+    """Publish each JSON to TOPIC; without any, each line of standard input."""
+    from emulator.topics import commands  # noqa: PLC0415 -- kept out of sandbox --help
+
+    _publish(commands.Publish, name, data, **given)
+
+
+@topic.command()
+@publishing
+def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
+    """Lay the fields in each JSON over those of its record in TOPIC."""
+    from emulator.topics.commands import DeltaPublish  # noqa: PLC0415 -- as above
+
+    _publish(DeltaPublish, name, data, **given)
+
+
+@topic.command()
+@click.argument("name", metavar="TOPIC")
+@click.option("--filter", "filter_", default="", metavar="CONDITION", help="Which records.  [default: all]")
+@click.option("--orderby", default="", metavar="/FIELD [DESC],...", help="In which order.")
+@click.option("--top", "top_n", type=click.IntRange(min=0), metavar="N", help="So many at most.")
+@click.option("--keys", is_flag=True, help="Print each record's key and correlation id beside it.")
+@port_options
+def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **given: Any) -> None:
+    """Print the records of TOPIC, one a line: its state of the world."""
+    from emulator.topics.commands import Sow  # noqa: PLC0415 -- as above
+    from emulator.topics.messages import SowMessage  # noqa: PLC0415 -- as above
+
+    command = Sow(topic=name, filter=filter_, orderby=orderby, top_n=top_n, batch_size=100, query_id="sow")
+    with _port(**given) as port:
+        messages = port.execute(command)
+    for message in messages:
+        for record in message.data if isinstance(message, SowMessage) else ():
+            _print_record(record, keys)
+
+
+@topic.command()
+@click.argument("name", metavar="TOPIC")
+@click.option("--filter", "filter_", default="", metavar="CONDITION", help="Which messages.  [default: all]")
+@click.option("--delta", is_flag=True, help="Of each record only its key and what changed.")
+@click.option("--live", is_flag=True, help="Only what comes from now on, not what is there.")
+@click.option("--bookmark", default="", metavar="BOOKMARK", help="What came after it; 0: all that is kept.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many messages.")
+@port_options
+def subscribe(name: str, *, delta: bool, live: bool, limit: int | None, **given: Any) -> None:
+    """Print what TOPIC has and what changes in it, one JSON message a line, until Ctrl-C.
+
+    A record that leaves, because it was deleted, expired or matches no more, is told as an oof message.
+    """
+    from emulator.topics import commands as c  # noqa: PLC0415 -- as above
+
+    filter_, bookmark = given.pop("filter_"), given.pop("bookmark")
+    command: c.Subscribe | c.SowAndSubscribe
+    if live or bookmark:
+        kind = c.DeltaSubscribe if delta else c.Subscribe
+        command = kind(topic=name, filter=filter_, bookmark=bookmark, opts="timestamp")
+    else:
+        whole = c.SowAndDeltaSubscribe if delta else c.SowAndSubscribe
+        command = whole(topic=name, filter=filter_, batch_size=100, opts="oof,timestamp")
+    with _port(**given) as port:
+        for count, message in enumerate(_content(port.follow(command)), 1):
+            click.echo(_json(message))
+            if count == limit:
+                return
+
+
+@topic.command()
+@click.argument("name", metavar="TOPIC")
+@click.option("--filter", "filter_", default="", metavar="CONDITION", help="Which records; 1=1 for all.")
+@click.option("--key", "sow_keys", multiple=True, metavar="KEY", help="The record with this key.")
+@click.option("--data", default="", metavar="JSON", help="The record with the key that this has.")
+@port_options
+def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **given: Any) -> None:
+    """Delete records of TOPIC; says how many there were."""
+    from emulator.topics.commands import NO_DATA, SowDelete  # noqa: PLC0415 -- as above
+    from emulator.topics.messages import Ack  # noqa: PLC0415 -- as above
+
+    if sum(map(bool, (filter_, sow_keys, data))) != 1:
+        raise click.UsageError("say which records: --filter, --key or --data")
+    command = SowDelete(
+        topic=name,
+        filter=filter_,
+        sow_keys=",".join(sow_keys),
+        data=_raw(data) if data else NO_DATA,
+        ack_type="processed,stats",
+    )
+    with _port(**given) as port:
+        answers = port.execute(command)
+    counts = [each.records_deleted for each in answers if isinstance(each, Ack) and each.ack_type == "stats"]
+    click.echo(f"sandbox: {counts[0] if counts and counts[0] else 0} deleted", err=True)
+
+
+def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **given: Any) -> None:
+    fields = {each: given.pop(each) for each in ("expiration", "correlation_id", "sow_key")}
+    count = 0
+    with _port(**given) as port:
+        for text in _texts(data):
+            port.execute(kind(topic=name, data=_raw(text), ack_type="persisted", **fields))
+            count += 1
+    click.echo(f"sandbox: {count} published", err=True)
+
+
+def _raw(text: str) -> Raw:
+    """The text, if it is JSON."""
+    import msgspec  # noqa: PLC0415 -- as above
+
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise CommandFailed(f"{text.strip()[:80]!r} is no JSON: {error}", Exit.USAGE) from None
+    return msgspec.Raw(text.strip().encode())
+
+
+def _texts(data: tuple[str, ...]) -> Iterable[str]:
+    for text in data or ("-",):
+        if text == "-":
+            yield from (line for line in click.get_text_stream("stdin") if line.strip())
+        else:
+            yield text
+
+
+def _port(control: str | None, user: str | None, token: str | None) -> TopicPort:
+    from emulator.topic_port import TopicPort  # noqa: PLC0415 -- httpx is slow to import
+    from sandbox.cli.connection import reach  # noqa: PLC0415 -- as above
+
+    with connect(control) as client:
+        url = client.status().topics
+    if url is None:
+        raise CommandFailed("this sandbox has no topics port", Exit.ENVIRONMENT)
+    return TopicPort(url, token=token or reach(control)[1], user=user)
+
+
+def _content(messages: Iterable[Message]) -> Iterable[Message]:
+    from emulator.topics.messages import OofMessage, PublishMessage, SowMessage  # noqa: PLC0415 -- as above
+
+    return (each for each in messages if isinstance(each, PublishMessage | SowMessage | OofMessage))
+
+
+def _print_record(record: SowRecord, keys: bool) -> None:
+    click.echo(_json(record) if keys else bytes(record.data))
+
+
+def _json(value: Any) -> bytes:
+    import msgspec  # noqa: PLC0415 -- as above
+
+    return msgspec.json.encode(value)
