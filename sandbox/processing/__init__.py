@@ -1,0 +1,36 @@
+"""Asynchronous processing: what happens to a message after it arrived, until its source is told."""
+
+from sandbox.processing.administration import Administration
+from sandbox.processing.calls import KeyKind
+from sandbox.processing.errors import BusinessError, TechnicalError, ValidationError
+from sandbox.processing.exchange import Child, Exchange
+from sandbox.processing.intake import Receipt
+from sandbox.processing.outside import Outside, OutsideSystem
+from sandbox.processing.parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
+from sandbox.processing.processing import Processing
+from sandbox.processing.records import Binding, Message, NewMessage
+from sandbox.processing.routes import Routes
+from sandbox.processing.states import State
+
+__all__ = [
+    "AS_CODED",
+    "AS_WRITTEN",
+    "Administration",
+    "Binding",
+    "BusinessError",
+    "Child",
+    "Exchange",
+    "KeyKind",
+    "Limit",
+    "Message",
+    "NewMessage",
+    "Outside",
+    "OutsideSystem",
+    "Parameters",
+    "Processing",
+    "Receipt",
+    "Routes",
+    "State",
+    "TechnicalError",
+    "ValidationError",
+]

@@ -1,0 +1,90 @@
+"""Receiving: a message is checked, persisted, and only then acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from sandbox.processing.errors import Code
+from sandbox.processing.ordering import Ordering
+from sandbox.processing.parameters import Parameters
+from sandbox.processing.records import Message, NewMessage
+from sandbox.processing.store import AlreadyThereError, Store
+from sandbox.processing.throttling import Throttling
+from sandbox.processing.transitions import Cause
+
+TraceValidator: TypeAlias = Callable[[NewMessage], bool]
+"""Whether a message with such a trace header may come in."""
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """The answer to a source system. FAIL: nothing was taken, for the reason with that code."""
+
+    status: Literal["OK", "FAIL"]
+    number: int | None = None
+    code: str | None = None
+    additional_info: str | None = None
+
+
+class Intake:
+    """The way in of one process."""
+
+    def __init__(
+        self,
+        store: Store,
+        parameters: Parameters,
+        ordering: Ordering,
+        throttling: Throttling,
+        validators: Sequence[TraceValidator],
+    ) -> None:
+        self._store = store
+        self._parameters = parameters
+        self._ordering = ordering
+        self._throttling = throttling
+        self._validators = validators
+
+    def receive(self, new: NewMessage) -> tuple[Receipt, Message | None]:
+        """Persist a message; what to answer, and the message when it is to be queued now.
+
+        Raises ThrottledError, and what the disk raises: then nothing is persisted, and nothing acknowledged.
+        """
+        if refusal := self._refusal(new):
+            return refusal, None
+        assert new.source is not None
+        new = msgspec.structs.replace(new, source=new.source.upper())
+        self._throttling.take(str(new.source), new.operation)
+        try:
+            message = self._store.insert(new, lease=self._parameters.lease)
+        except AlreadyThereError as error:
+            return Receipt("FAIL", None, Code.NOT_SAVED, str(error)), None
+        return Receipt("OK", message.number), self._queued(message)
+
+    def _queued(self, message: Message) -> Message | None:
+        with self._store.transaction():
+            ahead = self._ordering.ahead_of(message)
+            if ahead is not None:
+                due = self._store.clock.time() + self._parameters.postponed_interval
+                why = f"message {ahead} is ahead in the order of {message.funnel}"
+                self._store.change(message.number, Cause.POSTPONED, held=message.step, why=why, due=due)
+                return None
+            lease = self._store.clock.time() + self._parameters.lease
+            owner = self._store.owner
+            return self._store.change(
+                message.number, Cause.QUEUED, held=message.step, owner=owner, lease=lease
+            )
+
+    def _refusal(self, new: NewMessage) -> Receipt | None:
+        trace = {"source": new.source, "correlation": new.correlation, "timestamp": new.timestamp}
+        missing = [name for name, value in trace.items() if value is None or value == ""]
+        if len(missing) == len(trace):
+            return Receipt("FAIL", None, Code.NO_TRACE_HEADER, "there is no trace header")
+        if missing:
+            what = f"the trace header has no {' and no '.join(missing)}"
+            return Receipt("FAIL", None, Code.TRACE_INCOMPLETE, what)
+        if new.guaranteed_order and not new.funnel:
+            return Receipt("FAIL", None, Code.VALIDATION, "guaranteed order needs a funnel value")
+        if not all(validator(new) for validator in self._validators):
+            return Receipt("FAIL", None, Code.NOT_ALLOWED, f"{new.source} may not send {new.operation} here")
+        return None

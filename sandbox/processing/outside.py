@@ -1,0 +1,135 @@
+"""Outside systems that are not there: they answer what their script says, unless a fault strikes."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from emulator.channels.batches import Entry
+from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
+from emulator.channels.injection import FaultPoint
+from emulator.clock import Clock
+from emulator.faults.durations import seconds
+from emulator.faults.fault import Kind
+from emulator.faults.stage import Stage
+from sandbox.processing.errors import BusinessError, TechnicalError
+
+CHANNEL: Final = "outside/{}"
+"""The channel by which a fault names an outside system; ``outside/*`` is all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. ``seconds``: how long it takes, or how long the system is down from this call on."""
+
+    kind: Literal["ok", "business", "error", "timeout", "slow", "down"]
+    text: str = ""
+    seconds: float = 0.0
+
+
+def read_answer(written: str) -> Answer:
+    """An answer as people write it. ValueError says what can be written.
+
+    ``ok``, ``ok: text``, ``business: why``, ``500``, ``timeout 5s``, ``slow 2s``, ``down 1m``.
+    """
+    head, _, text = (part.strip() for part in written.partition(":"))
+    word, _, length = head.partition(" ")
+    if word in _SPOKEN:
+        return Answer(_SPOKEN[word], text)
+    if word.isdecimal() and 500 <= int(word) <= 599:
+        return Answer("error", word)
+    if word in _TIMED and (length or word == "timeout"):
+        return Answer(_TIMED[word], seconds=seconds(length or "30s"))
+    raise ValueError(
+        f"{written!r} is no answer of an outside system; "
+        "write ok, ok: TEXT, business: WHY, 500, timeout 30s, slow 2s or down 1m"
+    )
+
+
+_SPOKEN: Final[dict[str, Literal["ok", "business"]]] = {"ok": "ok", "business": "business"}
+_TIMED: Final[dict[str, Literal["timeout", "slow", "down"]]] = {
+    "timeout": "timeout",
+    "slow": "slow",
+    "down": "down",
+}
+
+
+class OutsideSystem:
+    """One system. Its script is answered in order, one entry a call; after that, everything is ok."""
+
+    def __init__(
+        self, name: str, clock: Clock, stage: Stage | None = None, script: Iterable[str] = ()
+    ) -> None:
+        self.name = name
+        self.received: list[bytes] = []
+        self._clock = clock
+        self._script = deque(read_answer(written) for written in script)
+        self._down_until = 0.0
+        self._lock = threading.Lock()
+        channel = CHANNEL.format(name)
+        self._point = FaultPoint(stage, clock, channel, Kind.MEMORY)
+        if stage is not None:
+            stage.saw(channel, Kind.MEMORY)
+
+    def script(self, answers: Iterable[str]) -> None:
+        """What to answer from now on, whatever the script was. ValueError as ``read_answer``."""
+        read = [read_answer(written) for written in answers]
+        with self._lock:
+            self._script = deque(read)
+            self._down_until = 0.0
+
+    def call(self, request: bytes, key: str = "") -> bytes:
+        """Its answer. Raises BusinessError, TechnicalError, and TimeoutError for no answer."""
+        answers: list[bytes] = []
+
+        def put(entries: Sequence[Entry]) -> list[Outcome]:
+            answers.extend(self._answer(data) for data, _ in entries)
+            return [Receipt("outside", str(len(self.received)))] * len(entries)
+
+        (outcome,) = self._point.publish([(request, key)], put)
+        if isinstance(outcome, (PublishRefused, PublishUnknown)):
+            raise TechnicalError(f"{self.name} failed: {outcome}")
+        return answers[-1]
+
+    def _answer(self, request: bytes) -> bytes:
+        answer = self._next()
+        if answer.kind in {"timeout", "slow"}:
+            self._clock.wait(answer.seconds)
+        match answer.kind:
+            case "down":
+                raise TechnicalError(f"{self.name} is down")
+            case "error":
+                raise TechnicalError(f"{self.name} answered {answer.text}")
+            case "timeout":
+                raise TimeoutError(f"{self.name} did not answer in {answer.seconds:g} s")
+        self.received.append(request)
+        if answer.kind == "business":
+            raise BusinessError(answer.text or f"{self.name} refused it")
+        return answer.text.encode()
+
+    def _next(self) -> Answer:
+        now = self._clock.time()
+        with self._lock:
+            if now < self._down_until:
+                return Answer("down")
+            answer = self._script.popleft() if self._script else Answer("ok")
+            if answer.kind == "down":
+                self._down_until = now + answer.seconds
+            return answer
+
+
+class Outside:
+    """The outside systems, by name: what ``Processing`` calls its targets with."""
+
+    def __init__(self, systems: Iterable[OutsideSystem]) -> None:
+        self.systems = {system.name: system for system in systems}
+
+    def __call__(self, target: str, request: bytes) -> bytes:
+        if target not in self.systems:
+            raise TechnicalError(
+                f"there is no outside system {target!r}; there are {', '.join(self.systems) or 'none'}"
+            )
+        return self.systems[target].call(request)

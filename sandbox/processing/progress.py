@@ -1,0 +1,69 @@
+"""Moving messages on: every change that may be an end tells the parent and has the source told."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from sandbox.processing.confirming import Confirmations
+from sandbox.processing.records import Binding, Message
+from sandbox.processing.states import FINAL, State
+from sandbox.processing.store import Store
+from sandbox.processing.transitions import Cause
+
+_HARD_CHILD: Final = "parent = ? AND binding = 'HARD'"
+
+
+class Progress:
+    """Changes of state with what follows from them, in one transaction."""
+
+    def __init__(self, store: Store, confirmations: Confirmations) -> None:
+        self._store = store
+        self._confirmations = confirmations
+
+    def move(
+        self, number: int, cause: Cause, *, held: int | None = None, why: str | None = None, **columns: Any
+    ) -> Message | None:
+        """``Store.change``, and when that is the message's end, its parent's too if it was waiting for it."""
+        with self._store.transaction():
+            moved = self._store.change(number, cause, held=held, why=why, **columns)
+            if moved is None or moved.state not in FINAL:
+                return moved
+            self._confirmations.note(moved)
+            if moved.parent is not None and moved.binding is Binding.HARD:
+                self._child_ended(moved, moved.parent)
+            return moved
+
+    def settle_parent(self, number: int) -> None:
+        """End a parent that is waiting if its hard children have decided how."""
+        with self._store.transaction():
+            parent = self._store.message(number)
+            if parent.state is not State.WAITING:
+                return
+            against = self._store.messages(f"{_HARD_CHILD} AND state IN ('FAILED', 'CANCEL') LIMIT 1", number)
+            if against:
+                self._fail(number, against[0])
+            elif not self._store.messages(
+                f"{_HARD_CHILD} AND state NOT IN ('OK', 'SKIPPED') LIMIT 1", number
+            ):
+                self._succeed(number)
+
+    def _child_ended(self, child: Message, parent: int) -> None:
+        if child.state in {State.FAILED, State.CANCEL}:
+            if self._store.message(parent).state is State.WAITING:
+                self._fail(parent, child)
+        else:
+            self.settle_parent(parent)
+
+    def _fail(self, parent: int, child: Message) -> None:
+        ended = "was cancelled" if child.state is State.CANCEL else f"failed: {child.description}"
+        why = f"child {child.correlation} {ended}"
+        self.move(parent, Cause.CHILD_FAILED, why=why, error_code=child.error_code, description=why)
+
+    def _succeed(self, parent: int) -> None:
+        children = self._store.messages(f"{_HARD_CHILD} AND business_errors IS NOT NULL", parent)
+        errors = [error for child in children for error in child.business_errors]
+        before = self._store.message(parent).business_errors
+        joined = msgspec.json.encode([*before, *errors]).decode()
+        self.move(parent, Cause.CHILDREN_DONE, business_errors=joined, error_code=None, description=None)

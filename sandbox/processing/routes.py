@@ -1,0 +1,40 @@
+"""Routes: what is done with the messages of a service's operation."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sandbox.processing.errors import ProcessingError
+from sandbox.processing.exchange import Exchange
+
+
+class Route(Protocol):
+    """Processes one message, each time from the beginning; what it raises is an error of the attempt."""
+
+    def __call__(self, exchange: Exchange, /) -> None: ...
+
+
+def start_endpoint(service: str, operation: str) -> str:
+    """The URI under which a route begins."""
+    return f"direct:{service}_{operation}_out_route"
+
+
+class Routes:
+    """The routes of a process, by service and operation."""
+
+    def __init__(self) -> None:
+        self._routes: dict[str, Route] = {}
+
+    def add(self, service: str, operation: str, route: Route) -> None:
+        """Have ``route`` process these messages. ValueError when another does already."""
+        uri = start_endpoint(service, operation)
+        if uri in self._routes:
+            raise ValueError(f"there is a route {uri} already")
+        self._routes[uri] = route
+
+    def find(self, service: str, operation: str) -> Route:
+        """The route of a message. ProcessingError when there is none here."""
+        uri = start_endpoint(service, operation)
+        if uri not in self._routes:
+            raise ProcessingError(f"there is no route {uri}; there are {', '.join(self._routes) or 'none'}")
+        return self._routes[uri]

@@ -1,0 +1,101 @@
+"""What is done for messages that nobody has: they are taken up again, or freed when they are stuck."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.processing.calls import Calls
+from sandbox.processing.errors import Code
+from sandbox.processing.ordering import Ordering
+from sandbox.processing.parameters import Parameters
+from sandbox.processing.progress import Progress
+from sandbox.processing.records import Message
+from sandbox.processing.store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
+from sandbox.processing.transitions import Cause
+
+_AT_ONCE: Final = 100
+_MOST_LOST: Final = 5
+
+
+class Upkeep:
+    """Looks after the messages of every process on the store."""
+
+    def __init__(
+        self, store: Store, parameters: Parameters, calls: Calls, ordering: Ordering, progress: Progress
+    ) -> None:
+        self._store = store
+        self._parameters = parameters
+        self._calls = calls
+        self._ordering = ordering
+        self._progress = progress
+
+    def take_up(self) -> list[Message]:
+        """Messages PARTLY_FAILED or POSTPONED whose interval is over, IN_QUEUE for this process now.
+
+        The earliest first. Another process that is at it as well may be faster; after more than five times
+        the rest is left to it.
+        """
+        taken: list[Message] = []
+        lost = 0
+        now = self._store.clock.time()
+        due = self._store.rows(_DUE, now, _AT_ONCE)
+        for number, step in due:
+            message = self._claim(number, step)
+            if message is None:
+                lost += 1
+                if lost > _MOST_LOST:
+                    break
+            elif self._is_its_turn(message):
+                taken.append(message)
+        return taken
+
+    def free_stuck(self) -> int:
+        """Free the messages that are in the hands of a process that is gone; how many.
+
+        Each counts as an attempt that failed, and the calls that it was making FAILED: nobody knows how they
+        went.
+        """
+        freed = 0
+        while stuck := self._store.rows(_STUCK, self._store.clock.time(), _AT_ONCE):
+            for number, step, failed in stuck:
+                freed += self._free(number, step, failed)
+        return freed
+
+    def _claim(self, number: int, step: int) -> Message | None:
+        lease, owner = self._store.clock.time() + self._parameters.lease, self._store.owner
+        return self._store.change(number, Cause.QUEUED, held=step, owner=owner, lease=lease, due=None)
+
+    def _is_its_turn(self, message: Message) -> bool:
+        """Whether nothing is ahead in its order; else it is postponed again, or FAILED for having waited."""
+        with self._store.transaction():
+            ahead = self._ordering.ahead_of(message)
+            if ahead is None:
+                return True
+            why = f"message {ahead} is ahead in the order of {message.funnel}"
+            if self._ordering.too_late(message):
+                ended = {"error_code": Code.POSTPONED_TOO_LONG, "description": f"postponed too long: {why}"}
+                self._progress.move(message.number, Cause.OUT_OF_ORDER, held=message.step, why=why, **ended)
+            else:
+                due = self._store.clock.time() + self._parameters.postponed_interval
+                self._progress.move(message.number, Cause.POSTPONED, held=message.step, why=why, due=due)
+            return False
+
+    def _free(self, number: int, step: int, failed: int) -> bool:
+        last = failed >= self._parameters.partly_fails_before_failed
+        now, why = self._store.clock.time(), "the process that had it is gone"
+        columns = {"failed": failed + 1, "error_code": Code.STUCK, "description": why, "due": now}
+        with self._store.transaction():
+            self._calls.give_up_stuck(number)
+            cause = Cause.STUCK_TOO_OFTEN if last else Cause.STUCK
+            return self._progress.move(number, cause, held=step, why=why, **columns) is not None
+
+
+_DUE: Final = f"""
+SELECT number, step FROM (
+  SELECT number, step, timestamp FROM messages INDEXED BY due WHERE {IS_TAKEN_UP_AGAIN} AND due <= ?
+  ORDER BY due LIMIT ?
+) ORDER BY timestamp, number
+"""  # noqa: S608 -- conditions of ours
+_STUCK: Final = f"""
+SELECT number, step, failed FROM messages INDEXED BY held WHERE {IS_HELD} AND lease <= ? LIMIT ?
+"""  # noqa: S608 -- as above
