@@ -12,8 +12,8 @@ operations, each on the ``Address`` of a queue. What is refused is a
 
 A queue can be a **view on a channel**. ``engine.attach(address, source)`` with
 a ``Source`` (see ``source.py``) is all there is to it. Before every operation on
-the queue the engine asks the source for ``arrivals``, keeps them in its
-journal and says ``taken``; from there on they are messages like any other, and
+the queue the engine asks the source for ``arrivals``, without its lock, keeps
+them in its journal and says ``taken``; from there on they are messages like any other, and
 claims on them survive a restart as any claim does. A message that leaves the
 queue, however it does, is ``gone`` at the source, which commits in the channel
 what is done. What clients post to a view is ``publish``ed into the channel and

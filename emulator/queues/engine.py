@@ -53,14 +53,16 @@ class QueueEngine:
         return signatures.verify(self._store.secret(), given, now=self.now())
 
     def attach(self, at: Address, source: Source) -> None:
-        """Make the queue a view on a channel, from now on."""
-        with self._store.lock:
-            self._store.sources[at] = source
+        """Make the queue, which is made if it is not there, a view on a channel, from now on."""
+        self._store.attach(at, source)
 
     def detach(self, at: Address) -> None:
         """Let the queue stand alone again, with what it has."""
-        with self._store.lock:
-            self._store.sources.pop(at, None)
+        self._store.detach(at)
+
+    def is_view(self, at: Address) -> bool:
+        """Whether operations on the queue may have to wait for a channel."""
+        return at in self._store.sources
 
     def settle(self) -> float | None:
         """End what the clock has ended, and emit the events of it; when there may next be something to end.
@@ -75,7 +77,7 @@ class QueueEngine:
         self._watch.start()
 
     def clear(self) -> None:
-        """Delete every queue; views stay attached and begin again."""
+        """Delete every queue; views stay attached, empty."""
         self._store.clear()
 
     def close(self) -> None:

@@ -27,8 +27,9 @@ class Arrival(NamedTuple):
 class Source(Protocol):
     """Where a view's messages come from, and where it is said that they are done.
 
-    Every method is called while the queues are locked: it should be quick, may call the queues on the same
-    thread only, and raises ``SourceUnavailable`` when the channel cannot be had.
+    ``arrivals`` and ``publish`` may wait for the channel, and raise ``SourceUnavailable`` when it cannot be
+    had; ``arrivals`` is never called twice at once. ``taken`` and ``gone`` are called while the queues are
+    locked, and return at once.
     """
 
     def arrivals(self, limit: int) -> Sequence[Arrival]:

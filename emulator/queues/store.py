@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from emulator.queues.errors import QueueNotThere
 from emulator.queues.journal import FileJournal, Journal, NoJournal
 from emulator.queues.message import Message
 from emulator.queues.queue import Passed, Queue
-from emulator.queues.source import Source, message_id
+from emulator.queues.source import Arrival, Source, message_id
 from emulator.queues.state import State
 from emulator.rng import new_uuid
 
@@ -32,6 +33,7 @@ class Store:
         self.lock = threading.RLock()
         self.state = State()
         self.sources: dict[Address, Source] = {}
+        self._turns: dict[Address, threading.Lock] = {}
         self._clock = clock
         self._events = events
         self._journal: Journal = NoJournal()
@@ -44,10 +46,15 @@ class Store:
         """Seconds since the epoch."""
         return self._clock.time()
 
+    @contextmanager
+    def opened(self, at: Address) -> Iterator[float]:
+        """The lock, once a view has what its channel has; what time it is. Raises ``SourceUnavailable``."""
+        self.refresh(at)
+        with self.lock:
+            yield self.now()
+
     def queue(self, at: Address, now: float) -> Queue | None:
-        """The queue as of now, with what its channel brought; None when there is none."""
-        if at in self.sources:
-            self.draw(at, now)
+        """The queue as of now; None when there is none."""
         queue = self.state.queues.get(at)
         if queue is not None:
             self.pass_time(queue, now)
@@ -85,33 +92,45 @@ class Store:
             if refs:
                 source.gone(refs)
 
-    def draw(self, at: Address, now: float) -> None:
-        """Take into a view what its channel has."""
-        source = self.sources[at]
-        while arrivals := source.arrivals(_DRAWN_AT_ONCE):
-            queue = self.state.queues.get(at)
-            number = queue.number if queue else 1
-            messages: dict[str, Message] = {}
-            for arrival in arrivals:
-                id_ = message_id(at, arrival.ref)
-                if id_ in messages or (queue and queue.get(id_)):
-                    continue
-                messages[id_] = Message(
-                    number + len(messages),
-                    id_,
-                    arrival.body,
-                    arrival.ttl,
-                    arrival.arrived,
-                    arrival.arrived + arrival.ttl,
-                    arrival.arrived,
-                    client="",
-                    ref=arrival.ref,
-                )
-            missing = [] if queue else [QueueSet(at, {})]
-            self.commit(now, *missing, Posted(at, list(messages.values())))
-            source.taken(arrivals)
-            if messages:
-                self.tell("messages_arrived", at, messages=list(messages))
+    def attach(self, at: Address, source: Source) -> None:
+        """Make the queue, which is made if it is not there, a view on a channel."""
+        with self.lock:
+            self._turns[at] = threading.Lock()
+            self.sources[at] = source
+            if at not in self.state.queues:
+                self.commit(self.now(), QueueSet(at, {}))
+
+    def detach(self, at: Address) -> None:
+        """Let the queue stand alone, with what it has."""
+        with self.lock:
+            self.sources.pop(at, None)
+
+    def refresh(self, at: Address) -> None:
+        """Take into a view what its channel has, which may take its time: nobody else waits for it meanwhile.
+
+        Does nothing for a queue that stands alone. Raises ``SourceUnavailable``.
+        """
+        source = self.sources.get(at)
+        if source is None:
+            return
+        with self._turns[at]:
+            while arrivals := source.arrivals(_DRAWN_AT_ONCE):
+                with self.lock:
+                    self._take(at, arrivals)
+                    source.taken(arrivals)
+
+    def _take(self, at: Address, arrivals: Sequence[Arrival]) -> None:
+        queue = self.state.queues.get(at)
+        number = queue.number if queue else 1
+        messages: dict[str, Message] = {}
+        for arrival in arrivals:
+            id_ = message_id(at, arrival.ref)
+            if id_ not in messages and not (queue and queue.get(id_)):
+                messages[id_] = _arrived(number + len(messages), id_, arrival)
+        missing = [] if queue else [QueueSet(at, {})]
+        self.commit(self.now(), *missing, Posted(at, list(messages.values())))
+        if messages:
+            self.tell("messages_arrived", at, messages=list(messages))
 
     def pass_time(self, queue: Queue, now: float) -> None:
         """Let the clock end what it ends in the queue, and tell of it."""
@@ -128,9 +147,10 @@ class Store:
             return min((when for when in due if when is not None), default=None)
 
     def clear(self) -> None:
-        """Forget every queue; the sources of views stay."""
+        """Forget every queue; views stay, empty."""
         with self.lock:
-            self.commit(self.now(), *(QueueGone(at) for at in self.state.queues))
+            gone = [QueueGone(at) for at in self.state.queues]
+            self.commit(self.now(), *gone, *(QueueSet(at, {}) for at in self.sources))
 
     def close(self) -> None:
         with self.lock:
@@ -143,3 +163,18 @@ class Store:
         if passed.messages:
             self.tell("message_expired", at, messages=[message.id for message in passed.messages])
             self.left(at, passed.messages)
+
+
+def _arrived(number: int, id_: str, arrival: Arrival) -> Message:
+    ends = arrival.arrived + arrival.ttl
+    return Message(
+        number,
+        id_,
+        arrival.body,
+        arrival.ttl,
+        arrival.arrived,
+        ends,
+        arrival.arrived,
+        client="",
+        ref=arrival.ref,
+    )

@@ -36,8 +36,7 @@ class Claims:
         Raises ``BadValue``.
         """
         checks.new_claim(ttl, grace, limit)
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
             if queue is None:
                 return None
@@ -51,15 +50,14 @@ class Claims:
 
     def get(self, at: Address, id_: str) -> Held:
         """Raises ``ClaimNotThere``."""
-        with self._store.lock:
+        with self._store.opened(at):
             queue, claim = self._found(at, id_)
             return Held(claim, queue.held_by(claim))
 
     def renew(self, at: Address, id_: str, *, ttl: int, grace: int = 0) -> None:
         """Let the claim begin anew, with another ttl if wanted. Raises ``ClaimNotThere`` and ``BadValue``."""
         checks.claim_ttl(ttl)
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             _, claim = self._found(at, id_)
             self._store.commit(now, Renewed(at, id_, ttl, grace, now))
             self._store.tell("claim_renewed", at, claim=id_, client=claim.client, ttl=ttl)
@@ -74,8 +72,8 @@ class Claims:
 
     def holding(self, at: Address) -> list[Held]:
         """The claims that hold messages, oldest first. Raises ``QueueNotThere``."""
-        with self._store.lock:
-            queue = self._store.existing(at, self._store.now())
+        with self._store.opened(at) as now:
+            queue = self._store.existing(at, now)
             return [Held(claim, queue.held_by(claim)) for claim in queue.claims.values() if claim.numbers]
 
     def _found(self, at: Address, id_: str) -> tuple[Queue, Claim]:
@@ -86,13 +84,13 @@ class Claims:
         return queue, claim
 
     def _end(self, at: Address, id_: str, told_as: str) -> bool:
-        with self._store.lock:
+        with self._store.opened(at) as now:
             try:
                 queue, claim = self._found(at, id_)
             except ClaimNotThere:
                 return False
             ids = [message.id for message in queue.held_by(claim)]
-            self._store.commit(self._store.now(), Released(at, id_))
+            self._store.commit(now, Released(at, id_))
             self._store.tell(told_as, at, claim=id_, client=claim.client, messages=ids)
             return True
 

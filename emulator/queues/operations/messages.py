@@ -38,21 +38,15 @@ class Messages:
         What is posted to a view goes through its channel, which sets their ttl and delay. Raises ``BadValue``
         and ``SourceUnavailable``.
         """
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
             messages = _made(queue, new, client, now)
-            if (source := self._store.sources.get(at)) is not None:
-                refs = source.publish([each.body for each in new])
-                self._store.draw(at, now)
-                return [message_id(at, ref) for ref in refs]
-            missing = [] if queue else [QueueSet(at, {})]
-            self._store.commit(now, *missing, Posted(at, messages))
-            if missing:
-                self._store.tell("created", at)
-            ids = [message.id for message in messages]
-            self._store.tell("messages_posted", at, client=client, messages=ids)
-            return ids
+            source = self._store.sources.get(at)
+            if source is None:
+                return self._keep(at, messages, now, made=queue is None)
+        refs = source.publish([each.body for each in new])
+        self._store.refresh(at)
+        return [message_id(at, ref) for ref in refs]
 
     def page(
         self,
@@ -70,8 +64,7 @@ class Messages:
         ``QueueNotThere``, and ``BadValue`` for the limit.
         """
         checks.page_limit(limit)
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.existing(at, now)
 
             def wanted(message: Message) -> bool:
@@ -92,8 +85,8 @@ class Messages:
 
     def find(self, at: Address, ids: Iterable[str]) -> list[Found]:
         """Those of the messages that are there."""
-        with self._store.lock:
-            queue = self._store.queue(at, self._store.now())
+        with self._store.opened(at) as now:
+            queue = self._store.queue(at, now)
             messages = (queue.get(id_) for id_ in ids) if queue else ()
             return [queue.found(message) for message in messages if queue and message]
 
@@ -103,8 +96,7 @@ class Messages:
         Raises ``MessageClaimed`` where another claim or none is given for one that is held, ``ClaimNotThere``
         for a claim that has expired, ``MessageNotClaimed`` for one given where nobody holds the message.
         """
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
             message = queue.get(id_) if queue else None
             if queue is None or message is None:
@@ -115,8 +107,7 @@ class Messages:
     def delete_many(self, at: Address, ids: Sequence[str]) -> None:
         """Delete those that are there, whoever holds them. Raises ``BadValue`` for none or over 20 ids."""
         checks.message_ids(ids)
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
             found = {id_: message for id_ in ids if queue and (message := queue.get(id_))}
             if queue and found:
@@ -125,8 +116,7 @@ class Messages:
     def pop(self, at: Address, limit: int) -> list[Message]:
         """The oldest messages that nobody holds, deleted as they are given. Raises ``BadValue``."""
         checks.popped(limit)
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
             messages = queue.take(limit) if queue else []
             if queue and messages:
@@ -136,6 +126,16 @@ class Messages:
                     queue.put_back(messages)
                     raise
             return messages
+
+    def _keep(self, at: Address, messages: list[Message], now: float, *, made: bool) -> list[str]:
+        missing = [QueueSet(at, {})] if made else []
+        self._store.commit(now, *missing, Posted(at, messages))
+        if made:
+            self._store.tell("created", at)
+        ids = [message.id for message in messages]
+        client = messages[0].client if messages else ""
+        self._store.tell("messages_posted", at, client=client, messages=ids)
+        return ids
 
     def _remove(
         self, queue: Queue, messages: list[Message], now: float, told_as: str, **fields: str | None

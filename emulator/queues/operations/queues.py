@@ -65,14 +65,13 @@ class Queues:
 
     def metadata(self, at: Address) -> dict[str, Any]:
         """What was set, without defaults. Raises ``QueueNotThere``."""
-        with self._store.lock:
-            return dict(self._store.existing(at, self._store.now()).metadata)
+        with self._store.opened(at) as now:
+            return dict(self._store.existing(at, now).metadata)
 
     def set_metadata(self, at: Address, metadata: Mapping[str, Any]) -> None:
         """Replace the metadata. Raises ``QueueNotThere`` and ``BadValue``."""
         queue_metadata.check(metadata)
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             self._store.existing(at, now)
             self._store.commit(now, QueueSet(at, dict(metadata)))
 
@@ -81,8 +80,7 @@ class Queues:
 
         Raises ``QueueNotThere``.
         """
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             result = queue_metadata.patched(self._store.existing(at, now).metadata, operations)
             self._store.commit(now, QueueSet(at, result))
             return result
@@ -111,21 +109,21 @@ class Queues:
 
     def stats(self, at: Address) -> Stats:
         """Raises ``QueueNotThere``."""
-        with self._store.lock:
-            return _stats(self._store.existing(at, self._store.now()))
+        with self._store.opened(at) as now:
+            return _stats(self._store.existing(at, now))
 
     def overview(self) -> list[Overview]:
         """Every queue of every project, by project and name."""
         with self._store.lock:
             now = self._store.now()
-            addresses = sorted(self._store.state.queues | dict.fromkeys(self._store.sources))
-            queues = [queue for at in addresses if (queue := self._store.queue(at, now))]
+            queues = [
+                queue for at in sorted(self._store.state.queues) if (queue := self._store.queue(at, now))
+            ]
             return [_overview(queue, view=queue.at in self._store.sources) for queue in queues]
 
     def purge(self, at: Address, *, messages: bool, subscriptions: bool) -> None:
         """Remove all messages, held or not, or all subscriptions, or both. A missing queue stays missing."""
-        with self._store.lock:
-            now = self._store.now()
+        with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
             if queue is None:
                 return
