@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from emulator.faults.targets import Target
+from emulator.faults.fault import Target
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from emulator.faults.message import Message
 from emulator.rng import Draws
-
-if TYPE_CHECKING:
-    from emulator.faults.targets import Target
 
 
 class FaultRefused(ValueError):  # noqa: N818 -- named as the answer it is
@@ -133,6 +130,22 @@ class Call:
 
 Control: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Does a Kinesis operation on the stream's backend. Raises KinesisError."""
+
+
+class Target(Protocol):
+    """A process or container that can be stopped in its tracks."""
+
+    @property
+    def name(self) -> str: ...
+
+    def pause(self) -> None:
+        """Halt it where it is. Raises ProcessLookupError when it is gone."""
+
+    def resume(self) -> None:
+        """Let it go on, if it is still there."""
+
+    def kill(self) -> None:
+        """End it at once, without a chance to tidy up."""
 
 
 @dataclass(frozen=True, slots=True)

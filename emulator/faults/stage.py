@@ -26,13 +26,14 @@ from emulator.faults.fault import (
     Item,
     Kind,
     Phase,
+    Target,
     World,
 )
 from emulator.faults.message import Message
 from emulator.faults.records import check_record, concerning
 from emulator.faults.registry import TYPES, known_type
 from emulator.faults.strike import Handlers, Injection, injection_of, strike
-from emulator.faults.targets import Target, find_target
+from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.resources import Fault, FaultChange, NewFault
 from emulator.rng import Chance

@@ -1,31 +1,14 @@
-"""What ``pause`` and ``kill`` act on."""
+"""What ``pause``, ``kill`` and ``isolate`` act on: processes of this machine, and what a sandbox names."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
-from emulator.faults.fault import FaultRefused
-
-
-class Target(Protocol):
-    """A process or container that can be stopped in its tracks."""
-
-    @property
-    def name(self) -> str: ...
-
-    def pause(self) -> None:
-        """Halt it where it is. Raises ProcessLookupError when it is gone."""
-
-    def resume(self) -> None:
-        """Let it go on, if it is still there."""
-
-    def kill(self) -> None:
-        """End it at once, without a chance to tidy up."""
+from emulator.faults.fault import Done, FaultRefused, Hit, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +49,13 @@ def find_target(written: str, known: Mapping[str, Target]) -> Target:
     except OSError as error:
         raise FaultRefused(f"process {pid} cannot be reached: {error.strerror}") from error
     return Process(pid)
+
+
+def for_a_while(
+    hit: Hit, target: Target, did: str, begin: Callable[[], None], end: Callable[[], None]
+) -> Done:
+    """Do something to a target, and undo it after the fault's attribute ``lasts``."""
+    seconds = hit.attributes["lasts"]
+    begin()
+    hit.world.later(seconds, end)
+    return Done(f"{did} {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.faults.containers import Container
 from emulator.faults.fault import Attribute, Direction, Done, FaultRefused, FaultType, Hit, Phase
-from emulator.faults.targets import find_target
+from emulator.faults.targets import find_target, for_a_while
 
 
 def inject(hit: Hit) -> Done:
@@ -13,10 +13,7 @@ def inject(hit: Hit) -> Done:
         raise FaultRefused(
             f"{target.name} is no container: it has no network to be taken off; pause halts it"
         )
-    seconds = hit.attributes["lasts"]
-    target.disconnect()
-    hit.world.later(seconds, target.reconnect)
-    return Done(f"isolated {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})
+    return for_a_while(hit, target, "isolated", target.disconnect, target.reconnect)
 
 
 TYPE = FaultType(

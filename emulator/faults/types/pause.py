@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
-from emulator.faults.targets import find_target
+from emulator.faults.targets import find_target, for_a_while
 
 
 def inject(hit: Hit) -> Done:
     target = find_target(hit.attributes["target"], hit.world.targets)
-    seconds = hit.attributes["lasts"]
-    target.pause()
-    hit.world.later(seconds, target.resume)
-    return Done(f"paused {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})
+    return for_a_while(hit, target, "paused", target.pause, target.resume)
 
 
 TYPE = FaultType(
