@@ -55,11 +55,19 @@ def read_options(opts: str, allowed: frozenset[str]) -> Options:
 
 
 @lru_cache(maxsize=256)
-def read_ack_types(ack_type: str) -> tuple[frozenset[str], str]:
-    """The acknowledgements asked for, and one that does not exist ("" if all do)."""
-    asked = listed(ack_type)
-    unknown = next((one for one in asked if one not in ACK_TYPES), "")
-    return frozenset(asked) & frozenset(ACK_TYPES), unknown
+def known_ack_types(ack_type: str) -> frozenset[str]:
+    """The acknowledgements asked for that there are."""
+    return frozenset(listed(ack_type)) & frozenset(ACK_TYPES)
+
+
+@lru_cache(maxsize=256)
+def check_ack_types(ack_type: str) -> None:
+    """Raises Refused when one is asked for that there is not."""
+    for one in listed(ack_type):
+        if one not in ACK_TYPES:
+            raise Refused(
+                "bad acknowledgement type", f"{one[:80]!r} is none; there are {', '.join(ACK_TYPES)}"
+            )
 
 
 def listed(text: str) -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from emulator.topics.acknowledging import Persistence, Receipt
-from emulator.topics.commands import ACK_TYPES, Command, DeltaPublish, Publish, SowDelete
-from emulator.topics.headers import read_ack_types
+from emulator.topics.commands import Command, DeltaPublish, Publish, Sow, SowDelete
+from emulator.topics.headers import check_ack_types, known_ack_types
 from emulator.topics.hub import Hub
 from emulator.topics.messages import Message
 from emulator.topics.refusals import Refused
@@ -15,7 +15,7 @@ from emulator.topics.subscription import Subscription
 
 Handler: TypeAlias = Callable[[Hub, "Session", Any, Receipt], None]
 
-_NOTHING_ASKED: tuple[frozenset[str], str] = (frozenset(), "")
+_SILENT = Sow("")
 _PERSIST = frozenset({Publish, DeltaPublish, SowDelete})
 
 
@@ -40,6 +40,7 @@ class Session:
         self.publisher = f"{user}\x1f{client_name}" if client_name else ""
         self.subscriptions: dict[str, Subscription] = {}
         self.persistence = Persistence(hub, self)
+        self._silence = Receipt(self, self.persistence, _SILENT, frozenset())
         self._hub = hub
         self._handlers = handlers
         self._deliver = deliver
@@ -65,14 +66,12 @@ class Session:
             if self.closed:
                 return
             hub.catch_up()
-            asked, unknown = read_ack_types(command.ack_type) if command.ack_type else _NOTHING_ASKED
-            receipt = Receipt(self, self.persistence, command, asked)
-            receipt.give("received")
-            if unknown:
-                why = f"{unknown[:80]!r} is none; there are {', '.join(ACK_TYPES)}"
-                self._refuse(command, receipt, Refused("bad acknowledgement type", why))
-                return
+            receipt = self._silence
             try:
+                if command.ack_type:
+                    receipt = Receipt(self, self.persistence, command, known_ack_types(command.ack_type))
+                    receipt.give("received")
+                    check_ack_types(command.ack_type)
                 self._handlers[type(command)](hub, self, command, receipt)
             except Refused as refused:
                 self._refuse(command, receipt, refused)
