@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
 from emulator.channels import Channel, Delivery, MemoryCheckpoints, PublishRefused, PublishUnknown, Receipt
 from emulator.clock import Clock
+from emulator.faults.containers import Container
 from emulator.faults.fault import FaultRefused
 from emulator.faults.registry import TYPES
 from schemas.envelope import serialise
@@ -284,6 +286,20 @@ def test_disconnect_on_deliver_brings_the_message_again(bench: Bench) -> None:
     assert [d.data for d in read_despite_failures(channel)] == [SAMPLES[0]]
 
 
+def test_expire_iterator_only_delays(bench: Bench) -> None:
+    """Where there are iterators, a reader takes a new one and misses nothing; elsewhere it is refused."""
+    channel = opened(bench)
+    bench.stage.saw(bench.name, bench.kind)
+    if bench.kind != "kinesis":
+        with pytest.raises(FaultRefused, match="expire_iterator means nothing"):
+            bench.fault("expire_iterator", channel=bench.name)
+        return
+    bench.fault("expire_iterator", when={"fails": 1})
+    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
+    assert [d.data for d in read_despite_failures(channel)] == SAMPLES[:5]
+    assert len(bench.injections()) == 5
+
+
 def test_stale_read_finds_nothing_at_first(stream_bench: Bench) -> None:
     """And everything at the next read."""
     channel = opened(stream_bench)
@@ -310,7 +326,14 @@ def test_corrupt_damages_the_bytes(bench: Bench, how: str, direction: str) -> No
 
 @pytest.mark.parametrize(
     "code",
-    [c for c in ErrorCode if c.value in {"GENERR001", "GENERR002", "GENERR003", "GENERR004", "GENERR007"}],
+    [
+        ErrorCode.GENERR001,
+        ErrorCode.GENERR002,
+        ErrorCode.GENERR003,
+        ErrorCode.GENERR004,
+        ErrorCode.GENERR007,
+        ErrorCode.GENERR010,
+    ],
 )
 def test_mutate_makes_a_message_bad_in_the_way_of_its_code(bench: Bench, code: ErrorCode) -> None:
     """And in no other: the receiver's judgement is that code."""
@@ -319,6 +342,46 @@ def test_mutate_makes_a_message_bad_in_the_way_of_its_code(bench: Bench, code: E
     channel.publish(SAMPLES[0], "k")
     (delivery,) = read_all(channel, 1)
     assert judge(delivery.data, now=bench.clock.time()).code is code
+
+
+class Struck(Container):
+    """A container that writes down what is done to it."""
+
+    did: ClassVar[list[str]] = []
+
+    def pause(self) -> None:
+        self.did.append("pause")
+
+    def resume(self) -> None:
+        self.did.append("resume")
+
+    def kill(self) -> None:
+        self.did.append("kill")
+
+    def disconnect(self) -> None:
+        self.did.append("disconnect")
+
+    def reconnect(self) -> None:
+        self.did.append("reconnect")
+
+
+@pytest.mark.parametrize(
+    ("type_", "acts"),
+    [("pause", ["pause", "resume"]), ("kill", ["kill"]), ("isolate", ["disconnect", "reconnect"])],
+)
+def test_what_strikes_a_container_does_so_at_a_message(bench: Bench, type_: str, acts: list[str]) -> None:
+    """At the third message, whatever it goes through, and once; what lasts is over when the clock says so."""
+    channel = opened(bench)
+    Struck.did.clear()
+    bench.stage.targets["broker"] = Struck("project", "broker")
+    bench.fault(type_, attributes={"target": "broker"}, when={"after": 2, "first": 1})
+    for data in SAMPLES[:5]:
+        channel.publish(data, "k")
+    (event,) = bench.injections()
+    bench.clock.advance(60)
+    bench.stage.settle()
+    assert event.fields["message_id"] == message_id(SAMPLES[2])
+    assert Struck.did == acts
 
 
 def test_a_fault_that_means_nothing_there_is_refused(bench: Bench) -> None:
@@ -343,3 +406,9 @@ def test_fragments_of_a_sequence_keep_their_bytes(bench: Bench) -> None:
     channel.publish_many([(part, "k") for part in parts])
     assert [d.data for d in read_all(channel, 2)] == parts
     assert bench.injections() == []
+
+
+def test_every_fault_is_in_this_suite() -> None:
+    """A type that is registered is tried here, by its name, on every kind of channel."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in TYPES if f'"{name}"' not in text] == []
