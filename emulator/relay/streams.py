@@ -79,6 +79,8 @@ class UpstreamStreams:
         response = self._ask(operation, request)
         if operation in _TRANSITIONS:
             self._until(request, gone=operation == "DeleteStream")
+        if operation == "DeleteStream":
+            self._forget(request.get("StreamName") or request["StreamARN"].rpartition("/")[2])
         if operation not in _READING:
             self.changed()
         return response
@@ -168,12 +170,17 @@ class UpstreamStreams:
     # -- asking the upstream
 
     def _look(self) -> None:
+        before = {view.name: view.generation for view in self._views}
         try:
             self._views = [self._view(name) for name in self._names()]
             self.trouble = None
         except KinesisError as error:
             self.trouble = error.message
         self._looked = stopwatch()
+        now = {view.name: view.generation for view in self._views}
+        for name, generation in before.items():
+            if now.get(name) != generation:
+                self._forget(name)
 
     def _ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         from botocore import xform_name  # noqa: PLC0415 -- comes with the client
@@ -270,6 +277,16 @@ class UpstreamStreams:
             self._iterators.move_to_end(key)
             if len(self._iterators) > _MOST_ITERATORS:
                 self._iterators.popitem(last=False)
+
+    def _forget(self, stream: str) -> None:
+        """Another stream has the name now, or none: what is known is of one that is gone."""
+        with self._lock:
+            for place in {*self._seen, *self._put}:
+                if place[0] == stream:
+                    self._seen.pop(place, None)
+                    self._put.pop(place, None)
+            for key in [each for each in self._iterators if each[0] == stream]:
+                del self._iterators[key]
 
     def _count(self, stream: str, shard_id: str, after: str | None, records: list[StoredRecord]) -> None:
         with self._lock:
