@@ -77,8 +77,12 @@ def observe(
     sender: Repository,
     receiver: Repository,
     items: Sequence[Item],
+    since: int,
 ) -> Observation:
-    """Read everything back; the faults must be gone and the queues at rest."""
+    """Read everything back; the faults must be gone and the queues at rest.
+
+    ``since`` is the last event before the first message.
+    """
     statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
     arrivals = _arrivals(receiver)
     fates = _Fates(receiver)
@@ -98,7 +102,7 @@ def observe(
         rejects=_codes(rejected),
         kept=_codes(line.data for queue in Queue for line in kept(endpoint, BUCKETS[queue])),
         audit_missing=_missing(streams, kept(endpoint, AUDIT_BUCKET)),
-        injections=injections(control),
+        injections=injections(control, since),
     )
 
 
@@ -122,9 +126,9 @@ def kept(endpoint: Endpoint, bucket: str) -> Iterator[Line]:
                 yield from (read_line(line) for line in body.splitlines())
 
 
-def injections(control: Client) -> Injections:
+def injections(control: Client, since: int) -> Injections:
     """What the events of the faults add up to."""
-    found = [event.fields for event in events(control) if event.kind == "fault.injected"]
+    found = [event.fields for event in events(control, since) if event.kind == "fault.injected"]
     by_fault: dict[str, list[dict[str, Any]]] = {}
     for fields in found:
         by_fault.setdefault(f"{fields['type']} {fields['direction']}", []).append(fields)
@@ -138,9 +142,8 @@ def injections(control: Client) -> Injections:
     )
 
 
-def events(control: Client) -> Iterator[Any]:
-    """Every event from the first on."""
-    last = 0
+def events(control: Client, last: int) -> Iterator[Any]:
+    """Every event behind one."""
     while page := control.events(after=last):
         yield from page
         last = page[-1].id

@@ -99,6 +99,11 @@ def _arrange(endpoint: Endpoint, control: Client) -> None:
     with closing(endpoint.kinesis()) as kinesis:
         for name in (STREAM, UNREACHABLE):
             kinesis.create_stream(StreamName=name, ShardCount=1)
+        for name in (STREAM, UNREACHABLE):
+            # Here a stream is there at once; elsewhere it takes a while.
+            kinesis.get_waiter("stream_exists").wait(
+                StreamName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+            )
     control.add_fault(NewFault(type="error", name=UNREACHABLE, channel=UNREACHABLE, direction="publish"))
     with closing(endpoint.s3()) as s3:
         s3.create_bucket(Bucket=BUCKET)

@@ -34,11 +34,15 @@ Pipeline = Callable[[Endpoint, Path, Progress], Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The emulator's AWS side and control API, and a folder for what the demonstration leaves."""
+    """The emulator's AWS side and control API, and a folder for what the demonstration leaves.
+
+    ``token`` is what a control API that others can reach asks for.
+    """
 
     aws: Endpoint
     control: str
     folder: Path
+    token: str | None = None
 
 
 def demonstrate(
@@ -52,10 +56,11 @@ def demonstrate(
     now = clock.time()
     items = workload(plan, now)
     with (
-        Client(place.control) as control,
+        Client(place.control, token=place.token) as control,
         closing(Repository(place.folder / "sender.sqlite3", clock)) as sender,
         closing(Repository(place.folder / "receiver.sqlite3", clock)) as receiver,
     ):
+        since = control.last_event()
         for fault in plan.faults(sum(len(item.parts) for item in items)):
             control.add_fault(fault)
         _Traffic(place, clock, control, sender, receiver).run(items, progress)
@@ -67,7 +72,15 @@ def demonstrate(
             arranged = provoke(place.aws, control, place.folder, clock, plan.seed)
         _wait_for_audit(control, clock, progress)
         progress("reading everything back", 0.0)
-        seen = observe(place.aws, control=control, clock=clock, sender=sender, receiver=receiver, items=items)
+        seen = observe(
+            place.aws,
+            control=control,
+            clock=clock,
+            sender=sender,
+            receiver=receiver,
+            items=items,
+            since=since,
+        )
         tables = _tables(pipeline, place, progress) if pipeline else None
     wanted = expect(items, seen.injections.grown, now)
     wanted.rejects.update(arranged)
