@@ -156,9 +156,9 @@ class Exchange:
     def split(self, children: Sequence[Child]) -> None:
         """End this attempt by handing over to children, which are first processed in this order.
 
-        Raises ProcessingError when an attempt at this message has failed before.
+        Where only a message that has not failed yet can be split, raises ProcessingError for another.
         """
-        if self.message.failed:
+        if self.message.failed and not self._means.parameters.ways.split_after_failures:
             raise ProcessingError(
                 f"message {self.message.number} has failed {self.message.failed} times; "
                 "only one that never failed can be split"

@@ -17,6 +17,7 @@ class Ways:
     ``entity_by_operation``: an object is the operation's or the entity type's; in the code the latter's only.
     ``cancel_is_confirmed``: the source system is told of CANCEL as well; in the code of OK and FAILED alone.
     ``custom_data_always``: custom data is kept after every attempt; in the code after one that failed.
+    ``split_after_failures``: a message can be split at any attempt; in the code only if none failed before.
     ``stopping_spares``: an error while the process stops is an attempt like others; in the code it is final.
     """
 
@@ -26,6 +27,7 @@ class Ways:
     entity_by_operation: bool = True
     cancel_is_confirmed: bool = True
     custom_data_always: bool = True
+    split_after_failures: bool = True
     stopping_spares: bool = True
 
 
@@ -37,6 +39,7 @@ AS_CODED: Final = Ways(
     entity_by_operation=False,
     cancel_is_confirmed=False,
     custom_data_always=False,
+    split_after_failures=False,
     stopping_spares=False,
 )
 
