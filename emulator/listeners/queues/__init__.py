@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs, unquote
 
 from emulator.listeners.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
+from emulator.listeners.daemon_threads import DaemonThreads
 from emulator.listeners.queues import rules, v1, v1_1, v2
 from emulator.listeners.queues.answers import (
     Answer,
@@ -25,6 +27,9 @@ from emulator.listeners.queues.rules import Rule
 from emulator.queues import QueueEngine, QueuesError
 
 _MOST_BODY_BYTES: Final = 1 << 24
+_MOST_VIEWS_AT_ONCE: Final = 32
+_QUEUE_PLACE: Final = 3
+"""Where in a path, split at its slashes, the queue's name is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,15 @@ class QueuesApp:
 
     def __init__(self, engine: QueueEngine) -> None:
         self._engine = engine
+        self._threads = DaemonThreads("views", _MOST_VIEWS_AT_ONCE)
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         try:
             body = bytes(await whole_body(receive, _MOST_BODY_BYTES))
-            response = self.answer(scope, body)
+            if self._may_wait(scope):
+                response = await self._threads.run(partial(self.answer, scope, body))
+            else:
+                response = self.answer(scope, body)
         except BodyTooLong:
             response = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
         await answer(send, response.status, response.all_headers(), response.body)
@@ -84,6 +93,11 @@ class QueuesApp:
             return refusal(error).answer()
         except OSError as error:
             return unavailable(error).answer()
+
+    def _may_wait(self, scope: HttpScope) -> bool:
+        """Whether the request may be about a view, whose channel may be slow."""
+        parts = scope["path"].split("/", 4)
+        return len(parts) > _QUEUE_PLACE and self._engine.has_view(parts[_QUEUE_PLACE])
 
     def _answer(self, scope: HttpScope, body: bytes) -> Answer:
         parts = [unquote(part) for part in scope["raw_path"].decode("latin-1").split("/")[1:]]

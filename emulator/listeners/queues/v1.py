@@ -22,9 +22,8 @@ from emulator.queues.limits import METADATA_BYTES
 
 def list_queues(call: Call) -> Answer:
     page = queues.page(call, call.engine.queues.page(call.project, call.text("marker") or ""))
-    if not page:
-        return NO_CONTENT
-    return _here(call, found(queues.listed(call, page, [each.metadata for each in page])))
+    document = queues.listed(call, page, [each.metadata for each in page])
+    return _here(call, found(document)) if page else NO_CONTENT
 
 
 def put_queue(call: Call) -> Answer:
