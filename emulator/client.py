@@ -20,6 +20,7 @@ from emulator.clock import Clock
 from emulator.events import Event, event_of
 from emulator.reader_resources import ReaderList
 from emulator.scenario_client import AsyncScenarios, Scenarios
+from emulator.topic_client import AsyncTopicViews, TopicViews
 
 T = TypeVar("T")
 
@@ -72,6 +73,11 @@ class Client:
     def scenarios(self) -> Scenarios:
         """The scenarios that it can play; RefusedError where it has none."""
         return Scenarios(self._ask)
+
+    @cached_property
+    def topics(self) -> TopicViews:
+        """The topics, their records and what changes in them."""
+        return TopicViews(self._ask)
 
     def streams(self) -> tuple[r.Stream, ...]:
         return self._ask(r.StreamList, "GET", "/streams").streams
@@ -224,6 +230,10 @@ class AsyncClient:
     @cached_property
     def scenarios(self) -> AsyncScenarios:
         return AsyncScenarios(self._ask)
+
+    @cached_property
+    def topics(self) -> AsyncTopicViews:
+        return AsyncTopicViews(self._ask)
 
     async def streams(self) -> tuple[r.Stream, ...]:
         return (await self._ask(r.StreamList, "GET", "/streams")).streams

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -177,7 +178,7 @@ def _raw(text: str) -> Raw:
 def _texts(data: tuple[str, ...]) -> Iterable[str]:
     for text in data or ("-",):
         if text == "-":
-            yield from (line for line in click.get_text_stream("stdin") if line.strip())
+            yield from (line for line in sys.stdin if line.strip())
         else:
             yield text
 
