@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from emulator.channels import ChannelUnavailable
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.fault import Call, FaultRefused
+from emulator.faults.fault import CARRIERS, Call, FaultRefused
 from emulator.faults.message import Message
 from emulator.faults.registry import TYPES
 from emulator.faults.stage import Stage, UnknownFault
@@ -411,3 +413,41 @@ def test_the_choices_are_the_same_on_every_kind_of_channel(benches: Callable[[st
         == sorted(found["kinesis"], key=str)
         == sorted(found["rabbitmq"], key=str)
     )
+
+
+@pytest.mark.parametrize("pick", range(4))
+def test_random_sets_do_the_same_on_every_kind_of_channel(benches: Callable[[str], Bench], pick: int) -> None:
+    """Whichever faults are in force: what is struck, and how, does not depend on what it goes through."""
+    draws = Chance(pick).draws("kinds")
+    usual = {name for name, type_ in TYPES.items() if set(type_.kinds) >= set(CARRIERS)}
+    faults = [fault for fault in passing_faults(draws, 12) if fault.type in usual][:4]
+    found = {
+        kind: struck_through(benches(kind), faults) for kind in ("memory", "kinesis", "relay", "rabbitmq")
+    }
+    assert len(found["memory"]) > 10
+    assert found["memory"] == found["kinesis"] == found["relay"] == found["rabbitmq"]
+
+
+def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:
+    """What the faults do to messages that are sent until they are taken and read until they came.
+
+    The last message is none of those that they match, and comes when all others did.
+    """
+    bench.create()
+    channel = bench.open(attempts=1)
+    for fault in faults:
+        match = fault.when.get("match", {}) | {"messageType": "MetadataCreate"}
+        bench.stage.add(structs.replace(fault, when={**fault.when, "match": match}))
+    last = message(99, "MetadataDelete")
+    for data in [*MESSAGES[:20], last]:
+        for _ in range(50):
+            if not isinstance(channel.publish_many([(data, "k")])[0], Exception):
+                break
+    came: list[bytes] = []
+    real = Clock()
+    while last not in came:
+        assert real.elapsed() < 30, f"{bench.kind}: the last message does not come"
+        with contextlib.suppress(ChannelUnavailable):
+            came += [each.data for each in channel.read(limit=1000, wait=0.1)]
+    injections = [(e.fields["fault"], e.fields["message_id"], e.fields["did"]) for e in bench.injections()]
+    return sorted(injections, key=str)
