@@ -59,6 +59,10 @@ class DataDirectory:
         return self.path / "topics"
 
     @property
+    def queue_positions(self) -> Path:
+        return self.path / "queue-positions.log"
+
+    @property
     def positions(self) -> Path:
         return self.path / "positions.log"
 

@@ -328,12 +328,14 @@ class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Streams by name with the number of shards each is made with, and buckets, that shall be there.
 
     ``archives`` says which stream's messages are kept in which bucket: the error and the invalid queue.
+    Their messages can be claimed, as can those of the streams that ``claimable`` names.
     """
 
     streams: dict[StreamName, Annotated[int, msgspec.Meta(ge=1, le=10_000)]] = {}
     buckets: tuple[BucketName, ...] = ()
     audit: AuditTap | None = None
     archives: dict[StreamName, BucketName] = {}
+    claimable: tuple[StreamName, ...] = ()
 
 
 class Populated(msgspec.Struct, frozen=True):

@@ -131,6 +131,11 @@ class FaultedReads:
         due = shard.pending.take(self._point.clock.time(), limit)
         return Fetched([_delivered(each) for each in due], drained=shard.drained and not shard.held)
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether anything fetched was not given yet."""
+        return any(shard.held for shard in self._shards.values())
+
     def clear(self) -> None:
         """Forget what is held: it will be fetched again."""
         self._shards.clear()

@@ -77,6 +77,11 @@ class MemoryChannel:
     def close(self) -> None:
         """Nothing is held open."""
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether faults hold back records that were read from the stream already."""
+        return self._faulted.holds_back
+
     def start_over(self, checkpoints: Checkpoints) -> None:
         """Read a stream that was made anew under the name."""
         self._reader = ShardReader(self, checkpoints)

@@ -60,9 +60,9 @@ class QueueEngine:
         """Let the queue stand alone again, with what it has."""
         self._store.detach(at)
 
-    def is_view(self, at: Address) -> bool:
-        """Whether operations on the queue may have to wait for a channel."""
-        return at in self._store.sources
+    def has_view(self, name: str) -> bool:
+        """Whether a queue of this name is a view, so that what is done with it may have to wait."""
+        return any(at.name == name for at in self._store.sources)
 
     def settle(self) -> float | None:
         """End what the clock has ended, and emit the events of it; when there may next be something to end.
