@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange, timegm
 from datetime import UTC, datetime
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ _DATE_TIME: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
+_COMMON_DATE_TIME: Final = re.compile(
+    r"[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))"
+    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+)
+"""What needs no calendar to be seen to be right: all but the 31st, 29 February and leap seconds."""
 _DAYS_IN_400_YEARS: Final = 146_097
 _SECONDS_IN_DAY: Final = 86_400
 
@@ -29,6 +35,13 @@ def instant(text: str) -> float | None:
     Seconds and a zone are mandatory ("Timestamp"); ``-00:00`` is a zone, and a
     60th second exists only as the last of a day in UTC.
     """
+    if _COMMON_DATE_TIME.fullmatch(text) is not None and not text.startswith("0000"):
+        return datetime.fromisoformat(text.upper()).timestamp()
+    return _instant(text)
+
+
+def _instant(text: str) -> float | None:
+    """``instant`` by the calendar, for what is rare."""
     found = _DATE_TIME.fullmatch(text)
     if found is None:
         return None
@@ -57,14 +70,6 @@ def instant(text: str) -> float | None:
 def timestamp(seconds: float) -> str:
     """The RFC 3339 date-time of seconds since the epoch, in UTC with milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-_COMMON_DATE_TIME: Final = re.compile(
-    r"[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))"
-    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
-    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-)
-"""What needs no calendar to be seen to be right: all but the 31st, 29 February and leap seconds."""
 
 
 def is_date_time(text: str) -> bool:
@@ -125,15 +130,13 @@ def is_hostname(text: str) -> bool:
 _LONGEST_ADDRESS: Final = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
 
+_OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4: Final = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+
+
 def is_ipv4(text: str) -> bool:
     """RFC 2673 section 3.2: four decimal numbers without leading zeros."""
-    if len(text) > _LONGEST_ADDRESS:
-        return False
-    try:
-        IPv4Address(text)
-    except AddressValueError:
-        return False
-    return True
+    return _IPV4.fullmatch(text) is not None
 
 
 def is_ipv6(text: str) -> bool:
