@@ -16,6 +16,7 @@ from emulator.clock import Clock
 from emulator.data_directory import DataDirectory
 from emulator.events import Events
 from emulator.faults.containers import containers
+from emulator.faults.fault import FaultRefused
 from emulator.faults.stage import Stage
 from emulator.foundation import BucketService, Foundation, own_foundation
 from emulator.kinesis import KinesisError, Scope
@@ -26,7 +27,7 @@ from emulator.queue_views import StreamSource, attach_views
 from emulator.queues import QueueEngine
 from emulator.resources import Populated, Topology
 from emulator.rng import Chance
-from emulator.settings import Settings
+from emulator.settings import Settings, SettingsError
 from emulator.stream_service import StreamService
 from emulator.topic_configuration import read_configuration
 from emulator.topic_service import Feeding, TopicService
@@ -71,7 +72,7 @@ class Parts:
         return Populated(missing, self.buckets.want(wanted.buckets))
 
     def reset(self) -> None:
-        """Remove faults, streams, queues, messages and objects, set the clock to real time, populate afresh.
+        """Remove faults, streams, queues, messages and objects, set the clock to real time, begin afresh.
 
         What an upstream holds that is not this sandbox's own stays.
         """
@@ -90,7 +91,18 @@ class Parts:
         self.archives.reset()
         self.queues.clear()
         self.topics.reset()
+        self.add_faults()
         self.events.emit("sandbox.reset", kept=not self.foundation.owned)
+
+    def add_faults(self) -> None:
+        """Put the faults of the settings in force. SettingsError for one that cannot be."""
+        for fault in self.settings.faults:
+            try:
+                self.stage.add(fault)
+            except FaultRefused as error:
+                raise SettingsError(
+                    f"the fault {fault.name or fault.type} of the settings: {error}"
+                ) from error
 
     def _create(self, name: str, shards: int) -> None:
         try:
@@ -122,7 +134,8 @@ class Parts:
 def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]:
     """The parts that these settings ask for, populated; put away again at the end.
 
-    Raises ``DirectoryInUse``, ``DamagedLog``, and OSError when the data directory cannot be used.
+    Raises ``DirectoryInUse``, ``DamagedLog``, ``SettingsError``, and OSError when the data directory
+    cannot be used.
     """
     clock = clock or Clock()
     home = Scope(DEFAULT_ACCOUNT, settings.region)
@@ -182,6 +195,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp, queues, topics
         )
         parts.populate()
+        parts.add_faults()
         yield parts
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from emulator.rdss_topology import rdss_topology
-from emulator.resources import AuditTap, Topology
+from emulator.resources import AuditTap, NewFault, Topology
 from emulator.rng import new_seed, new_uuid
 
 STATE_DIRECTORY = ".sandbox"
@@ -54,7 +54,8 @@ class Settings:
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
     ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
     ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
-    which topics there are, who may use them and what stands for whom.
+    which topics there are, who may use them and what stands for whom. ``faults`` are in force from the
+    start, and again after a reset.
     """
 
     profile: Profile = "embedded"
@@ -78,6 +79,7 @@ class Settings:
     topology: Topology = DEFAULT_TOPOLOGY
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    faults: tuple[NewFault, ...] = ()
 
     @property
     def loopback(self) -> bool:
@@ -109,6 +111,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topology: str | Topology = "default"
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    faults: tuple[NewFault, ...] = ()
 
 
 def read_settings(
@@ -122,7 +125,7 @@ def read_settings(
     merged: dict[str, Any] = _from_file(directory / FILE_NAME)
     for name in _Given.__struct_fields__:
         if (text := environment.get(f"SANDBOX_{name.upper()}")) is not None:
-            merged[name] = text.split(",") if name == "allowed_hosts" else text
+            merged[name] = _from_text(name, text)
     merged |= {name: value for name, value in options.items() if value is not None}
     try:
         given = msgspec.convert(merged, _Given, strict=False)
@@ -176,6 +179,18 @@ def _from_file(path: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise SettingsError(f"{path}: [sandbox] must be a table of settings")
     return table
+
+
+def _from_text(name: str, text: str) -> Any:
+    """What an environment variable says: lists of names by commas, faults as JSON."""
+    if name == "allowed_hosts":
+        return text.split(",")
+    if name != "faults":
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise SettingsError(f"SANDBOX_FAULTS is no JSON: {error}") from error
 
 
 def _parsed(path: Path, text: str) -> Any:

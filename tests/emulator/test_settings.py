@@ -118,3 +118,26 @@ def test_a_broken_settings_file_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsError, match=r"sandbox\.toml"):
         read_settings({}, {}, tmp_path)
+
+
+def test_faults_can_be_written_in_the_configuration(tmp_path: Path) -> None:
+    """As a request to the control API has them: tables in the file, JSON in the environment, which wins."""
+    (tmp_path / "sandbox.toml").write_text(
+        '[[sandbox.faults]]\ntype = "latency"\nchannel = "input"\nattributes = {delay = "2s"}\n'
+        '[[sandbox.faults]]\ntype = "duplicate"\ntoxicity = 0.1\nwhen = {every = 3}\n'
+    )
+
+    first, second = read_settings({}, {}, tmp_path).faults
+    assert (first.type, first.channel, first.attributes) == ("latency", "input", {"delay": "2s"})
+    assert (second.type, second.toxicity, second.when) == ("duplicate", 0.1, {"every": 3})
+    environment = {"SANDBOX_FAULTS": '[{"type": "corrupt"}]'}
+    assert [fault.type for fault in read_settings({}, environment, tmp_path).faults] == ["corrupt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("[", "no JSON"), ('[{"type": "corrupt", "how": 1}]', "unknown field `how`")]
+)
+def test_faults_that_cannot_be_read_are_refused(tmp_path: Path, text: str, why: str) -> None:
+    """With what is wrong about them."""
+    with pytest.raises(SettingsError, match=why):
+        read_settings({}, {"SANDBOX_FAULTS": text}, tmp_path)
