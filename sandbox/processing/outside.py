@@ -12,7 +12,7 @@ from emulator.channels.batches import Entry
 from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.injection import FaultPoint
 from emulator.clock import Clock
-from emulator.faults.durations import seconds
+from emulator.durations import seconds
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
 from sandbox.processing.errors import BusinessError, TechnicalError

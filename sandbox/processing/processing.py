@@ -95,7 +95,7 @@ class Processing:
         Raises LookupError, and IllegalTransitionError for one that waits for none.
         """
         lease = self.clock.time() + self.parameters.lease
-        queued = self.store.change(number, Cause.QUEUED, answer=answer, owner=self.owner, lease=lease)
+        queued = self.store.change(number, Cause.ANSWERED, answer=answer, owner=self.owner, lease=lease)
         assert queued is not None
         self._enqueue(queued, _AGAIN)
 

@@ -14,6 +14,7 @@ class Cause(StrEnum):
     RECEIVED = "received"
     QUEUED = "queued"
     STARTED = "started"
+    ANSWERED = "answered"
     RESUMED = "resumed"
     SUCCEEDED = "succeeded"
     FAILED_FOR_NOW = "failed for now"
@@ -67,7 +68,7 @@ TABLE: Final = (
         _S.IN_QUEUE,
         "its interval is over and it is taken from the store",
     ),
-    *_from((_S.WAITING_FOR_RES,), Cause.QUEUED, _S.IN_QUEUE, "the answer it waits for came"),
+    *_from((_S.WAITING_FOR_RES,), Cause.ANSWERED, _S.IN_QUEUE, "the answer it waits for came"),
     *_from((_S.IN_QUEUE,), Cause.STARTED, _S.PROCESSING, "a worker takes it from the queue"),
     *_from((_S.WAITING_FOR_RES,), Cause.RESUMED, _S.PROCESSING, "whoever has the answer goes on with it"),
     *_from((_S.PROCESSING,), Cause.SUCCEEDED, _S.OK, "its route came to the end"),

@@ -194,7 +194,7 @@ _LIVES: Final[dict[Cause | tuple[Cause, State], Callable[[Life], int]]] = {
     (Cause.QUEUED, State.NEW): Life.run,
     (Cause.QUEUED, State.PARTLY_FAILED): _failed,
     (Cause.QUEUED, State.POSTPONED): _in_order,
-    (Cause.QUEUED, State.WAITING_FOR_RES): _answered,
+    Cause.ANSWERED: _answered,
     Cause.RESUMED: _resumed,
     Cause.ASKED: lambda life: life.run(Exchange.wait_for_answer),
     Cause.FAILED_FOR_NOW: lambda life: life.run(_fail),
