@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.faults.durations import seconds
+from emulator.durations import seconds
 from emulator.faults.fault import Attribute, FaultRefused, FaultType
 
 

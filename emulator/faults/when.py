@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from emulator.faults.durations import seconds
+from emulator.durations import seconds
 from emulator.faults.fault import FaultRefused
 from emulator.faults.message import FIELDS, Message
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _duration(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
-    from emulator.faults.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
 
     try:
         return seconds(value)

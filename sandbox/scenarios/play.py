@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from emulator.channels import Channel, ChannelUnavailable
+from emulator.durations import seconds
 from emulator.events import Event
-from emulator.faults.durations import seconds
 from emulator.faults.fault import FaultRefused, Kind
 from emulator.kinesis import ShardView
 from emulator.rng import Chance

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 import jsonschema_rs
 import msgspec
 
+from emulator.durations import seconds
 from emulator.faults.attributes import read_attributes
-from emulator.faults.durations import seconds
 from emulator.faults.fault import FaultRefused
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when

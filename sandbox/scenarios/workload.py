@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.clock import timestamp
-from emulator.faults.durations import seconds
+from emulator.durations import seconds
 from emulator.rng import Chance
 from sandbox.scenarios.scenario import Workload
 from schemas.envelope import serialise

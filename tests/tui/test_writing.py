@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -12,7 +11,6 @@ from emulator.resources import SequenceRow
 from tui import figures, parts
 from tui.columns import Column, choose, fitted
 from tui.rates import Rates, range_bar, sparkline
-from tui.spans import seconds
 
 
 def test_figures_are_written_for_reading() -> None:
@@ -98,17 +96,3 @@ def test_parts_say_what_is_missing() -> None:
     assert parts.state(row(2, 1, 2, 9)) == "complete; 1 repeated; no such position: 9"
     assert parts.cells(row(100, *range(1, 51)), 10) == "■■■■■□□□□□"
     assert parts.state(row(10**15, 1)).startswith("missing 2, 3, 4")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("30s", 30), ("6m", 360), ("1.5h", 5400), ("200ms", 0.2), ("7", 7)]
-)
-def test_lengths_of_time(text: str, expected: float) -> None:
-    """Seconds, minutes, hours, days, milliseconds, or a bare number."""
-    assert seconds(text) == pytest.approx(expected)
-
-
-def test_what_is_no_length_of_time_is_refused() -> None:
-    """The message says what would do."""
-    with pytest.raises(ValueError, match="write 30s, 6m"):
-        seconds("soon")

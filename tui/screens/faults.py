@@ -10,6 +10,7 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from emulator.durations import seconds
 from emulator.resources import ClockChange, Fault, FaultChange, FaultType
 from tui import figures
 from tui.actions import Group, bindings
@@ -18,7 +19,6 @@ from tui.messages import Undone
 from tui.screens.add_fault import AddFault
 from tui.screens.place import Place
 from tui.screens.prompt import Prompt
-from tui.spans import seconds
 from tui.widgets.event_list import EventList
 from tui.widgets.row_list import RowList
 
