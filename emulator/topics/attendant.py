@@ -1,4 +1,4 @@
-"""Who looks after topics while time passes: call it as a task beside the listeners."""
+"""Who looks after topics while time passes: run it as a task beside the listeners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ async def attend(topics: Topics, clock: Clock) -> None:
     sooner = asyncio.Event()
 
     def hurry() -> None:
-        loop.call_soon_threadsafe(sooner.set)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(sooner.set)
 
     topics.on_sooner(hurry)
     while True:
@@ -23,9 +24,15 @@ async def attend(topics: Topics, clock: Clock) -> None:
         wait = topics.tend()
         waits: set[asyncio.Task[Any]] = {asyncio.create_task(sooner.wait())}
         if wait is not None:
-            waits.add(asyncio.create_task(clock.sleep(wait)))
+            waits.add(asyncio.create_task(_until(clock, clock.elapsed() + wait)))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for one in waits:
                 one.cancel()
+
+
+async def _until(clock: Clock, when: float) -> None:
+    """Wait until ``clock`` has run for ``when`` seconds, also if it is advanced before the wait begins."""
+    while (left := when - clock.elapsed()) > 0:
+        await clock.sleep(left)

@@ -110,6 +110,15 @@ class MessageQueue:
             self._hub.agenda.put(update.expires - self._hub.clock.time(), lambda: self._expire(number))
 
     def _dispatch(self) -> None:
+        """Hand out all that somebody can take; without leases that makes room for more at once."""
+        while self._hand_out(self._chosen()) and not self._leases:
+            pass
+
+    @property
+    def _leases(self) -> bool:
+        return self._definition.semantics == "at-least-once"
+
+    def _chosen(self) -> list[tuple[Update, Subscription]]:
         chosen: list[tuple[Update, Subscription]] = []
         free = [one for one in self.takers if one.backlog < self._most(one)]
         for update in self._waiting.values() if free else ():
@@ -123,30 +132,34 @@ class MessageQueue:
                 free.append(taker)
             if not free:
                 break
-        if chosen:
-            self._hand_out(chosen)
+        return chosen
 
     def _most(self, taker: Subscription) -> int:
         return min(taker.max_backlog, self._definition.max_backlog)
 
-    def _hand_out(self, chosen: list[tuple[Update, Subscription]]) -> None:
-        leases = self._definition.semantics == "at-least-once"
-        if not leases:
-            for _, taker in chosen:
-                taker.backlog -= 1
-            try:
-                self._log_taken([update.number for update, _ in chosen])
-            except Refused as refused:
-                self._hub.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
-                return
+    def _hand_out(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+        """Whether messages were handed out."""
+        if chosen and not self._leases and not self._taken_for_good(chosen):
+            return False
         for update, taker in chosen:
             del self._waiting[update.number]
-            until = self._lend(update, taker) if leases else ""
+            until = self._lend(update, taker) if self._leases else ""
             taker.session.deliver(self._message(update, taker, until))
             # Whoever was served last comes last.
             if taker in self.takers:
                 del self.takers[taker]
                 self.takers[taker] = None
+        return bool(chosen)
+
+    def _taken_for_good(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+        for _, taker in chosen:
+            taker.backlog -= 1
+        try:
+            self._log_taken([update.number for update, _ in chosen])
+        except Refused as refused:
+            self._hub.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
+            return False
+        return True
 
     def _message(self, update: Update, taker: Subscription, until: str) -> PublishMessage:
         message = update.message(taker.sub_id, taker, whole=True)
