@@ -18,6 +18,7 @@ import msgspec
 from emulator import resources as r
 from emulator.clock import Clock
 from emulator.events import Event, event_of
+from emulator.queue_client import AsyncQueues, Queues
 from emulator.reader_resources import ReaderList
 from emulator.scenario_client import AsyncScenarios, Scenarios
 from emulator.topic_client import AsyncTopicViews, TopicViews
@@ -73,6 +74,11 @@ class Client:
     def scenarios(self) -> Scenarios:
         """The scenarios that it can play; RefusedError where it has none."""
         return Scenarios(self._ask)
+
+    @cached_property
+    def queues(self) -> Queues:
+        """The queues, what is in them and who holds it."""
+        return Queues(self._ask)
 
     @cached_property
     def topics(self) -> TopicViews:
@@ -230,6 +236,10 @@ class AsyncClient:
     @cached_property
     def scenarios(self) -> AsyncScenarios:
         return AsyncScenarios(self._ask)
+
+    @cached_property
+    def queues(self) -> AsyncQueues:
+        return AsyncQueues(self._ask)
 
     @cached_property
     def topics(self) -> AsyncTopicViews:

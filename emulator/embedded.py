@@ -26,6 +26,7 @@ from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.guard import Guard
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
+from emulator.listeners.control.queues import QueueResources
 from emulator.listeners.control.readers import ReaderResources
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
@@ -188,6 +189,7 @@ class Embedded:
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives),
             TopicResources(parts.topics),
+            QueueResources(parts.queues),
             MetricsResource(self.status, parts.stage.list, counts),
             *(make(parts) for make in self._more),
         ]

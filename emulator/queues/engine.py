@@ -10,6 +10,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.queues import signatures
 from emulator.queues.address import Address
+from emulator.queues.errors import SourceUnavailable
 from emulator.queues.operations.claims import Claims
 from emulator.queues.operations.messages import Messages
 from emulator.queues.operations.queues import Queues
@@ -59,6 +60,10 @@ class QueueEngine:
     def detach(self, at: Address) -> None:
         """Let the queue stand alone again, with what it has."""
         self._store.detach(at)
+
+    def refresh_views(self) -> list[SourceUnavailable]:
+        """Take into every view what its channel has; what kept it from that."""
+        return self._store.refresh_all()
 
     def has_view(self, name: str) -> bool:
         """Whether a queue of this name is a view, so that what is done with it may have to wait."""

@@ -12,7 +12,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.queues.address import Address
 from emulator.queues.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
-from emulator.queues.errors import QueueNotThere
+from emulator.queues.errors import QueueNotThere, SourceUnavailable
 from emulator.queues.journal import FileJournal, Journal, NoJournal
 from emulator.queues.message import Message
 from emulator.queues.queue import Passed, Queue
@@ -111,13 +111,29 @@ class Store:
         Does nothing for a queue that stands alone. Raises ``SourceUnavailable``.
         """
         source = self.sources.get(at)
-        if source is None:
-            return
-        with self._turns[at]:
-            while arrivals := source.arrivals(_DRAWN_AT_ONCE):
-                with self.lock:
-                    self._take(at, arrivals)
-                    source.taken(arrivals)
+        if source is not None:
+            with self._turns[at]:
+                self._draw(at, source)
+
+    def refresh_all(self) -> list[SourceUnavailable]:
+        """Refresh every view that nobody else waits for already; what kept it from that."""
+        trouble: list[SourceUnavailable] = []
+        for at, source in list(self.sources.items()):
+            if not self._turns[at].acquire(blocking=False):
+                continue
+            try:
+                self._draw(at, source)
+            except SourceUnavailable as error:
+                trouble.append(error)
+            finally:
+                self._turns[at].release()
+        return trouble
+
+    def _draw(self, at: Address, source: Source) -> None:
+        while arrivals := source.arrivals(_DRAWN_AT_ONCE):
+            with self.lock:
+                self._take(at, arrivals)
+                source.taken(arrivals)
 
     def _take(self, at: Address, arrivals: Sequence[Arrival]) -> None:
         queue = self.state.queues.get(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -37,9 +38,9 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         table.add_column(title, justify="right" if numbers else "left", overflow="fold")
     for row in cells:
         table.add_row(*("-" if cell is None else str(cell) for cell in row))
-    console = Console()
-    # What is piped is not cut to a screen's width that nobody looks at.
-    console.print(table, width=None if console.is_terminal else _PIPE_WIDTH, crop=False)
+    # What is piped is not folded into a screen's width that nobody looks at.
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    Console(width=width).print(table)
 
 
 def size(count: int) -> str:

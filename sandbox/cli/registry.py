@@ -41,6 +41,7 @@ COMMANDS: dict[str, Row] = {
     "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
     "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),
     "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),
+    "claim": Row("sandbox.cli.claim:claim", "Hold messages of a queue for a time: triage the error queue."),
     "topic": Row("sandbox.cli.topic:topic", "Publish to topics, ask their state of the world, subscribe."),
     "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and begin afresh."),
