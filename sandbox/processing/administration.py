@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from sandbox.processing.processing import Processing
-from sandbox.processing.records import CallRecord, Change, Message
+from sandbox.processing.records import BODY, CallRecord, Change, Message
 from sandbox.processing.states import State
 from sandbox.processing.transitions import Cause, befores
 
@@ -57,7 +57,7 @@ _BOUNDS: Final = {
 }
 _PARTS: Final = ("source", "correlation", "process", "service", "operation")
 _TEXT: Final = (
-    "(CAST(body AS TEXT) LIKE ? OR description LIKE ? OR business_errors LIKE ? OR custom_data LIKE ?)"
+    f"(CAST({BODY} AS TEXT) LIKE ? OR description LIKE ? OR business_errors LIKE ? OR custom_data LIKE ?)"
 )
 
 

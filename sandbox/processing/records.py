@@ -129,5 +129,7 @@ def change_of(row: tuple[Any, ...]) -> Change:
     return Change(step, time, State(before) if before else None, Cause(cause), State(after), owner, why)
 
 
-COLUMNS = ", ".join(Message.__struct_fields__)
+BODY = "(SELECT body FROM bodies WHERE bodies.number = messages.number)"
+COLUMNS = ", ".join((*Message.__struct_fields__[:-1], BODY))
 CALL_COLUMNS = ", ".join(CallRecord.__struct_fields__)
+"""The columns of a query, in the order of the fields; what never changes is not beside what often does."""

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS messages (
   state TEXT NOT NULL, step INTEGER NOT NULL, failed INTEGER NOT NULL DEFAULT 0,
   error_code TEXT, description TEXT, business_errors TEXT, custom_data TEXT, answer BLOB,
   parent INTEGER, position INTEGER, binding TEXT,
-  owner TEXT, lease REAL, due REAL, body BLOB NOT NULL,
+  owner TEXT, lease REAL, due REAL,
   UNIQUE (source, correlation)
 );
 CREATE INDEX IF NOT EXISTS due ON messages (due) WHERE {IS_TAKEN_UP_AGAIN};
@@ -51,7 +51,7 @@ CREATE INDEX IF NOT EXISTS open_or_failed ON messages (funnel, timestamp)
   WHERE funnel IS NOT NULL AND {IS_OPEN_OR_FAILED};
 CREATE INDEX IF NOT EXISTS children ON messages (parent, position) WHERE parent IS NOT NULL;
 CREATE INDEX IF NOT EXISTS by_state ON messages (state, number);
-CREATE INDEX IF NOT EXISTS by_object ON messages (object_id, number) WHERE object_id IS NOT NULL;
+CREATE TABLE IF NOT EXISTS bodies (number INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS changes (
   message INTEGER NOT NULL, step INTEGER NOT NULL, time REAL NOT NULL, before TEXT, cause TEXT NOT NULL,
   after TEXT NOT NULL, owner TEXT, why TEXT, PRIMARY KEY (message, step)
@@ -66,12 +66,13 @@ CREATE UNIQUE INDEX IF NOT EXISTS in_progress ON calls (operation, key) WHERE st
 CREATE INDEX IF NOT EXISTS by_key ON calls (operation, key, newness);
 CREATE INDEX IF NOT EXISTS unconfirmed ON calls (due) WHERE due IS NOT NULL;
 """
+_PAGES_BEFORE_CHECKPOINT: Final = 8192
 _GIVEN = (
     "source, correlation, process, service, operation, object_id, entity_type, funnel, guaranteed_order, "
-    "without_failed, timestamp, body, parent, position, binding, lease, received, started, changed, "
+    "without_failed, timestamp, parent, position, binding, lease, received, started, changed, "
     "state, step"
 )
-_INSERT = f"INSERT INTO messages ({_GIVEN}) VALUES ({', '.join('?' * 21)})"  # noqa: S608 -- names of ours
+_INSERT = f"INSERT INTO messages ({_GIVEN}) VALUES ({', '.join('?' * 20)})"  # noqa: S608 -- names of ours
 _BY_NUMBER = f"SELECT {COLUMNS} FROM messages WHERE number = ?"  # noqa: S608 -- as above
 
 
@@ -96,6 +97,7 @@ class Store:
         self._untold: list[dict[str, Any]] = []
         self._store = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=60)
         self._store.execute("PRAGMA journal_mode=WAL")
+        self._store.execute(f"PRAGMA wal_autocheckpoint={_PAGES_BEFORE_CHECKPOINT}")
         self._store.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")
         self._store.executescript(_TABLES)
 
@@ -146,13 +148,14 @@ class Store:
         trace = (new.source, new.correlation, new.process, new.service, new.operation)
         about = (new.object_id, new.entity_type, new.funnel, new.guaranteed_order, new.without_failed)
         kin = (parent, position, binding)
-        values = (*trace, *about, new.timestamp, new.body, *kin, now + lease, came, now, now, State.NEW, 1)
+        values = (*trace, *about, new.timestamp, *kin, now + lease, came, now, now, State.NEW, 1)
         with self.transaction() as store:
             try:
                 number = store.execute(_INSERT, values).lastrowid
             except sqlite3.IntegrityError as error:
                 raise AlreadyThereError(f"{new.source} has sent {new.correlation} before") from error
             assert number is not None
+            store.execute("INSERT INTO bodies VALUES (?, ?)", (number, new.body))
             self._note(store, number, Change(1, now, None, Cause.RECEIVED, State.NEW, self.owner, None))
             return self.message(number)
 
