@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from emulator.faults.fault import Kind
-    from sandbox.scenarios.run import Run
+    from sandbox.scenarios.outcome import Run
     from sandbox.scenarios.scenario import Scenario
 
 T = TypeVar("T")
@@ -126,7 +126,8 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
 
     Exit code 0 when every fact is the same, whatever the verdict was.
     """
-    from sandbox.scenarios.run import Report, recorded, run_scenario  # noqa: PLC0415 -- kept out of --help
+    from sandbox.scenarios.outcome import Report  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.scenarios.run import recorded, run_scenario  # noqa: PLC0415 -- as above
 
     before = _unless_refused(lambda: recorded(folder))
     again = run_scenario(
@@ -174,8 +175,9 @@ def _played(
 ) -> list[Run]:
     from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
 
+    from sandbox.scenarios.outcome import Report  # noqa: PLC0415 -- as above
     from sandbox.scenarios.play import AT_ONCE, Show  # noqa: PLC0415 -- as above
-    from sandbox.scenarios.run import Report, run_scenario  # noqa: PLC0415 -- as above
+    from sandbox.scenarios.run import run_scenario  # noqa: PLC0415 -- as above
 
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []

@@ -31,7 +31,7 @@ from emulator.scenario_resources import Scenario as Shown
 from sandbox.runs import RUNS
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.run import Run
+    from sandbox.scenarios.outcome import Run
     from sandbox.scenarios.scenario import Scenario
 
 _RUNS_KEPT = 20

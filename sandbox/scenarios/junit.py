@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from sandbox.scenarios.outcome import Run
 from sandbox.verdict import Line
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.run import Run
 
 
 def junit(run: Run) -> bytes:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from emulator.clock import timestamp
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
+from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
 from sandbox.scenarios.timeline import draw, timeline
 from sandbox.verdict import Line, Verdict
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.run import Run
 
 _MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
 _SAID: Final = {

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -15,56 +13,15 @@ from emulator.events import Event
 from emulator.faults.fault import Kind
 from sandbox.runs import RUNS, new_folder, point_latest
 from sandbox.scenarios.facts import facts_of
-from sandbox.scenarios.judgement import Judgement, judge_facts, unplayable
+from sandbox.scenarios.judgement import judge_facts, unplayable
+from sandbox.scenarios.junit import junit
+from sandbox.scenarios.outcome import Report, Run
 from sandbox.scenarios.play import AT_ONCE, Show, Unplayable, play
+from sandbox.scenarios.report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
 from sandbox.verdict import Verdict
 
 SUMMARY: Final = "summary.json"
-
-
-class Report(StrEnum):
-    """What a run can leave besides its summary."""
-
-    JUNIT = "junit"
-    HTML = "html"
-    NDJSON = "ndjson"
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run and what came of it; ``source`` is how the scenario was named: in the library, or its file."""
-
-    scenario: Scenario
-    source: str
-    seed: int
-    kind: Kind
-    judgement: Judgement
-    events: tuple[Event, ...]
-    folder: Path
-
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        words = ["sandbox", "scenario", "run", self.source, "--seed", str(self.seed)]
-        if self.kind is not Kind.MEMORY:
-            words += ["--channel", self.kind.value]
-        return shlex.join(words)
-
-    def summary(self) -> dict[str, Any]:
-        """For programs; the same for the same seed, but for the folder."""
-        return {
-            "name": self.scenario.name,
-            "title": self.scenario.title,
-            "verdict": self.judgement.verdict.value,
-            "seed": self.seed,
-            "channel": self.kind.value,
-            "facts": self.judgement.facts,
-            "lines": [msgspec.to_builtins(line) for line in self.judgement.lines],
-            "note": self.judgement.note,
-            "command": self.command,
-            "folder": str(self.folder),
-        }
 
 
 def run_scenario(
@@ -127,9 +84,6 @@ class _Summary(msgspec.Struct, frozen=True):
 
 
 def _leave(run: Run, reports: frozenset[Report]) -> None:
-    from sandbox.scenarios.junit import junit  # noqa: PLC0415 -- it takes the shapes of this module
-    from sandbox.scenarios.report import page  # noqa: PLC0415 -- as above
-
     summary = run.summary() | {"source": run.source, "scenario": msgspec.to_builtins(run.scenario)}
     _write(run.folder / SUMMARY, msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
     _write(run.folder / "repeat.txt", f"{run.command}\n".encode())

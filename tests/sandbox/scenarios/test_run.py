@@ -13,8 +13,9 @@ import pytest
 from emulator.clock import stopwatch
 from emulator.faults.fault import Kind
 from sandbox.cli import main
+from sandbox.scenarios.outcome import Report
 from sandbox.scenarios.play import QUIET_SECONDS
-from sandbox.scenarios.run import Report, run_scenario
+from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import library, read_scenario
 
 SMALL = """

@@ -1,0 +1,60 @@
+"""A run that was played: what was asked, what came of it, and the command that repeats it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.events import Event
+from emulator.faults.fault import Kind
+from sandbox.scenarios.judgement import Judgement
+from sandbox.scenarios.scenario import Scenario
+
+
+class Report(StrEnum):
+    """What a run can leave besides its summary."""
+
+    JUNIT = "junit"
+    HTML = "html"
+    NDJSON = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and what came of it; ``source`` is how the scenario was named: in the library, or its file."""
+
+    scenario: Scenario
+    source: str
+    seed: int
+    kind: Kind
+    judgement: Judgement
+    events: tuple[Event, ...]
+    folder: Path
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        words = ["sandbox", "scenario", "run", self.source, "--seed", str(self.seed)]
+        if self.kind is not Kind.MEMORY:
+            words += ["--channel", self.kind.value]
+        return shlex.join(words)
+
+    def summary(self) -> dict[str, Any]:
+        """For programs; the same for the same seed, but for the folder."""
+        return {
+            "name": self.scenario.name,
+            "title": self.scenario.title,
+            "verdict": self.judgement.verdict.value,
+            "seed": self.seed,
+            "channel": self.kind.value,
+            "facts": self.judgement.facts,
+            "lines": [msgspec.to_builtins(line) for line in self.judgement.lines],
+            "note": self.judgement.note,
+            "command": self.command,
+            "folder": str(self.folder),
+        }
