@@ -7,12 +7,12 @@ also after a crash in between, under the messageId that it was given first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
 from emulator.rng import new_uuid
+from sandbox.authorship import Author, MessageClass
 from sandbox.gateway import Gateway, Machine
-from schemas import SPECIFICATION_VERSION
 from schemas.sequence import split
 
 JSON = dict[str, Any]
@@ -31,10 +31,8 @@ class Outbox:
         new_id: Callable[[], str] = new_uuid,
     ) -> None:
         self._gateway = gateway
-        self._clock = clock
-        self._generator = generator
+        self._author = Author(generator, clock, new_id)
         self._machine = machine
-        self._new_id = new_id
 
     def keep(
         self,
@@ -42,7 +40,7 @@ class Outbox:
         body: JSON,
         *,
         tenant: int,
-        message_class: Literal["Command", "Event", "Document"] = "Command",
+        message_class: MessageClass = "Command",
         correlation_id: str | None = None,
     ) -> str:
         """Write a message down as TO_SEND, in parts where it is large; its messageId.
@@ -57,7 +55,7 @@ class Outbox:
 
     def keep_message(self, message: JSON) -> None:
         """Write a whole message down as TO_SEND, in parts where it is large."""
-        self._gateway.keep(split(message, new_id=self._new_id))
+        self._gateway.keep(split(message, new_id=self._author.new_id))
 
     def message(
         self,
@@ -65,29 +63,15 @@ class Outbox:
         body: JSON,
         *,
         tenant: int,
-        message_class: Literal["Command", "Event", "Document"] = "Command",
+        message_class: MessageClass = "Command",
         correlation_id: str | None = None,
     ) -> JSON:
         """The message that ``keep`` would write down."""
-        now = timestamp(self._clock.time())
-        history = {
-            "machineId": self._machine.id,
-            "machineAddress": self._machine.address,
-            "timestamp": now,
-        }
-        header = {
-            "messageId": self._new_id(),
-            **({"correlationId": correlation_id} if correlation_id else {}),
-            "messageClass": message_class,
-            "messageType": message_type,
-            "messageTimings": {"publishedTimestamp": now},
-            "messageSequence": {"sequence": self._new_id(), "position": 1, "total": 1},
-            "messageHistory": [history],
-            "version": SPECIFICATION_VERSION,
-            "generator": self._generator,
-            "tenantJiscID": tenant,
-        }
-        return {"messageHeader": header, "messageBody": body}
+        message = self._author.message(
+            message_type, body, tenant=tenant, message_class=message_class, correlation_id=correlation_id
+        )
+        message["messageHeader"]["messageHistory"] = [self._machine.entry(self._author.clock.time())]
+        return message
 
     def flush(self) -> int:
         """Send what was kept; how many messages went. Raises as ``Gateway.flush``."""

@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 
 from emulator.rng import new_uuid
+from sandbox.adaptor.known import Known
 from sandbox.adaptor.mapping import Mapping, Watermark
 from sandbox.adaptor.source import Source
 from sandbox.adaptor.state import State, Unmapped
 from sandbox.adaptor.template import NOTHING, TemplateError, look
-from sandbox.adaptor.triggers import Known, Trigger, trigger
 from sandbox.gateway.visibility import confidential
 from sandbox.outbox import Outbox
+from sandbox.triggers import Trigger, trigger
 from sandbox.versions import as_new_version
 from schemas.validation import judge_message
 
@@ -107,7 +108,11 @@ class Adaptor:
             work = None
         digest = None if work is None else _digest(work)
         before = self._state.known(store, item_id)
-        wanted = trigger(before, digest)
+        wanted = trigger(
+            was_public=before is not None and before.published,
+            is_public=digest is not None,
+            changed=before is None or digest != before.digest,
+        )
         if wanted is None:
             return None
         body = self._body(wanted, before, work or {})

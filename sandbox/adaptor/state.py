@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from sandbox.adaptor.known import Known
 from sandbox.adaptor.mapping import Watermark
-from sandbox.adaptor.triggers import Known
 from sandbox.repository import Repository
 
 JSON = dict[str, Any]

@@ -50,6 +50,10 @@ class Machine:
     id: str
     address: str
 
+    def entry(self, seconds: float) -> dict[str, str]:
+        """The history entry of a message that passed at ``seconds`` since the epoch."""
+        return {"machineId": self.id, "machineAddress": self.address, "timestamp": timestamp(seconds)}
+
 
 class Gateway:
     """One application's way onto one channel. Calls block until the broker has answered for all of it."""
@@ -136,11 +140,7 @@ class Gateway:
         if self._machine is None:
             return message
         header = message["messageHeader"]
-        entry = {
-            "machineId": self._machine.id,
-            "machineAddress": self._machine.address,
-            "timestamp": timestamp(self._clock.time()),
-        }
+        entry = self._machine.entry(self._clock.time())
         return {
             **message,
             "messageHeader": {**header, "messageHistory": [*header.get("messageHistory", ()), entry]},

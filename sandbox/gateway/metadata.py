@@ -11,13 +11,15 @@ import msgspec
 
 from emulator.clock import Clock, timestamp
 from emulator.rng import new_uuid
+from sandbox.authorship import Author, MessageClass
 from sandbox.gateway.answers import Answers
 from sandbox.gateway.gateway import Gateway, Machine
 from sandbox.gateway.queues import Queues, open_queues
 from sandbox.gateway.settings import GatewaySettings
 from sandbox.gateway.visibility import confidential
 from sandbox.repository import Repository
-from schemas import SPECIFICATION_VERSION
+from sandbox.triggers import Trigger, trigger
+from sandbox.versions import as_new_version
 from schemas.envelope import read
 from schemas.error_codes import ErrorCode
 from schemas.validation import judge_message
@@ -65,25 +67,18 @@ class MetadataGateway:
         self._gateway = gateway
         self._answers = answers
         self._settings = settings
-        self._clock = clock
-        self._new_id = new_id
+        self._author = Author(settings.generator, clock, new_id)
 
     def create(self, work: JSON) -> Published:
         """Publish a work or item that is new, under an objectUUID of its own."""
-        return self._publish("MetadataCreate", {**work, "objectUUID": self._new_id()})
+        return self._publish("MetadataCreate", {**work, "objectUUID": self._author.new_id()})
 
     def update(self, work: JSON, previous: str) -> Published:
         """Publish a new version, whole, under an objectUUID of its own, as isNewVersionOf ``previous``.
 
         (Specification, Digital Object Versioning.)
         """
-        relation = {
-            "identifier": {"identifierValue": previous, "identifierType": "UUID"},
-            "relationType": "isNewVersionOf",
-        }
-        related = [each for each in work.get("objectRelatedIdentifier", ()) if each != relation]
-        version = {"objectUUID": self._new_id(), "objectRelatedIdentifier": [*related, relation]}
-        return self._publish("MetadataUpdate", work | version)
+        return self._publish("MetadataUpdate", as_new_version(work, self._author.new_id(), previous))
 
     def delete(self, object_uuid: str) -> Published:
         """Say that a work or item is to be seen no longer."""
@@ -96,10 +91,15 @@ class MetadataGateway:
         confidential deleted. (Specification, Message Triggers.)
         """
         was_public = before is not None and not confidential(before)
-        if before is not None and was_public:
-            previous = str(before["objectUUID"])
-            return self.delete(previous) if confidential(after) else self.update(after, previous)
-        return None if confidential(after) else self.create(after)
+        previous = "" if before is None else str(before["objectUUID"])
+        match trigger(was_public=was_public, is_public=not confidential(after)):
+            case Trigger.CREATE:
+                return self.create(after)
+            case Trigger.UPDATE:
+                return self.update(after, previous)
+            case Trigger.DELETE:
+                return self.delete(previous)
+        return None
 
     def preservation_event(self, package: JSON) -> Published:
         """Tell what became of an object in preservation; ``package`` is an InformationPackage."""
@@ -111,11 +111,12 @@ class MetadataGateway:
         Raises ``NoAnswerError`` when nobody does in time, ``ReadRefusedError`` when the answer is an error.
         """
         timeout = self._settings.timeout
-        timings = self._timings() | {"expirationTimestamp": timestamp(self._clock.time() + timeout)}
         request = self._message("MetadataRead", {"objectUUID": object_uuid})
-        request["messageHeader"] |= {"messageTimings": timings, "returnAddress": self._settings.receive}
+        header = request["messageHeader"]
+        header["messageTimings"]["expirationTimestamp"] = timestamp(self._author.clock.time() + timeout)
+        header["returnAddress"] = self._settings.receive
         self._send(request)
-        answer = self._answers.wait(request["messageHeader"]["messageId"], timeout)
+        answer = self._answers.wait(header["messageId"], timeout)
         return _body(answer)
 
     def flush(self) -> int:
@@ -128,20 +129,9 @@ class MetadataGateway:
         return Published(message_type, message["messageHeader"]["messageId"], str(body["objectUUID"]))
 
     def _message(self, message_type: str, body: JSON) -> JSON:
-        header = {
-            "messageId": self._new_id(),
-            "messageClass": "Event" if message_type == "PreservationEvent" else "Command",
-            "messageType": message_type,
-            "messageTimings": self._timings(),
-            "messageSequence": {"sequence": self._new_id(), "position": 1, "total": 1},
-            "version": SPECIFICATION_VERSION,
-            "generator": self._settings.generator,
-            "tenantJiscID": self._settings.tenant,
-        }
-        return {"messageHeader": header, "messageBody": body}
-
-    def _timings(self) -> JSON:
-        return {"publishedTimestamp": timestamp(self._clock.time())}
+        message_class: MessageClass = "Event" if message_type == "PreservationEvent" else "Command"
+        tenant = self._settings.tenant
+        return self._author.message(message_type, body, tenant=tenant, message_class=message_class)
 
     def _send(self, message: JSON) -> None:
         verdict = judge_message(message, strict=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.channels import Channel, ChannelUnavailable, Delivery
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
 from sandbox.repository import Repository
@@ -103,11 +103,7 @@ class Router:
 
         Nothing else changes: the body is not even encoded anew.
         """
-        entry = {
-            "machineId": self._machine.id,
-            "machineAddress": self._machine.address,
-            "timestamp": timestamp(self._clock.time()),
-        }
+        entry = self._machine.entry(self._clock.time())
         try:
             parts = _parts_of(data)
             header = _object_of(parts["messageHeader"])

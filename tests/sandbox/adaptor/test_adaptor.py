@@ -20,7 +20,6 @@ from emulator.kinesis import Engine
 from sandbox.adaptor import Adaptor, Polled, Source, SourceUnavailableError, read_mapping
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from sandbox.adaptor.state import State
-from sandbox.adaptor.triggers import Known, Trigger, trigger
 from sandbox.gateway import Gateway, Machine
 from sandbox.outbox import Outbox
 from sandbox.repository import Repository
@@ -80,23 +79,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
         mapping = read_mapping(MAPPING)
         source = stack.enter_context(closing(Source(application.url, mapping.place)))
         yield Site(tmp_path, clock, engine, application, stack, mapping, source)
-
-
-@pytest.mark.parametrize(
-    ("before", "digest", "expected"),
-    [
-        (None, "a", Trigger.CREATE),
-        (None, None, None),
-        (Known("u", "a", published=True), "a", None),
-        (Known("u", "a", published=True), "b", Trigger.UPDATE),
-        (Known("u", "a", published=True), None, Trigger.DELETE),
-        (Known("u", "a", published=False), None, None),
-        (Known("u", "a", published=False), "a", Trigger.CREATE),
-    ],
-)
-def test_message_triggers(before: Known | None, digest: str | None, expected: Trigger | None) -> None:
-    """What each change of a work calls for (specification, Message Triggers)."""
-    assert trigger(before, digest) is expected
 
 
 def test_new_public_works_are_created(site: Site) -> None:
