@@ -6,10 +6,15 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui.preferences import PreferencesError, read
+from tui.preferences import Preferences, read
+
+if TYPE_CHECKING:
+    from tui.themed_app import ThemedApp
 
 USAGE, ENVIRONMENT = 2, 3
 
@@ -22,16 +27,35 @@ def preferences_path() -> Path:
 
 def run(control: str, token: str | None = None) -> int:
     """Show the sandbox whose control API is at ``control`` until the user quits; the exit code."""
+
+    def dressed(preferences: Preferences) -> ThemedApp:
+        from emulator.client import AsyncClient  # noqa: PLC0415 -- textual may be missing, and is slow to import
+        from tui.app import SandboxApp  # noqa: PLC0415 -- as above
+
+        return SandboxApp(AsyncClient(control, token=token), preferences)
+
+    return _run(dressed)
+
+
+def run_recorded(folder: Path) -> int:
+    """Show the run in ``folder`` until the user leaves; the exit code."""
+
+    def dressed(preferences: Preferences) -> ThemedApp:
+        from tui.recording import read_recording  # noqa: PLC0415 -- as above
+        from tui.recording_app import RecordingApp  # noqa: PLC0415 -- as above
+
+        return RecordingApp(read_recording(folder), preferences)
+
+    return _run(dressed)
+
+
+def _run(dressed: Callable[[Preferences], ThemedApp]) -> int:
     if find_spec("textual") is None:
         return _cannot("the TUI needs textual; get it with: pip install 'rdss-sandbox[tui]'", ENVIRONMENT)
     try:
-        preferences = read(preferences_path())
-    except PreferencesError as error:
+        app = dressed(read(preferences_path()))
+    except ValueError as error:  # preferences or a recording that cannot be read
         return _cannot(str(error), USAGE)
-    from emulator.client import AsyncClient  # noqa: PLC0415 -- textual may be missing, and is slow to import
-    from tui.app import SandboxApp  # noqa: PLC0415 -- as above
-
-    app = SandboxApp(AsyncClient(control, token=token), preferences)
     spare_pauses()
     app.run()
     return app.return_code or 0
@@ -52,7 +76,9 @@ def _cannot(why: str, code: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tui", description="Look inside a running sandbox.")
     parser.add_argument("--control", default="http://127.0.0.1:4570", metavar="URL", help="its control API")
-    return run(parser.parse_args().control, os.environ.get("SANDBOX_TOKEN"))
+    parser.add_argument("--run", type=Path, metavar="DIR", help="open a recorded run instead")
+    given = parser.parse_args()
+    return run_recorded(given.run) if given.run else run(given.control, os.environ.get("SANDBOX_TOKEN"))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ class Group(StrEnum):
     ERRORS = "Error queues"
     FAULTS = "Faults"
     BUCKETS = "Buckets"
+    SCENARIOS = "Scenarios"
+    RUN = "A recorded run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ ACTIONS: tuple[Action, ...] = (
         ("go_errors", "4", "Errors", "The error and invalid queues: why a message is there."),
         ("go_faults", "5,f", "Faults", "The faults in force, those there are, and the clock."),
         ("go_buckets", "6", "Buckets", "Objects in the buckets, and what is in them."),
+        ("go_scenarios", "7", "Scenarios", "Bad days to play and to follow step by step."),
         ("help", "question_mark,f1", "Help", "This page.", True),
         ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
         ("quit", "q", "Quit", "Leave; the sandbox goes on running.", True),
@@ -103,6 +106,7 @@ ACTIONS: tuple[Action, ...] = (
     *_in(
         Group.STREAMS,
         ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest."),
+        ("readers", "r", "Readers", "Who reads the streams and how far behind; again: back to the tree."),
         ("merge", "M", "Merge", "Merge the shard under the cursor with its neighbour, or the two narrowest."),
     ),
     *_in(
@@ -127,6 +131,22 @@ ACTIONS: tuple[Action, ...] = (
         ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", True),
         ("prefix", "slash", "Prefix", "Only objects whose key begins so.", True),
     ),
+    *_in(
+        Group.SCENARIOS,
+        ("seeded", "s", "With a seed", "Play it with a seed of yours: the same seed, the same run.", True),
+    ),
+    *_in(
+        Group.RUN,
+        ("play", "space", "Play", "Let it happen, or hold it.", True),
+        ("step", "right,l", "Step", "One event further.", True),
+        ("step_back", "left,h", "Back", "One event back.", True),
+        ("next_turn", "n", "Next turn", "On to the next fault, crash, resharding or refusal.", True),
+        ("previous_turn", "N", "Turn before", "Back to the one before."),
+        ("faster", "plus", "Faster", "Twice as fast."),
+        ("slower", "minus", "Slower", "Half as fast."),
+        ("explain", "w", "Why", "On a small screen: what the run teaches, or the events again."),
+        ("leave", "escape", "Leave", "Back to where you came from.", True),
+    ),
 )
 # fmt: on
 
@@ -134,6 +154,14 @@ ACTIONS: tuple[Action, ...] = (
 def bindings(group: Group) -> list[Binding]:
     """The bindings a widget or screen of this group declares."""
     return [action.binding() for action in ACTIONS if action.group is group]
+
+
+def places() -> Iterator[tuple[str, str, str]]:
+    """The screens that a key goes to: that key, the screen's mode, its label."""
+    for action in ACTIONS:
+        group, _, name = action.id.partition(".")
+        if group == "everywhere" and name.startswith("go_"):
+            yield action.keys.partition(",")[0], name.removeprefix("go_"), action.label
 
 
 def by_group() -> Iterator[tuple[Group, list[Action]]]:
@@ -145,7 +173,7 @@ def by_group() -> Iterator[tuple[Group, list[Action]]]:
 
 KEY_NAMES = {
     "slash": "/", "right_square_bracket": "]", "left_square_bracket": "[", "question_mark": "?", "colon": ":",
-    "equals_sign": "=", "plus": "+",
+    "equals_sign": "=", "plus": "+", "minus": "-",
     "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←",
     "escape": "esc", "space": "␣", "enter": "⏎", "delete": "del", "backspace": "⌫",
 }  # fmt: skip

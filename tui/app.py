@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from textual import work
-from textual.app import App, SystemCommand
 from textual.reactive import reactive
 from textual.screen import Screen
 
 from emulator.client import AsyncClient, RefusedError, UnreachableError
 from emulator.resources import AuditTap, Topology
-from tui.actions import Group, bindings
 from tui.feed import keep_looking
 from tui.messages import Done, Lost, Seen, Snapshot, Undone
-from tui.palette import ActionCommands
 from tui.preferences import Preferences
 from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
 from tui.screens.errors import ErrorsScreen
 from tui.screens.faults import FaultsScreen
-from tui.screens.help import Help
+from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
-from tui.themes import DARK, LIGHT
-
-_WIDE_CELLS = 120
+from tui.themed_app import ThemedApp
 
 
-class SandboxApp(App[None]):
+class SandboxApp(ThemedApp):
     """A look into the sandbox behind ``client``."""
 
-    TITLE = "RDSS sandbox"
-    CSS_PATH = "app.tcss"
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.EVERYWHERE)
-    COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {ActionCommands}
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         "streams": StreamsScreen,
         "sequences": SequencesScreen,
@@ -43,13 +34,9 @@ class SandboxApp(App[None]):
         "errors": ErrorsScreen,
         "faults": FaultsScreen,
         "buckets": BucketsScreen,
+        "scenarios": ScenariosScreen,
     }
     DEFAULT_MODE = "streams"
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 -- declared by Textual as an instance's
-        (0, "-narrow"),
-        (_WIDE_CELLS, "-wide"),
-    ]
-
     # What talking to the sandbox and to files can end in; a message says so, and nothing else happens.
     failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
 
@@ -59,16 +46,11 @@ class SandboxApp(App[None]):
     command: reactive[str] = reactive("", repaint=False)
 
     def __init__(self, client: AsyncClient, preferences: Preferences) -> None:
-        super().__init__()
+        super().__init__(preferences)
         self.client = client
-        self.preferences = preferences
 
     def on_mount(self) -> None:
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
-        known = self.preferences.theme in self.available_themes
-        self.theme = self.preferences.theme if known else DARK.name
-        self.set_keymap(self.preferences.keymap)
+        super().on_mount()
         self.run_worker(keep_looking(self.client, self.post_message), group="feed")
 
     async def on_unmount(self) -> None:
@@ -111,20 +93,3 @@ class SandboxApp(App[None]):
             self.post_message(Done(await work, command))
         except self.failures as error:
             self.post_message(Undone(str(error)))
-
-    # What keys do everywhere.
-
-    def action_go(self, screen: str) -> None:
-        self.switch_mode(screen)
-
-    def action_help(self) -> None:
-        self.push_screen(Help())
-
-    def action_theme(self) -> None:
-        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
-        self.preferences.keep_theme(self.theme)
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        for command in super().get_system_commands(screen):
-            if command.title in {"Theme", "Screenshot", "Quit"}:
-                yield command

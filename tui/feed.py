@@ -12,30 +12,42 @@ from emulator.clock import stopwatch
 from emulator.resources import Stream, StreamDetail
 from tui.messages import Lost, Seen, Snapshot
 
-ASK_EVERY_SECONDS = 0.5
+BUSY_SECONDS = 0.25
+QUIET_SECONDS = 0.5
 RETRY_SECONDS = 1.0
+_READERS_SECONDS = 1.0
 
 
 async def look(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
-    """The sandbox as it stands now; of streams that are as they were ``before`` nothing more is asked."""
-    status, faults = await asyncio.gather(client.status(), client.faults())
+    """The sandbox as it stands now; nothing more is asked of what is as it was ``before``."""
+    status = await client.status()
     known = dict(zip(before.status.streams, before.streams, strict=True)) if before else {}
 
     async def detail(stream: Stream) -> StreamDetail:
         return known.get(stream) or await client.stream(stream.name)
 
     streams = await asyncio.gather(*map(detail, status.streams))
-    return Snapshot(stopwatch(), status, tuple(streams), faults)
+    if before is None:
+        faults, readers = await asyncio.gather(client.faults(), client.readers())
+        return Snapshot(stopwatch(), stopwatch(), status, tuple(streams), faults, readers)
+    same = (status.pid, status.events) == (before.status.pid, before.status.events)
+    faults = before.faults if same else await client.faults()
+    # Whoever reads on makes no event.
+    stale = stopwatch() - before.readers_at >= _READERS_SECONDS
+    readers = await client.readers() if stale else before.readers
+    readers_at = stopwatch() if stale else before.readers_at
+    return Snapshot(stopwatch(), readers_at, status, tuple(streams), faults, readers)
 
 
 async def keep_looking(client: AsyncClient, post: Callable[[Message], object]) -> None:
-    """Post ``Seen`` twice a second while the sandbox answers and ``Lost`` while it does not, for ever."""
+    """Post ``Seen`` while the sandbox answers, oftener while something moves, and else ``Lost``, for ever."""
     snapshot: Snapshot | None = None
     while True:
         try:
-            snapshot = await look(client, snapshot)
+            before, snapshot = snapshot, await look(client, snapshot)
             post(Seen(snapshot))
-            await asyncio.sleep(ASK_EVERY_SECONDS)
+            busy = before is None or before.moved != snapshot.moved
+            await asyncio.sleep(BUSY_SECONDS if busy else QUIET_SECONDS)
         except (UnreachableError, RefusedError) as error:
             # A stream deleted between the two questions is refused: that is no loss, the next look is right.
             if isinstance(error, UnreachableError) or error.status != 404:

@@ -13,6 +13,13 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def short_count(number: int) -> str:
+    """A count in six cells at most: ``12,345``, ``123k``, ``4.5M``."""
+    if number < 100_000:
+        return f"{number:,}"
+    return f"{number // 1000}k" if number < 1_000_000 else f"{_three(number / 1e6)}M"
+
+
 def size(number: int) -> str:
     """Bytes in decimal units, three figures: ``812 B``, ``3.52 kB``, ``1.01 MB``."""
     for unit, name in _SIZES:

@@ -6,17 +6,25 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from emulator.reader_resources import ReaderList
 from emulator.resources import Fault, Status, StreamDetail
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The sandbox as it stood at ``at`` (seconds of a counter that only grows)."""
+    """The sandbox as it stood at ``at``, its readers at ``readers_at`` (seconds of a stopwatch)."""
 
     at: float
+    readers_at: float
     status: Status
     streams: tuple[StreamDetail, ...]
     faults: tuple[Fault, ...]
+    readers: ReaderList
+
+    @property
+    def moved(self) -> tuple[int, int, int]:
+        """What is another when anything in the lists may be: the process, its messages, its events."""
+        return self.status.pid, self.status.messages, self.status.events
 
 
 class Seen(Message):

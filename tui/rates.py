@@ -1,4 +1,4 @@
-"""Rates over time, from counts that only grow: what the sparklines draw."""
+"""Rates over time from counts that only grow, and levels over time: what the sparklines draw."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ class Rates:
         """The last interval's rate, 0 before there is one."""
         rates = self._rates.get(name)
         return rates[-1] if rates else 0.0
+
+
+class Levels:
+    """Heights of many things over time, such as how many records wait; the last ``keep`` readings."""
+
+    def __init__(self, keep: int = 60) -> None:
+        self._keep = keep
+        self._levels: dict[str, deque[float]] = {}
+
+    def note(self, name: str, level: float) -> None:
+        """``name`` stands at ``level`` now; what never stood above 0 is not kept."""
+        if level or name in self._levels:
+            self._levels.setdefault(name, deque(maxlen=self._keep)).append(level)
+
+    def of(self, name: str) -> Sequence[float]:
+        """The readings, oldest first."""
+        return tuple(self._levels.get(name, ()))
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

@@ -13,6 +13,7 @@ from sandbox.cli.output import json_option, print_json, print_table
 from sandbox.cli.pipeline_options import (
     Service,
     Session,
+    answering,
     bar,
     failures,
     names_of,
@@ -69,6 +70,7 @@ def run(*, once: bool, session: Session, service: Service, as_json: bool, **chos
     """
     with failures(), bar() as tell:
         job = _job(service, **chosen)
+        answering(job.endpoint_url)
         tell("starting Spark", 0.0)
         rows = _run(session(), job, once=once, tell=tell).rows()
     if as_json:
@@ -209,8 +211,9 @@ def reconcile(
     with failures():
         from sandbox.pipeline.reconciling import Running, reconcile as compare  # noqa: I001, PLC0415 -- as above
 
-        tables = tables_at(place, service)
-        found = compare(session(), tables, Running(*service(), names_of(streams), bucket, repository))
+        tables, (url, region) = tables_at(place, service), service()
+        answering(url)
+        found = compare(session(), tables, Running(url, region, names_of(streams), bucket, repository))
     if as_json:
         print_json(found)
     else:

@@ -101,12 +101,23 @@ def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str
     return endpoint, region
 
 
+def answering(endpoint: str | None) -> None:
+    """Fails within seconds, before Spark starts, where there is no Java or nothing answers."""
+    from sandbox import java  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.endpoint import require_endpoint  # noqa: PLC0415 -- as above
+
+    java.require()
+    require_endpoint(endpoint)
+
+
 def tables_at(place: str, service: Service) -> Tables:
     """The tables in a place. CommandFailed when there are none."""
-    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.endpoint import require_endpoint  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- as above
     from sandbox.pipeline.tables import Tables  # noqa: PLC0415 -- as above
 
     url, region = service() if place.startswith("s3://") else (None, "us-east-1")
+    require_endpoint(url)
     tables = Tables(Place.at(place, url, region))
     if not tables.commits:
         raise CommandFailed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
@@ -16,18 +17,35 @@ from sandbox.cli.failures import CommandFailed, Exit
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="For --serve: who reaches it can use it."
 )
+@click.option(
+    "--run",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Look through a recorded run, such as runs/SCENARIO/latest, instead of a sandbox.",
+)
 @control_option
-def tui(serve: bool, port: int, host: str, control: str | None) -> int:
+def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | None) -> int:
     """Watch the sandbox in the terminal: streams and shards, messages, faults, error queues, buckets.
 
     Press ? for every key, q to leave.
     """
+    if folder is not None:
+        return _show(folder, serve=serve)
     url, token = reach(control)
     if serve:
         return _serve(url, token, host, port)
     from tui.__main__ import run  # noqa: PLC0415 -- textual is slow to import
 
     return run(url, token)
+
+
+def _show(folder: Path, *, serve: bool) -> int:
+    if serve:
+        raise CommandFailed("--run is for the terminal; --serve shows a running sandbox", Exit.USAGE)
+    from tui.__main__ import run_recorded  # noqa: PLC0415 -- textual is slow to import
+
+    return run_recorded(folder)
 
 
 def _serve(url: str, token: str | None, host: str, port: int) -> int:

@@ -22,7 +22,7 @@ def audited(lines: DataFrame) -> DataFrame:
     The partition key is not in the audit log. A line that is none is a record of its own, at its place in the
     bucket: the stages behind reject it with its bytes.
     """
-    return lines.mapInArrow(_records, RECORDS)
+    return lines.mapInArrow(records_of, RECORDS)
 
 
 def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
@@ -42,7 +42,8 @@ def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
     }
 
 
-def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def records_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``audited`` for one partition, to be put before another step in the same worker."""
     import pyarrow as pa  # noqa: PLC0415 - on executors
 
     kinds = {"BINARY": pa.binary(), "STRING": pa.string(), "TIMESTAMP": pa.timestamp("us", "UTC")}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline import figures, sequences
-from sandbox.pipeline.deduplication import marked
-from sandbox.pipeline.files import Attempt, keep, keep_data, write_routed
+from sandbox.pipeline.deduplication import marked_among
+from sandbox.pipeline.files import KEPT, Attempt, Batches, dated, keep, keep_whole, write_routed
+from sandbox.pipeline.identities import Identities
+from sandbox.pipeline.outcomes import write_outcomes
 from sandbox.pipeline.parsing import judging
 from sandbox.pipeline.routing import routed
 from sandbox.pipeline.tables import COLUMNS, Commit, File, Tables, read_files
@@ -17,8 +19,7 @@ from sandbox.pipeline.tables import COLUMNS, Commit, File, Tables, read_files
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SLIM = f"{COLUMNS['arrivals']}, file STRING"
-_PART = ["stream", "sequence", "shard", "sequence_number"]
+_LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"data BINARY", "file STRING"})
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,20 @@ class Rules:
 
 
 @dataclass(frozen=True)
+class Incoming:
+    """Rows of a source, and what makes ``RECORDS`` of them where they are worked on."""
+
+    rows: DataFrame
+    opened: Callable[[Batches], Batches]
+
+    def of(self, rows: DataFrame) -> Incoming:
+        """The same for the rows of one batch."""
+        return Incoming(rows, self.opened)
+
+
+@dataclass(frozen=True)
 class _Arrived:
-    """The rows of a batch without their data, and what they hold."""
+    """What is kept of a batch: ``KEPT`` rows, and what they hold."""
 
     rows: DataFrame
     first: datetime | None
@@ -40,63 +53,74 @@ class _Arrived:
     even: datetime | None
     """How far every shard of the batch has come: what sequences are late by."""
     files: tuple[File, ...]
-    parts: int
 
 
-def process(records: DataFrame, tables: Tables, rules: Rules, attempt: Attempt, run: str) -> Commit:
-    """Take a batch of ``RECORDS`` through every stage and commit what came of it."""
-    spark = records.sparkSession
-    arrived = _stored(records, rules, attempt)
+def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt, run: str) -> Commit:
+    """Take a batch through every stage and commit what came of it to the tables of ``past``."""
+    tables = past.tables
+    arrived = _stored(incoming, rules, attempt)
     now = arrived.even
     if now is None or arrived.first is None or arrived.last is None:
         commit = Commit(attempt.batch, run, None, None, _oldest_open(tables), ())
         tables.commit(commit)
         return commit
-    seen = _seen(spark, tables, arrived.first.timestamp() - rules.dedupe_window)
-    rows = routed(marked(arrived.rows, seen), rules.queues).persist()
-    files = [*arrived.files, *write_routed(rows, attempt), *keep(figures.counted(rows), "figures", attempt)]
-    oldest = _oldest_open(tables)
-    if arrived.parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
-        more, oldest = _sequences(rows, tables, rules, attempt, now)
-        files += more
     first, last = arrived.first.timestamp(), arrived.last.timestamp()
+    marked = _deduplicated(arrived.rows, past, first)
+    rows = routed(marked, rules.queues)
+    outcomes = write_outcomes(rows, attempt)
+    files = [*arrived.files, *outcomes, *keep(figures.counted(rows), "figures", attempt)]
+    oldest, parts = _oldest_open(tables), [file for file in outcomes if file.table == "parts"]
+    limit = rules.sequence_limit
+    if parts or (oldest is not None and oldest < now.timestamp() - limit):
+        more, oldest = _sequences(rows.sparkSession, parts, tables, attempt, now=now, limit=limit)
+        files += more
     commit = Commit(attempt.batch, run, first, last, oldest, tuple(files))
     tables.commit(commit)
-    rows.unpersist()
-    arrived.rows.unpersist()
+    for frame in (marked, arrived.rows):
+        frame.unpersist()
     return commit
 
 
-def _stored(records: DataFrame, rules: Rules, attempt: Attempt) -> _Arrived:
-    """Judge the records and store each whole; what goes on has its data only where it was rejected."""
+def _stored(incoming: Incoming, rules: Rules, attempt: Attempt) -> _Arrived:
+    """Judge the records and store each whole."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    judge, keep_whole = judging(rules.queues), keep_data(attempt, "arrivals")
-    # Both in one worker: between two, Spark would carry every message through the JVM again.
-    rows = records.mapInArrow(lambda batches: keep_whole(judge(batches)), _SLIM).persist()
+    opened, judge, kept = incoming.opened, judging(rules.queues), keep_whole(attempt)
+    # All in one worker: between two, Spark would carry every message through the JVM.
+    rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).persist()
     found = (
-        rows.groupBy("stream", "shard", "file")
-        .agg(
-            F.count("*").alias("rows"),
-            F.min("arrived").alias("first"),
-            F.max("arrived").alias("last"),
-            F.count_if((F.col("total") > 1) & F.col("code").isNull()).alias("parts"),
-        )
+        rows.groupBy("stream", "shard", "part", "day")
+        .agg(F.count("*").alias("rows"), F.min("arrived").alias("first"), F.max("arrived").alias("last"))
         .collect()
     )
     lasts: dict[tuple[str, str], datetime] = {}
     counts: dict[str, int] = {}
     for r in found:
         lasts[r.stream, r.shard] = max(_utc(r["last"]), lasts.get((r.stream, r.shard), _utc(r["last"])))
-        counts[r.file] = counts.get(r.file, 0) + r.rows
+        path = attempt.path("arrivals", dated(r.day), r.part)
+        counts[path] = counts.get(path, 0) + r.rows
     return _Arrived(
         rows,
         min((_utc(r["first"]) for r in found), default=None),
         max(lasts.values(), default=None),
         min(lasts.values(), default=None),
         tuple(File("arrivals", path, rows, _size(attempt, path)) for path, rows in counts.items()),
-        sum(r.parts for r in found),
     )
+
+
+def _deduplicated(rows: DataFrame, past: Identities, first: float) -> DataFrame:
+    """``KEPT`` rows with ``duplicate``."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    spark = rows.sparkSession
+    suspects, files = past.suspects(rows.select("key").toArrow()["key"].to_numpy(), first)
+    if not len(suspects):
+        return rows.withColumn("duplicate", F.lit(False))
+    listed = spark.createDataFrame(pa.table({"key": suspects}))
+    place, paths = past.tables.place, [file.path for file in files]
+    seen = read_files(spark, place, "stream STRING, identity STRING", paths)
+    return marked_among(rows, listed, seen).persist()
 
 
 def _size(attempt: Attempt, path: str) -> int:
@@ -108,54 +132,34 @@ def _utc(local: datetime) -> datetime:
     return local.astimezone(UTC)
 
 
-def _seen(spark: SparkSession, tables: Tables, since: float) -> DataFrame:
-    """Identities of earlier batches within the window."""
-    kept = ("messages", "parts", "rejects", "queued")
-    paths = [file.path for table in kept for file in tables.files(table, since=since)]
-    return read_files(spark, tables.place, "stream STRING, identity STRING", paths)
-
-
 def _oldest_open(tables: Tables) -> float | None:
     return tables.commits[-1].oldest_open if tables.commits else None
 
 
 def _sequences(
-    rows: DataFrame, tables: Tables, rules: Rules, attempt: Attempt, now: datetime
+    spark: SparkSession, new: list[File], tables: Tables, attempt: Attempt, *, now: datetime, limit: float
 ) -> tuple[list[File], float | None]:
     """Join what is complete, give up what is overdue.
 
-    The files, and the first arrival of the oldest left open.
+    The files, and the first arrival of the oldest left open. Of the parts that came before, only those since
+    the oldest sequence left open can matter.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    spark = rows.sparkSession
-    since = min(now.timestamp() - rules.sequence_limit * 2, _oldest_open(tables) or now.timestamp())
-    columns = [column.split()[0] for column in COLUMNS["parts"].split(", ")]
-    parts = (
-        rows.filter(F.col("table") == "parts")
-        .select(*columns)
-        .unionByName(tables.read(spark, "parts", since=since))
-        .persist()
-    )
+    oldest = _oldest_open(tables)
+    paths = [file.path for file in new]
+    if oldest is not None:
+        paths += [file.path for file in tables.files("parts", since=oldest)]
+    since = min(now.timestamp() - limit * 2, oldest or now.timestamp())
     finished = tables.read(spark, "sequences", columns="stream STRING, sequence STRING", since=since)
-    still = sequences.standing(parts, finished).persist()
-    acting = sequences.due(still, now, rules.sequence_limit)
-    chosen = parts.join(F.broadcast(acting.select(*sequences.KEY, "status")), sequences.KEY).persist()
-    left = still.join(acting.select(*sequences.KEY), sequences.KEY, "left_anti")
-    oldest = left.agg(F.min("first_arrived").alias("oldest")).collect()[0].oldest
-    paths = [row.file for row in chosen.select("file").distinct().collect()]
-    files = (
-        write_routed(sequences.assembled(_with_data(spark, chosen, tables, paths)), attempt) if paths else []
-    )
-    for frame in (parts, still, chosen):
-        frame.unpersist()
-    return files, _utc(oldest).timestamp() if oldest else None
-
-
-def _with_data(spark: SparkSession, parts: DataFrame, tables: Tables, paths: Sequence[str]) -> DataFrame:
-    """Parts with the bytes they arrived with, from the files that hold them."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
-
-    columns = "stream STRING, sequence STRING, shard STRING, sequence_number STRING, total INT, data BINARY"
-    stored = read_files(spark, tables.place, columns, paths).filter(F.col("total") > 1).drop("total")
-    return stored.join(F.broadcast(parts), _PART)
+    still = sequences.standing(read_files(spark, tables.place, _LEAN_PARTS, paths), finished)
+    decided = sequences.decided(still, now, limit).persist()
+    waits = F.when(F.col("status").isNull(), F.col("first_arrived"))
+    found = decided.agg(F.min(waits).alias("oldest"), F.count("status").alias("acting")).collect()[0]
+    files: list[File] = []
+    if found.acting:
+        acting = decided.filter(F.col("status").isNotNull()).select(*sequences.KEY, "status")
+        parts = read_files(spark, tables.place, COLUMNS["parts"], paths)
+        files = write_routed(sequences.assembled(parts.join(F.broadcast(acting), sequences.KEY)), attempt)
+    decided.unpersist()
+    return files, _utc(found.oldest).timestamp() if found.oldest else None

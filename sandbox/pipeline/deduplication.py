@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEY = ["stream", "identity"]
+ROW = ["part", "day", "row"]
+"""Where a row of a batch is kept: its partition, its day, its place in the file of the two."""
 
 
 def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
@@ -31,4 +33,20 @@ def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
         .join(again, KEY, "left")
         .withColumn("duplicate", (F.col("place") > 1) | F.col("known").isNotNull())
         .drop("place", "known")
+    )
+
+
+def marked_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataFrame:
+    """``marked`` where only rows whose ``key`` is among the ``suspects`` can be duplicates at all.
+
+    The others, which are nearly all, are neither sorted nor moved.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    some = rows.join(F.broadcast(suspects), "key", "left_semi")
+    again = marked(some, seen).filter("duplicate").select(*ROW, F.lit(True).alias("again"))
+    return (
+        rows.join(F.broadcast(again), ROW, "left")
+        .withColumn("duplicate", F.col("again").isNotNull())
+        .drop("again")
     )

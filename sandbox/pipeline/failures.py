@@ -11,6 +11,7 @@ _OURS = re.compile(
 _UNREACHABLE = re.compile(
     r"ConnectionError|EndpointConnection|MaxRetryError|ResourceNotFound|NoSuchBucket|credentials"
 )
+_LATE = "Python worker failed to connect back"
 
 
 class PipelineFailedError(RuntimeError):
@@ -21,6 +22,10 @@ class UnavailableError(PipelineFailedError):
     """Something that the run needs is not there: an endpoint, a stream, a bucket, a package."""
 
 
+class WorkerLateError(UnavailableError):
+    """A Python process of Spark's did not start in the time that Spark gives it."""
+
+
 class UsageError(PipelineFailedError):
     """What was asked for makes no sense: a statement, an option, a place."""
 
@@ -28,6 +33,8 @@ class UsageError(PipelineFailedError):
 def failure_of(error: BaseException) -> PipelineFailedError:
     """The error that a person should see for one of Spark's."""
     text = str(error)
+    if _LATE in text:
+        return WorkerLateError("a Python process of Spark's did not start in time: the machine is too busy")
     found = _OURS.search(text)
     said = found["said"].strip() if found else (text.strip() or type(error).__name__).splitlines()[0]
     kind = found["kind"] if found else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from sandbox.pipeline.identities import keys
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.tables import COLUMNS, File
 
@@ -18,8 +19,20 @@ if TYPE_CHECKING:
 _UNIQUE = {"data", "message_id", "identity", "sequence_number"}
 """Columns whose values do not repeat, for which a dictionary would be a waste."""
 
+WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT"
+"""What a writing task tells: its files."""
+
+KEPT = (
+    "part INT, day INT, row INT, key BIGINT, stream STRING, shard STRING, sequence_number STRING, "
+    "arrived TIMESTAMP, identity STRING, code STRING, total INT, tenant BIGINT, published TIMESTAMP, size INT"
+)
+"""What goes on of a row that is kept in ``arrivals``: where it is kept, the hash of its identity, and what
+decides on it."""
+
 Batches = Iterator["pa.RecordBatch"]
-_NAMES = {table: [column.split()[0] for column in columns.split(", ")] for table, columns in COLUMNS.items()}
+_DAY = 86_400_000_000
+_FILE = [column.split()[0] for column in WRITTEN.split(", ")]
+NAMES = {table: [column.split()[0] for column in columns.split(", ")] for table, columns in COLUMNS.items()}
 
 
 @dataclass(frozen=True)
@@ -33,25 +46,25 @@ class Attempt:
     batch: int
     token: str
 
-    def path(self, table: str, date: str, part: int) -> str:
+    def path(self, table: str, day: str, part: int) -> str:
         """Where a partition's rows of a table and a date go, relative to the place."""
-        return f"{table}/date={date}/batch={self.batch:08d}/part-{part:05d}-{self.token}.parquet"
+        return f"{table}/date={day}/batch={self.batch:08d}/part-{part:05d}-{self.token}.parquet"
 
 
 @dataclass
-class _Writers:
-    """The open files of one partition."""
+class Writers:
+    """The open files of one partition, ``part``."""
 
     attempt: Attempt
     part: int
     files: dict[str, tuple[str, Any, str]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
 
-    def add(self, table: str, date: str, rows: pa.RecordBatch) -> str:
+    def add(self, table: str, day: str, rows: pa.RecordBatch) -> str:
         """Write rows to their file; its path."""
         from pyarrow import parquet  # noqa: PLC0415 - on executors
 
-        path = self.attempt.path(table, date, self.part)
+        path = self.attempt.path(table, day, self.part)
         if path not in self.files:
             place = self.attempt.place
             target = place.path(path) + ("" if place.remote else f".{os.getpid()}.new")
@@ -83,30 +96,38 @@ class _Writers:
         return closed
 
 
-def keep_data(attempt: Attempt, table: str) -> Callable[[Batches], Batches]:
-    """For mapInArrow.
+def keep_whole(attempt: Attempt) -> Callable[[Batches], Batches]:
+    """For mapInArrow: write judged rows to ``arrivals``, pass on ``KEPT`` of each.
 
-    Write rows to ``table``, pass them on with ``file`` and with data only where there is a code.
-
-    The bytes of a message are thus handled once; everything behind works on a few hundred bytes a message.
+    The bytes of a message are thus handled once; everything behind works on a few dozen bytes a message.
     """
 
     def kept(batches: Batches) -> Batches:
-        import pyarrow as pa  # noqa: PLC0415 - on executors
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
-        writers = _Writers(attempt, _partition())
+        writers = Writers(attempt, partition())
         for batch in batches:
-            for date, rows in _by_date(batch):
-                path = writers.add(table, date, rows.select(_NAMES[table]))
-                data = pc.if_else(
-                    pc.is_valid(rows.column("code")), rows.column("data"), pa.scalar(None, pa.binary())
-                )
-                slim = rows.set_column(rows.schema.get_field_index("data"), "data", data)
-                yield slim.append_column("file", pa.array([path] * rows.num_rows, pa.string()))
+            for day, rows in _by_day(batch):
+                path = attempt.path("arrivals", dated(day), writers.part)
+                before = writers.rows.get(path, 0)
+                writers.add("arrivals", dated(day), rows.select(NAMES["arrivals"]))
+                yield _kept(rows, writers.part, day, before)
         writers.close()
 
     return kept
+
+
+def _kept(rows: pa.RecordBatch, part: int, day: int | None, before: int) -> pa.RecordBatch:
+    import numpy as np  # noqa: PLC0415 - on executors
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    count = rows.num_rows
+    made = {
+        "part": pa.array(np.full(count, part, np.int32)),
+        "day": pa.array(np.full(count, day or 0, np.int32)),
+        "row": pa.array(np.arange(before, before + count, dtype=np.int32)),
+        "key": pa.array(keys(rows.column("stream"), rows.column("identity"))),
+    }
+    names = [column.split()[0] for column in KEPT.split(", ")]
+    return pa.RecordBatch.from_arrays([made[n] if n in made else rows.column(n) for n in names], names=names)
 
 
 def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
@@ -114,30 +135,30 @@ def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
 
     The files that came of it.
     """
-    return _written(rows.mapInArrow(_route(attempt), "table STRING, path STRING, rows BIGINT, bytes BIGINT"))
+    return written(rows.mapInArrow(_route(attempt), WRITTEN))
 
 
 def _route(attempt: Attempt) -> Callable[[Batches], Batches]:
     def routed(batches: Batches) -> Batches:
-        import pyarrow as pa  # noqa: PLC0415 - on executors
-        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+        import pyarrow.compute as pc  # noqa: PLC0415 - on executors
 
-        writers = _Writers(attempt, _partition())
+        writers = Writers(attempt, partition())
         for batch in batches:
             for table in pc.unique(batch.column("table")).to_pylist():
                 chosen = batch.filter(pc.equal(batch.column("table"), table))
-                for date, rows in _by_date(chosen):
-                    writers.add(table, date, rows.select(_NAMES[table]))
-        columns = [
-            list(values)
-            for values in zip(*((f.table, f.path, f.rows, f.bytes) for f in writers.close()), strict=True)
-        ]
-        if columns:
-            yield pa.RecordBatch.from_pydict(
-                dict(zip(("table", "path", "rows", "bytes"), columns, strict=True))
-            )
+                for day, rows in _by_day(chosen):
+                    writers.add(table, dated(day), rows.select(NAMES[table]))
+        yield from listed(writers.close())
 
     return routed
+
+
+def listed(files: Sequence[File]) -> Batches:
+    """Files as rows of ``WRITTEN``."""
+    import pyarrow as pa  # noqa: PLC0415 - on executors
+
+    if files:
+        yield pa.RecordBatch.from_pylist([{name: getattr(f, name) for name in _FILE} for f in files])
 
 
 def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
@@ -156,17 +177,18 @@ def keep(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
         return []
     path, place = attempt.path(table, "all", 0), attempt.place
     place.filesystem.create_dir(place.path(path).rpartition("/")[0], recursive=True)
-    parquet.write_table(collected.select(_NAMES[table]), place.path(path), filesystem=place.filesystem)
+    parquet.write_table(collected.select(NAMES[table]), place.path(path), filesystem=place.filesystem)
     size = place.filesystem.get_file_info(place.path(path)).size
     return [File(table, path, collected.num_rows, int(size or 0))]
 
 
-def _written(files: DataFrame) -> list[File]:
+def written(files: DataFrame) -> list[File]:
+    """Rows of ``WRITTEN`` as files."""
     return [File(row.table, row.path, row.rows, row.bytes) for row in files.collect()]
 
 
-def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Rows by the UTC date in their first time column; rows of a published table all under ``all``."""
+def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
+    """Rows by the day since 1970 in their first time column; rows of a published table all under None."""
     import pyarrow as pa  # noqa: PLC0415 - on executors
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
@@ -174,16 +196,20 @@ def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         return
     column = next((name for name in ("arrived", "last_arrived") if name in batch.schema.names), None)
     if column is None:
-        yield "all", batch
+        yield None, batch
         return
-    days = pc.floor_temporal(batch.column(column), unit="day").cast(pa.int64())
-    for day in pc.unique(days).to_pylist():
-        date = datetime.fromtimestamp((day or 0) / 1_000_000, UTC).date().isoformat()
-        same = pc.equal(days, day) if day is not None else pc.is_null(days)
-        yield date, batch.filter(same)
+    days = pc.floor_temporal(batch.column(column), unit="day").cast(pa.int64()).fill_null(0)
+    found = pc.unique(days).to_pylist()
+    for day in found:
+        yield day // _DAY, batch if len(found) == 1 else batch.filter(pc.equal(days, day))
 
 
-def _partition() -> int:
+def dated(day: int | None) -> str:
+    """The UTC date of a day since 1970, as it stands in a path."""
+    return "all" if day is None else (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+
+
+def partition() -> int:
     from pyspark import TaskContext  # noqa: PLC0415 - on executors
 
     context = TaskContext.get()

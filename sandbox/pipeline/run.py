@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
-from sandbox.pipeline.audited import audited
-from sandbox.pipeline.batch import Rules, process
-from sandbox.pipeline.failures import PipelineFailedError, UsageError, failure_of
+from sandbox.pipeline.audited import records_of
+from sandbox.pipeline.batch import Incoming, Rules, process
+from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, failure_of
 from sandbox.pipeline.files import Attempt
+from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.session import open_session
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], None]
 Source = Literal["streams", "audit"]
+_STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,7 @@ def run_once(
 def once(spark: SparkSession, job: Job, *, progress: Progress | None = None) -> Tables:
     """Take in everything that is there now, publish, and end."""
     tell = progress or (lambda _what, _share: None)
-    with _query(spark, job, {"availableNow": True}, tell) as (query, tables):
-        query.awaitTermination()
+    tables = _ran(spark, job, {"availableNow": True}, tell, lambda query, _: query.awaitTermination())
     tell("publishing objects", 0.9)
     publish(spark, tables, new_uuid())
     tell("tables are written", 1.0)
@@ -108,14 +109,42 @@ def follow(
     """
     tell = progress or (lambda _what, _share: None)
     published = 0.0
-    with _query(spark, job, {"processingTime": every}, tell) as (query, tables):
+
+    def attend(query: StreamingQuery, tables: Tables) -> None:
+        nonlocal published
         while not query.awaitTermination(1) and not stopped():
             latest = tables.commits[-1].last if tables.commits else None
             if latest is not None and latest - published >= publish_every:
                 publish(spark, tables, new_uuid())
                 published = latest
-        query.stop()
+
+    tables = _ran(spark, job, {"processingTime": every}, tell, attend)
     publish(spark, tables, new_uuid())
+    return tables
+
+
+def _ran(
+    spark: SparkSession,
+    job: Job,
+    trigger: dict[str, bool | str],
+    tell: Progress,
+    attend: Callable[[StreamingQuery, Tables], object],
+) -> Tables:
+    """The tables after ``attend`` has waited for the query.
+
+    Spark gives its Python ten seconds to start, which a busy machine may not keep: the query then begins
+    anew, at the batch where it was.
+    """
+    for _ in range(_STARTS - 1):
+        try:
+            with _query(spark, job, trigger, tell) as (query, tables):
+                attend(query, tables)
+        except WorkerLateError:
+            tell("Spark's Python was late: starting again", 0.0)
+        else:
+            return tables
+    with _query(spark, job, trigger, tell) as (query, tables):
+        attend(query, tables)
     return tables
 
 
@@ -128,18 +157,19 @@ def _query(
 
     tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
     tables.sweep()
+    past, incoming = Identities(tables, job.rules.dedupe_window), arrivals(spark, job)
 
-    def take(records: DataFrame, batch: int) -> None:
-        run = records.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""
+    def take(rows: DataFrame, batch: int) -> None:
+        run = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""
         try:
             if not tables.holds(batch, run):
                 tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
-                _say(tell, process(records, tables, job.rules, Attempt(job.place, batch, token), run))
+                _say(tell, process(incoming.of(rows), past, job.rules, Attempt(job.place, batch, token), run))
         except PipelineFailedError as error:
             failed.append(error)
             raise
 
-    writer = arrivals(spark, job).writeStream.foreachBatch(take)
+    writer = incoming.rows.writeStream.foreachBatch(take)
     writer = writer.option("checkpointLocation", job.checkpoint_folder)
     query: StreamingQuery | None = None
     try:
@@ -157,14 +187,18 @@ def _say(tell: Progress, commit: Commit) -> None:
     tell(f"batch {commit.batch}: {rows} records", 0.1 + 0.8 * (commit.batch + 1) / (commit.batch + 4))
 
 
-def arrivals(spark: SparkSession, job: Job) -> DataFrame:
-    """The records that a job reads, as a stream."""
+def arrivals(spark: SparkSession, job: Job) -> Incoming:
+    """What a job reads, as a stream."""
+    from sandbox.pipeline.kinesis_source import reading  # noqa: PLC0415 - imports pyspark
+
     service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})
     if job.source == "audit":
-        return audited(spark.readStream.format("bucket").options(bucket=job.bucket, **service).load())
+        lines = spark.readStream.format("bucket").options(bucket=job.bucket, **service).load()
+        return Incoming(lines, records_of)
     options = service | {
         "streamName": ",".join(job.streams),
         "startingPosition": job.starting_position,
         "maxRecordsPerTrigger": str(job.records_per_trigger),
     }
-    return spark.readStream.format("kinesis").options(**options).load()
+    ranges = spark.readStream.format("kinesis-ranges").options(**options).load()
+    return Incoming(ranges, reading(options))

@@ -43,16 +43,16 @@ def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
     )
 
 
-def due(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
-    """``standing`` rows to act on, with ``status``.
+def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
+    """``standing`` rows with ``status``.
 
-    ``joined`` when complete, ``overdue`` after ``limit`` seconds.
+    ``joined`` when complete, ``overdue`` after ``limit`` seconds, null while there is time.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
     late = F.col("first_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
     status = F.when(F.col("present") >= F.col("of"), "joined").when(late, "overdue")
-    return open_sequences.withColumn("status", status).filter(F.col("status").isNotNull())
+    return open_sequences.withColumn("status", status)
 
 
 def assembled(parts: DataFrame) -> DataFrame:

@@ -25,7 +25,7 @@ class PysparkMissingError(UnavailableError):
 def open_session(
     master: str = "local[*]", *, memory: str = "1g", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session with the ``kinesis`` and ``bucket`` sources registered.
+    """A session with the ``kinesis``, ``kinesis-ranges`` and ``bucket`` sources registered.
 
     The one that runs already, if one does.
 
@@ -39,7 +39,7 @@ def open_session(
     from pyspark.sql import SparkSession  # noqa: PLC0415 - heavy
 
     from sandbox.pipeline.bucket_source import BucketSource  # noqa: PLC0415 - imports pyspark
-    from sandbox.pipeline.kinesis_source import KinesisSource  # noqa: PLC0415 - imports pyspark
+    from sandbox.pipeline.kinesis_source import KinesisRangeSource, KinesisSource  # noqa: PLC0415 - imports pyspark
 
     builder = SparkSession.builder.master(master).appName("rdss-pipeline")
     for key, value in (_settings(master, memory) | dict(settings or {})).items():
@@ -47,6 +47,7 @@ def open_session(
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark.dataSource.register(KinesisSource)
+    spark.dataSource.register(KinesisRangeSource)
     spark.dataSource.register(BucketSource)
     return spark
 
@@ -64,6 +65,7 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         # A message may be a megabyte: what goes to Python at once is bounded by bytes, not by rows alone.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",

@@ -33,7 +33,7 @@ _VERDICT = "code STRING, description STRING"
 COLUMNS: dict[str, str] = {
     "arrivals": f"{_HEAD}, {_OBJECT}, {_VERDICT}, data BINARY",
     "messages": f"{_HEAD}, {_OBJECT}, file STRING",
-    "parts": f"{_HEAD}, file STRING",
+    "parts": f"{_HEAD}, data BINARY, file STRING",
     "duplicates": f"{_HEAD}, file STRING",
     "rejects": f"{_HEAD}, {_VERDICT}, data BINARY, file STRING",
     "queued": f"{_HEAD}, {_VERDICT}, data BINARY, file STRING",

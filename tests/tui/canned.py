@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Literal
 
 from emulator import resources as r
 from emulator.client import RefusedError, UnreachableError
 from emulator.events import Event
 from emulator.message_filter import MARKS, compile_filter
+from emulator.reader_resources import Reader, ReaderList
+from tests.tui.canned_scenarios import CannedScenarios
 
 NOON = 1_780_000_000.0
 TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "PreservationEvent")
 STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
 CODES = {"error": "GENERR006", "invalid": "GENERR001"}
 KEYS = 2**128
+Kind = Literal["iterator", "subscription", "consumer"]
 TOPOLOGY = r.Topology(
     streams={"input": 2, "output": 2, "error": 1, "invalid": 1, "audit": 1},
     buckets=("rdss-audit", "rdss-error", "rdss-invalid"),
@@ -52,6 +55,33 @@ def shard(
         bytes=records * 3512,
         created=NOON,
     )
+
+
+def reader(kind: Kind, number: int | None, behind: int, late: float, ago: float, **more: Any) -> Reader:
+    """A reader of ``input``, seen ``ago`` seconds before the sandbox's time."""
+    held: dict[str, Any] = {
+        "stream": "input",
+        "kind": kind,
+        "shard": None if number is None else f"shardId-{number:012}",
+        "consumer": None,
+        "position": None if number is None else str(49_590_338_271_490_256_608 + number),
+        "behind": behind,
+        "late": late,
+        "began": NOON + 30,
+        "seen": NOON + 120 - ago,
+        "reads": 12,
+        "records": 97,
+    }
+    return Reader(**(held | more))
+
+
+READERS = (
+    reader("iterator", 1, 0, 0.0, 0.2),
+    reader("iterator", 4, 8, 3.4, 0.2, reads=3, records=4),
+    reader("iterator", 0, 120, 95.0, 88.0, reads=0, records=0),
+    reader("subscription", 4, 2, 0.6, 0.0, consumer="archivist", reads=0, records=10),
+    reader("consumer", None, 0, 0.0, 90.0, consumer="idle-one", reads=0, records=0),
+)
 
 
 def stream(name: str, shards: tuple[r.Shard, ...]) -> r.StreamDetail:
@@ -127,6 +157,9 @@ class Canned:
             stream("invalid", (shard(0, (), (), (0, 1, 1), 71),)),
             stream("output", (shard(0, (), (), (0, 1, 2), 80), shard(1, (), (), (1, 2, 2), 63))),
         )
+        self.readers_known = True
+        self.scenarios = CannedScenarios()
+        self.all_readers: tuple[Reader, ...] = READERS
         self.all_faults: tuple[r.Fault, ...] = (
             r.Fault(
                 "latency",
@@ -177,6 +210,10 @@ class Canned:
             topology=self.topology,
             notes=(),
         )
+
+    async def readers(self, stream: str | None = None) -> ReaderList:
+        self._answer("readers", stream)
+        return ReaderList(self.all_readers if self.readers_known else (), known=self.readers_known)
 
     async def faults(self) -> tuple[r.Fault, ...]:
         self._answer("faults")

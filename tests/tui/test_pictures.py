@@ -30,12 +30,16 @@ KEYS = {
     "faults": ("5",),
     "fault form": ("5", "a"),
     "buckets": ("6",),
+    "scenarios": ("7",),
+    "run": ("7", "enter", "n", "n", "n", "n"),
+    "readers": ("r",),
     "help": ("question_mark",),
 }
+_SMALL = ("streams", "readers", "detail", "sequences", "errors", "faults", "buckets", "scenarios", "run")
 SEEN = [
-    *((name, DARK, WIDE) for name in KEYS),
-    *((name, DARK, NARROW) for name in ("streams", "detail", "sequences", "errors", "faults", "buckets")),
-    *((name, LIGHT, WIDE) for name in ("streams", "detail", "faults")),
+    *((name, DARK, WIDE) for name in KEYS if name != "readers"),
+    *((name, DARK, NARROW) for name in _SMALL),
+    *((name, LIGHT, WIDE) for name in ("streams", "detail", "faults", "run")),
     ("streams", LIGHT, NARROW),
 ]
 

@@ -14,7 +14,8 @@ from schemas.error_codes import ErrorCode
 from tui import figures
 from tui.actions import Group, bindings
 from tui.columns import Column
-from tui.messages import Undone
+from tui.messages import Snapshot, Undone
+from tui.movement import Movement
 from tui.query import both
 from tui.scopes import refused
 from tui.screens.place import Place
@@ -22,7 +23,6 @@ from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_desk import MessageDesk
 from tui.widgets.row_list import RowList
 
-_POLL_SECONDS = 1.0
 _MEANINGS = {code.value: code.description for code in ErrorCode}
 
 COUNT_COLUMNS: tuple[Column[Count], ...] = (
@@ -49,6 +49,7 @@ class ErrorsScreen(Place):
     def __init__(self) -> None:
         super().__init__()
         self._chosen: Count | None = None
+        self._movement = Movement()
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
@@ -56,12 +57,11 @@ class ErrorsScreen(Place):
             yield MessageDesk(MessageBrowser(refused))
 
     def on_mount(self) -> None:
-        self._count()
-        self.set_interval(_POLL_SECONDS, self._count)
+        self.watch(self.app, "snapshot", self._count)
         self.query_one(MessageBrowser).list.focus()
 
-    def _count(self) -> None:
-        if self.is_current:
+    def _count(self, snapshot: Snapshot | None) -> None:
+        if self.is_current and self._movement.since(snapshot):
             self._fetch()
 
     @work(group="counts", exclusive=True)

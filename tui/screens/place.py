@@ -1,4 +1,4 @@
-"""What the six screens share: the banner above, the command line and the footer below."""
+"""What the screens share: the banner above, the command line and the footer below."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from textual.widgets import Footer
 from emulator.client import AsyncClient
 from tui.widgets.banner import Banner
 from tui.widgets.command_line import CommandLine
+from tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from tui.app import SandboxApp
@@ -27,6 +28,10 @@ class Place(Screen[None]):
 
     def content(self) -> ComposeResult:
         raise NotImplementedError
+
+    def on_screen_resume(self) -> None:
+        for rows in self.query(RowList):
+            rows.look_again()
 
     @property
     def sandbox(self) -> SandboxApp:

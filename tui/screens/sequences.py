@@ -19,7 +19,6 @@ from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
 
 _CELLS = 20
-_POLL_SECONDS = 1.0
 
 
 def _tone(row: SequenceRow) -> str:
@@ -55,9 +54,7 @@ class SequencesScreen(Place):
         with Container(id="panes"):
             with Vertical(id="sequences"):
                 yield Static(id="where")
-                yield RowList(
-                    columns, every=_POLL_SECONDS, empty="no message came in several parts", id="list"
-                )
+                yield RowList(columns, live=True, empty="no message came in several parts", id="list")
             yield SequenceDetail()
 
     def on_mount(self) -> None:

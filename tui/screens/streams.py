@@ -14,6 +14,7 @@ from tui.widgets.event_list import EventList
 from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_desk import MessageDesk
 from tui.widgets.message_list import MessageList
+from tui.widgets.reader_list import ReaderList
 from tui.widgets.stream_tree import StreamTree, scope
 
 
@@ -26,6 +27,7 @@ class StreamsScreen(Place):
         with Container(id="panes"):
             with Vertical(id="overview"):
                 yield StreamTree()
+                yield ReaderList()
                 yield EventList()
             yield MessageDesk(MessageBrowser())
 
@@ -36,6 +38,7 @@ class StreamsScreen(Place):
     def _show(self) -> None:
         if snapshot := self.sandbox.snapshot:
             self.query_one(StreamTree).show(snapshot)
+            self.query_one(ReaderList).show(snapshot)
 
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
         self.query_one(MessageBrowser).look_at(scope(message.branch))
@@ -45,6 +48,15 @@ class StreamsScreen(Place):
 
     def action_split(self) -> None:
         self._reshard("split")
+
+    def action_readers(self) -> None:
+        """Narrow screens have room for the tree or for who reads."""
+        self.toggle_class("-readers")
+        shown = self.query_one(ReaderList)
+        if shown.display and not shown.has_focus:
+            shown.focus()
+        else:
+            self.query_one(StreamTree).focus()
 
     def action_merge(self) -> None:
         self._reshard("merge")

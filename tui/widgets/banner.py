@@ -10,12 +10,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from emulator.resources import ClockReading
+from tui.actions import places
 from tui.figures import clock_time, count
 
 if TYPE_CHECKING:
     from tui.app import SandboxApp
 
-SCREENS = ("streams", "sequences", "audit", "errors", "faults", "buckets")
+_STATE_CELLS = 16
 
 
 class Banner(Horizontal):
@@ -39,14 +40,19 @@ class Banner(Horizontal):
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show_state)
         self.watch(self.app, "lost", self._show_state)
+        self._show_places()
+
+    def _show_places(self) -> None:
+        """The screens by name; where there is no room for all the names, only this one's."""
         here = self.app.current_mode
-        links = " ".join(
-            f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'} {number} "
-            f"{'[/]' if name == here else '[/dim]'}{'[b]' if name == here else ''}{name.title()}"
-            f"{'[/b]' if name == here else ''}[/]"
-            for number, name in enumerate(SCREENS, 1)
+        named = [(key, name, f" {key} {label} ") for key, name, label in places()]
+        room = sum(len(text) for _, _, text in named) + _STATE_CELLS <= self.app.size.width
+        links = (
+            f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'}"
+            f"{text if room or name == here else f' {key} '}[/][/]"
+            for key, name, text in named
         )
-        self.query_one("#places", Static).update(Content.from_markup(links))
+        self.query_one("#places", Static).update(Content.from_markup("".join(links)))
 
     def _show_state(self) -> None:
         app = cast("SandboxApp", self.app)
@@ -69,6 +75,7 @@ class Banner(Horizontal):
         state.update(said, layout=False)
 
     def on_resize(self) -> None:
+        self._show_places()
         self._show_state()
 
 

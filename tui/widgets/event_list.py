@@ -14,7 +14,6 @@ from tui.widgets.row_list import RowList
 if TYPE_CHECKING:
     from tui.app import SandboxApp
 
-_POLL_SECONDS = 0.5
 _TONES = {"fault.injected": "warning", "stream.resharded": "accent", "request.failed": "error"}
 
 EVENT_COLUMNS: tuple[Column[Event], ...] = (
@@ -28,7 +27,7 @@ class EventList(RowList[Event]):
     """The event stream, at its end until scrolled away from it."""
 
     def __init__(self) -> None:
-        super().__init__(EVENT_COLUMNS, every=_POLL_SECONDS, empty="nothing happened yet", id="happened")
+        super().__init__(EVENT_COLUMNS, live=True, empty="nothing happened yet", id="happened")
 
     def on_mount(self) -> None:
         self.browse(self._read)

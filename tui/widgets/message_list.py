@@ -9,7 +9,6 @@ from tui.columns import Column
 from tui.figures import clock_time, shard, size, tail
 from tui.widgets.row_list import RowList
 
-_POLL_SECONDS = 0.25
 _MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "retried": "accent"}
 
 
@@ -46,7 +45,7 @@ class MessageList(RowList[MessageRow]):
     def __init__(self, marked: Callable[[MessageRow], bool]) -> None:
         super().__init__(
             MESSAGE_COLUMNS,
-            every=_POLL_SECONDS,
+            live=True,
             marked=marked,
             empty="no messages; send one with: sandbox message sample --count 10 | sandbox send -",
         )

@@ -17,6 +17,7 @@ from tui.actions import Group, bindings
 from tui.columns import Column
 from tui.folders import Entry, above, level
 from tui.messages import Undone
+from tui.movement import Movement
 from tui.screens.prompt import Prompt
 from tui.widgets.row_list import RowList
 
@@ -71,6 +72,7 @@ class ObjectBrowser(Vertical):
         self.bucket = ""
         self.prefix = ""
         self._objects: dict[str, ObjectRow] = {}
+        self._movement = Movement()
 
     def compose(self) -> ComposeResult:
         yield Static(id="place", markup=False)
@@ -78,7 +80,7 @@ class ObjectBrowser(Vertical):
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self._begin)
-        self.set_interval(_AGAIN_SECONDS, self._list)
+        self.set_interval(_AGAIN_SECONDS, self._list_again)
 
     def _begin(self, topology: Topology) -> None:
         self._fixed = self._named(topology)
@@ -92,6 +94,11 @@ class ObjectBrowser(Vertical):
         self.query_one(RowList).move_to(0)
         self._draw()
         self._list()
+
+    def _list_again(self) -> None:
+        app = cast("SandboxApp", self.app)
+        if self.screen in app.screen_stack and self._movement.since(app.snapshot):
+            self._list()
 
     def _list(self) -> None:
         if self.screen in self.app.screen_stack:

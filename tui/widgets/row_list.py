@@ -18,6 +18,8 @@ from textual.strip import Strip
 from emulator.client import RefusedError, UnreachableError
 from tui.actions import Group, bindings
 from tui.columns import Column, choose, fitted
+from tui.messages import Snapshot
+from tui.movement import Movement
 from tui.paging import Page, Pages, Source
 
 Row = TypeVar("Row")
@@ -29,9 +31,9 @@ _STRIPS_KEPT = 300
 class RowList(ScrollView, Generic[Row], can_focus=True):
     """Rows under a heading, one line each, with a cursor.
 
-    ``browse`` shows rows that are fetched page by page and looked for again every ``every`` seconds;
-    ``fill`` shows rows at hand. While ``following`` the cursor stays on the last row; while ``paused``
-    nothing is added and ``behind`` counts what waits.
+    ``browse`` shows rows that are fetched page by page, and looked for again when something moved in the
+    sandbox if they are ``live``; ``fill`` shows rows at hand. While ``following`` the cursor stays on the
+    last row; while ``paused`` nothing is added and ``behind`` counts what waits.
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
@@ -109,14 +111,15 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self,
         columns: Sequence[Column[Row]],
         *,
-        every: float | None = None,
+        live: bool = False,
         marked: Callable[[Row], bool] = lambda _: False,
         empty: str = "nothing here yet",
         id: str | None = None,  # noqa: A002 -- Textual's name for it
     ) -> None:
         super().__init__(id=id)
         self._columns = columns
-        self._every = every
+        self._live = live
+        self._movement = Movement()
         self._marked = marked
         self._empty = empty
         self._pages: Pages[Row] = Pages()
@@ -136,8 +139,9 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
 
     def on_mount(self) -> None:
         self._keep_fetching()
-        if self._every:
-            self.set_interval(self._every, self.look_again)
+        if self._live:
+            self.watch(self.app, "snapshot", self._notice, init=False)
+            self.watch(self.app, "lost", self.look_again, init=False)
 
     def browse(self, source: Source[Row], *, cursor: int = 0) -> None:
         """Show another list: the rows of ``source``."""
@@ -157,11 +161,21 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self._pages.put(Page(0, rows, len(rows)))
         self._set_total(len(rows))
 
+    def say(self, empty: str) -> None:
+        """Show no rows, and why there are none."""
+        self._empty = empty
+        self.fill(())
+        self.refresh()
+
     def look_again(self) -> None:
         """Ask whether there are more rows by now."""
         if self._source and self.screen in self.app.screen_stack:
             self._look_again = True
             self._due.set()
+
+    def _notice(self, snapshot: Snapshot | None) -> None:
+        if self.screen in self.app.screen_stack and self._movement.since(snapshot):
+            self.look_again()
 
     @property
     def current(self) -> Row | None:
@@ -276,10 +290,11 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
 
     def on_resize(self) -> None:
         self._strips.clear()
-        self._chosen = choose(self._columns, self.size.width - 2)
+        self._chosen = choose(self._columns, self.scrollable_content_region.width - 2)
         self._fit_scrollbar()
         self._ask_for_missing()
         self._show_cursor()
+        self.refresh()  # it may have been drawn at this size, with the columns of the one before
 
     def _fit_scrollbar(self) -> None:
         # Only the scrollbar changes: the screen need not be laid out anew, as it would by plain assignment.

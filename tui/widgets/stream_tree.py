@@ -1,7 +1,8 @@
-"""Streams and their shards as a lineage tree, with hash ranges as bars and rates as sparklines."""
+"""Streams and their shards as a lineage tree: hash ranges as bars, rates and lag as sparklines."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from textual.message import Message
@@ -9,23 +10,29 @@ from textual.message import Message
 from emulator.resources import Shard, StreamDetail
 from tui import lineage
 from tui.columns import Column
-from tui.figures import count, rate, shard, size
+from tui.figures import rate, shard, short_count, size
+from tui.lag import behind
 from tui.lineage import Branch
 from tui.messages import Snapshot
-from tui.rates import Rates, range_bar, sparkline
+from tui.rates import Levels, Rates, range_bar, sparkline
 from tui.widgets.row_list import RowList
 
-_BAR_CELLS = 12
-_SPARK_CELLS = 10
+_BAR_CELLS = 9
+_SPARK_CELLS = 6
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the tree: a stream or shard with its rate now and its rates of late."""
+    """A line of the tree: a stream or shard, its rate now and of late, how many records wait now and of late.
+
+    ``behind`` is None where nobody reads.
+    """
 
     branch: Branch
     now: float
     rates: tuple[float, ...]
+    behind: int | None
+    lags: tuple[float, ...]
 
     @property
     def held(self) -> StreamDetail | Shard:
@@ -52,6 +59,10 @@ def hash_range(branch: Branch) -> str:
     return range_bar(*lineage.span(branch.shard), _BAR_CELLS)
 
 
+def _lag(line: Line) -> str:
+    return sparkline(line.lags, _SPARK_CELLS) if line.behind is not None else ""
+
+
 def _tone(line: Line) -> str:
     return "dim" if line.closed else ""
 
@@ -60,15 +71,27 @@ def _bar_tone(line: Line) -> str:
     return "primary" if line.branch.shard and line.branch.shard.open else "dim"
 
 
+def _waiting(line: Line) -> str:
+    """How many records wait for the slowest reader; nothing where nobody reads."""
+    return "" if line.behind is None else short_count(line.behind)
+
+
 TREE_COLUMNS: tuple[Column[Line], ...] = (
-    Column("stream, shard", 20, lambda line: label(line.branch), _tone, worth=9, stretch=True),
+    Column("stream, shard", 21, lambda line: label(line.branch), _tone, worth=9, stretch=True),
     Column("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
-    Column("records", 8, lambda line: count(line.held.records), _tone, right=True, worth=8),
-    Column("bytes", 7, lambda line: size(line.held.bytes), lambda _: "dim", right=True, worth=4),
-    Column("rate", 7, lambda line: rate(line.now) if line.now else "", lambda _: "good", right=True, worth=6),
+    Column("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
+    Column("bytes", 7, lambda line: size(line.held.bytes), lambda _: "dim", right=True, worth=2),
     Column(
-        "last 5 s", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), lambda _: "good", worth=5
+        "per s",
+        7,
+        lambda line: rate(line.now).removesuffix("/s") if line.now else "",
+        lambda _: "good",
+        right=True,
+        worth=6,
     ),
+    Column("rate", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), lambda _: "good", worth=5),
+    Column("behind", 6, _waiting, lambda line: "warning" if line.behind else "good", right=True, worth=7),
+    Column("lag", _SPARK_CELLS, _lag, lambda _: "warning", worth=5),
 )
 
 
@@ -84,6 +107,8 @@ class StreamTree(RowList[Line]):
 
     def __init__(self) -> None:
         self._rates = Rates()
+        self._lags = Levels()
+        self._behind: Mapping[str, int] = {}
         self.chosen: Branch | None = None
         super().__init__(TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", id="tree")
 
@@ -93,10 +118,20 @@ class StreamTree(RowList[Line]):
             self._rates.note(stream.name, snapshot.at, stream.records)
             for each in stream.shards:
                 self._rates.note(f"{stream.name}/{each.id}", snapshot.at, each.records)
+        self._behind = behind(snapshot.readers.readers, snapshot.status.clock.time)
+        for name, records in self._behind.items():
+            self._lags.note(name, records)
         self.fill([self._line_of(branch) for branch in lineage.grow(snapshot.streams)])
 
     def _line_of(self, branch: Branch) -> Line:
-        return Line(branch, self._rates.now(branch.key), tuple(self._rates.of(branch.key)[-_SPARK_CELLS:]))
+        rates, lags = self._rates.of(branch.key), self._lags.of(branch.key)
+        return Line(
+            branch,
+            self._rates.now(branch.key),
+            tuple(rates[-_SPARK_CELLS:]),
+            self._behind.get(branch.key),
+            tuple(lags[-_SPARK_CELLS:]),
+        )
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         message.stop()

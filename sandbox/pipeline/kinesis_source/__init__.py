@@ -16,6 +16,17 @@ a crash therefore holds the same records, with nothing kept beside Spark's own c
 
 from .errors import DataLossError, KinesisSourceError, ServiceError
 from .options import OPTION_NAMES
+from .ranges import RANGES, KinesisRangeSource, reading
 from .source import COLUMNS, KinesisSource
 
-__all__ = ["COLUMNS", "OPTION_NAMES", "DataLossError", "KinesisSource", "KinesisSourceError", "ServiceError"]
+__all__ = [
+    "COLUMNS",
+    "OPTION_NAMES",
+    "RANGES",
+    "DataLossError",
+    "KinesisRangeSource",
+    "KinesisSource",
+    "KinesisSourceError",
+    "ServiceError",
+    "reading",
+]

@@ -20,6 +20,7 @@ from .options import Settings
 
 TRIM_HORIZON = "TRIM_HORIZON"
 AT_TIMESTAMP = "AT_TIMESTAMP "
+_RETRIES_OF_THE_UNKNOWN = 5
 
 
 class Mark(msgspec.Struct, rename="pascal"):
@@ -77,6 +78,7 @@ class Client:
             maxsize=16, retries=False, timeout=urllib3.Timeout(connect=5, read=60)
         )
         self._idle = Event()
+        self._answered = False
         self.server_time = 0.0
         """Seconds since the epoch on the service's clock, as its last answer dated itself."""
 
@@ -141,12 +143,16 @@ class Client:
         return msgspec.json.decode(body, type=kind), len(body)
 
     def call(self, operation: str, request: dict[str, Any]) -> bytes:
-        """The answer's body. Throttling, 5xx and broken connections are tried again, then ServiceError."""
+        """The answer's body. Throttling, 5xx and broken connections are tried again, then ServiceError.
+
+        An endpoint that has never answered is given up after a few seconds.
+        """
         for attempt in range(self._settings.max_retries + 1):
             try:
                 return self._send(operation, request)
             except ServiceError as refused:
-                if not refused.passing or attempt == self._settings.max_retries:
+                unknown = not self._answered and attempt >= _RETRIES_OF_THE_UNKNOWN
+                if not refused.passing or unknown or attempt == self._settings.max_retries:
                     raise
                 ceiling = min(self._settings.retry_interval_ms * 2**attempt, 10_000) / 1000
                 self._idle.wait(ceiling * (0.5 + os.urandom(1)[0] / 512))
@@ -163,6 +169,7 @@ class Client:
             answer = self._http.request("POST", url, body=body, headers=dict(signed.headers.items()))
         except urllib3.exceptions.HTTPError as broken:
             raise ServiceError("ConnectionError", f"{url}: {broken}", 0) from None
+        self._answered = True
         if date := answer.headers.get("Date"):
             self.server_time = parsedate_to_datetime(date).timestamp()
         if answer.status != 200:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -39,7 +39,9 @@ def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator
     iterator: str | None = client.iterator(part.shard, position)
     while iterator and (bound is None or not (position[:1].isdigit() and int(position) >= bound)):
         try:
-            page, _ = client.page(iterator, settings.records_per_request, RecordPage)
+            most = settings.records_per_request
+            left = most if part.records is None else max(1, part.records - seen)
+            page, _ = client.page(iterator, min(most, left), RecordPage)
         except ServiceError as refused:
             if refused.code != "ExpiredIteratorException":
                 raise
@@ -108,10 +110,7 @@ class KinesisBatchReader(_Reading, DataSourceReader):
     """Everything between two positions, read once."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        """All generations of shards, from ``startingPosition`` (default TRIM_HORIZON) to where they end now.
-
-        Ll generations of shards, from ``startingPosition`` (default TRIM_HORIZON) to where they end now.
-        """
+        """All generations of shards, from ``startingPosition`` (TRIM_HORIZON) to where they end now."""
         planner = self.planner
         planner.stop_when_caught_up = True
         start, found = planner.first(self._settings.starting_position), []
@@ -153,6 +152,13 @@ class KinesisStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvail
         return self.planner.ranges(start, end)
 
 
+def batch_settings(options: Mapping[str, str]) -> Settings:
+    """Options of a batch, which begins with the oldest record unless told otherwise."""
+    given = {key.lower().removeprefix("kinesis.") for key in options}
+    first = {} if given & {"startingposition", "initialposition"} else {"startingPosition": TRIM_HORIZON}
+    return Settings.of({**options, **first})
+
+
 class KinesisSource(DataSource):
     """``format("kinesis")``; its options are ``OPTION_NAMES``, its columns ``COLUMNS``."""
 
@@ -164,11 +170,7 @@ class KinesisSource(DataSource):
         return COLUMNS
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - Spark passes it by name
-        given = {key.lower().removeprefix("kinesis.") for key in self.options}
-        options = dict(self.options)
-        if not given & {"startingposition", "initialposition"}:
-            options["startingPosition"] = TRIM_HORIZON
-        return KinesisBatchReader(Settings.of(options))
+        return KinesisBatchReader(batch_settings(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
         return KinesisStreamReader(Settings.of(self.options))

@@ -1,0 +1,27 @@
+"""Whether anything answers at an endpoint, asked before Spark is started for it."""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import urlsplit
+
+from sandbox.pipeline.failures import UnavailableError
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def require_endpoint(url: str | None, seconds: float = 3.0) -> None:
+    """UnavailableError when nobody listens there within so many seconds; AWS's own (None) is not asked."""
+    if url is None:
+        return
+    named = urlsplit(url)
+    try:
+        port = named.port or _PORTS[named.scheme]
+        socket.create_connection((named.hostname or "", port), timeout=seconds).close()
+    except (ValueError, KeyError):
+        raise UnavailableError(f"{url} is no endpoint: it must be like http://127.0.0.1:4566") from None
+    except OSError as refused:
+        why = refused.strerror or str(refused)
+        raise UnavailableError(
+            f"nothing answers at {url}: {why}; start one with: sandbox up, or name another with --endpoint"
+        ) from None

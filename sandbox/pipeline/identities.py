@@ -1,0 +1,100 @@
+"""Which identities there were, as 64-bit hashes: what keeps the cost of deduplication flat.
+
+The tables decide what is a duplicate; this says of most rows, without looking there, that they are none, and
+of the others which batches to look at. It takes 12 bytes an identity of the window, in the driver, and is
+made anew from the tables when a run begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sandbox.pipeline.tables import Commit, File, Tables
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+IDENTIFIED = ("messages", "parts", "rejects", "queued")
+"""The tables whose rows count as first arrivals."""
+
+
+def keys(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
+    """A hash of each pair, the same in every process: int64."""
+    import numpy as np  # noqa: PLC0415 - heavy
+    import pandas as pd  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    pairs = pc.binary_join_element_wise(streams.cast("string"), identities.cast("string"), "\n")
+    hashes: np.ndarray[Any, Any] = pd.util.hash_array(pairs.to_numpy(zero_copy_only=False), categorize=False)
+    return hashes.view(np.int64)
+
+
+@dataclass
+class Identities:
+    """``window`` is how far back in seconds of arrival time duplicates are looked for."""
+
+    tables: Tables
+    window: float
+    _lasts: dict[int, float] = field(default_factory=dict)
+    _loaded: int = -1
+
+    def __post_init__(self) -> None:
+        import numpy as np  # noqa: PLC0415 - heavy
+
+        self._keys: np.ndarray[Any, Any] = np.empty(0, np.int64)
+        self._batches: np.ndarray[Any, Any] = np.empty(0, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def suspects(self, found: np.ndarray[Any, Any], first: float) -> tuple[np.ndarray[Any, Any], list[File]]:
+        """Keys of a batch that are there twice or were there before, and the files that can tell.
+
+        ``first`` is the batch's first arrival in seconds since the epoch.
+        """
+        import numpy as np  # noqa: PLC0415 - heavy
+
+        self._load(first - self.window)
+        here, counts = np.unique(found, return_counts=True)
+        lows, highs = np.searchsorted(self._keys, here, "left"), np.searchsorted(self._keys, here, "right")
+        before = highs > lows
+        batches = {int(b) for low, high in zip(lows[before], highs[before], strict=True)
+                   for b in self._batches[low:high]}  # fmt: skip
+        files = [f for c in self.tables.commits if c.batch in batches for f in _files(c)]
+        return here[before | (counts > 1)], files
+
+    def _load(self, since: float) -> None:
+        """Take in the commits that are new, let go of those that have left the window."""
+        for commit in self.tables.commits:
+            if commit.batch > self._loaded and commit.last is not None and commit.last >= since:
+                self._add(commit)
+        self._loaded = max((c.batch for c in self.tables.commits), default=self._loaded)
+        gone = [batch for batch, last in self._lasts.items() if last < since]
+        if gone:
+            import numpy as np  # noqa: PLC0415 - heavy
+
+            kept = ~np.isin(self._batches, gone)
+            self._keys, self._batches = self._keys[kept], self._batches[kept]
+            for batch in gone:
+                del self._lasts[batch]
+
+    def _add(self, commit: Commit) -> None:
+        import numpy as np  # noqa: PLC0415 - heavy
+        from pyarrow import parquet  # noqa: PLC0415 - as above
+
+        place, new = self.tables.place, []
+        for file in _files(commit):
+            with parquet.ParquetFile(place.path(file.path), filesystem=place.filesystem) as stored:
+                rows = stored.read(columns=["stream", "identity"]).combine_chunks()
+            new += [keys(*(c.combine_chunks() for c in rows.columns))] if rows.num_rows else []
+        added = np.sort(np.concatenate(new)) if new else self._keys[:0]
+        at = np.searchsorted(self._keys, added)
+        self._keys = np.insert(self._keys, at, added)
+        self._batches = np.insert(self._batches, at, np.int32(commit.batch))
+        self._lasts[commit.batch] = commit.last or 0.0
+
+
+def _files(commit: Commit) -> list[File]:
+    return [file for file in commit.files if file.table in IDENTIFIED]

@@ -1,0 +1,30 @@
+"""How far behind a shard's readers are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from emulator.reader_resources import Reader
+
+_LIVE_SECONDS = 60.0
+
+
+def behind(readers: Iterable[Reader], now: float) -> Mapping[str, int]:
+    """How many records wait for the slowest reader, by ``stream/shard`` and added up by stream.
+
+    Only who read within the last minute counts: an iterator that was taken and left falls behind for ever.
+    """
+    slowest: dict[str, int] = {}
+    for reader in readers:
+        if reader.shard and live(reader, now):
+            key = f"{reader.stream}/{reader.shard}"
+            slowest[key] = max(slowest.get(key, 0), reader.behind)
+    for key, waiting in list(slowest.items()):
+        stream, _, _ = key.partition("/")
+        slowest[stream] = slowest.get(stream, 0) + waiting
+    return slowest
+
+
+def live(reader: Reader, now: float) -> bool:
+    """Whether it is reading: subscribed, or by an iterator that was used within the last minute."""
+    return reader.kind == "subscription" or (reader.reads > 0 and now - reader.seen < _LIVE_SECONDS)

@@ -1,0 +1,19 @@
+"""A recorded run on its own, without a sandbox."""
+
+from __future__ import annotations
+
+from tui.preferences import Preferences
+from tui.recording import Recording
+from tui.screens.run import RunScreen
+from tui.themed_app import ThemedApp
+
+
+class RecordingApp(ThemedApp):
+    """Shows ``recording`` until the user leaves."""
+
+    def __init__(self, recording: Recording, preferences: Preferences) -> None:
+        super().__init__(preferences)
+        self._recording = recording
+
+    def get_default_screen(self) -> RunScreen:
+        return RunScreen(self._recording)

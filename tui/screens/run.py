@@ -1,0 +1,220 @@
+"""A recorded run to scrub through: a time slider, play and pause, step by step with its explanation."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Footer, Static
+
+from emulator.events import Event
+from tui import figures
+from tui.actions import Group, bindings
+from tui.columns import Column
+from tui.recording import Recording
+from tui.scene import Scenes
+from tui.telling import TURNS, sentence
+from tui.widgets.board import Board
+from tui.widgets.row_list import RowList
+from tui.widgets.timeline import Timeline
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+_SHORTEST, _LONGEST = 0.08, 1.2
+_ANSWERS = {
+    True: ("✓", "$text-success"),
+    False: ("✗", "bold $text-error"),
+    None: ("?", "bold $text-warning"),
+}
+_VERDICTS = {"pass": "bold $text-success", "fail": "bold $text-error"}
+
+
+class RunScreen(Screen[None]):
+    """The cursor of the list of events is where one is; everything else follows it."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.RUN)
+    DEFAULT_CSS = """
+    RunScreen {
+        #title { height: 1; padding: 0 1; background: $panel; }
+        #now {
+            height: auto; min-height: 1; max-height: 3; padding: 0 1;
+            background: $primary 25%; text-style: bold;
+        }
+        #story { height: 1fr; }
+        #teach { padding: 0 1 1 1; height: auto; }
+        Board { padding: 0 1 1 1; height: auto; }
+    }
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        self.recording = recording
+        self.speed = 1.0
+        self._scenes = Scenes(recording.events)
+        self._began = recording.events[0].time
+        self._next: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._title(), id="title")
+        with Container(id="panes"):
+            with Vertical(id="told"):
+                yield Static(id="now", markup=False)
+                with VerticalScroll(id="story", can_focus=False):
+                    yield Board()
+                    yield Static(self._lesson(), id="teach")
+            yield RowList(self._columns(), id="events")
+        yield Timeline(self.recording.events)
+        yield Static(id="where")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.events.fill(self.recording.events)
+        self.events.focus()
+
+    @property
+    def events(self) -> RowList[Event]:
+        return self.query_one("#events", RowList)
+
+    @property
+    def playing(self) -> bool:
+        return self._next is not None
+
+    def _columns(self) -> tuple[Column[Event], ...]:
+        return (
+            Column[Event]("at", 10, self._at, lambda _: "dim", right=True),
+            Column[Event]("", 1, lambda row: TURNS.get(row.kind, ""), lambda _: "warning", worth=9),
+            Column[Event]("what happened", 24, sentence, _tone, worth=9, stretch=True),
+        )
+
+    def _at(self, event: Event) -> str:
+        return f"{event.time - self._began:.3f} s"
+
+    # Where one is.
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if message.row is None:
+            return
+        index = self.events.cursor
+        self.query_one("#now", Static).update(sentence(message.row))
+        self.query_one(Board).show(self._scenes.after(index + 1))
+        self.query_one(Timeline).show(index)
+        self._say_where()
+
+    def on_timeline_sought(self, message: Timeline.Sought) -> None:
+        self.events.move_to(message.index)
+
+    def _say_where(self) -> None:
+        index, total = self.events.cursor, len(self.recording.events)
+        passed, whole = self._at(self.recording.events[index]), self._at(self.recording.events[-1])
+        state = Content.styled("▶ playing", "bold $text-success") if self.playing else Content("‖ paused")
+        where = f"  step {figures.count(index + 1)} of {figures.count(total)}  ·  {passed} of {whole}"
+        self.query_one("#where", Static).update(Content.assemble(state, where, f"  ·  speed {self.speed:g}"))
+
+    # Playing.
+
+    def action_play(self) -> None:
+        if self.playing:
+            self._pause()
+        else:
+            if self.events.cursor >= len(self.recording.events) - 1:
+                self.events.move_to(0)
+            self._await_next()
+        self._say_where()
+
+    def _await_next(self) -> None:
+        index = self.events.cursor
+        events = self.recording.events
+        if index >= len(events) - 1:
+            self._pause()
+            return
+        # What happens at one instant is told one by one, and nobody waits through minutes of nothing.
+        apart = min(max(events[index + 1].time - events[index].time, _SHORTEST), _LONGEST)
+        self._next = self.set_timer(apart / self.speed, self._play_on)
+
+    def _play_on(self) -> None:
+        self.events.move_to(self.events.cursor + 1)
+        self._await_next()
+        self._say_where()
+
+    def _pause(self) -> None:
+        if self._next is not None:
+            self._next.stop()
+            self._next = None
+
+    def action_faster(self) -> None:
+        self._change_speed(1)
+
+    def action_slower(self) -> None:
+        self._change_speed(-1)
+
+    def _change_speed(self, by: int) -> None:
+        self.speed = SPEEDS[min(max(SPEEDS.index(self.speed) + by, 0), len(SPEEDS) - 1)]
+        self._say_where()
+
+    # Step by step.
+
+    def action_step(self) -> None:
+        self._step_to(self.events.cursor + 1)
+
+    def action_step_back(self) -> None:
+        self._step_to(self.events.cursor - 1)
+
+    def action_next_turn(self) -> None:
+        self._step_to(self._turn(range(self.events.cursor + 1, len(self.recording.events))))
+
+    def action_previous_turn(self) -> None:
+        self._step_to(self._turn(range(self.events.cursor - 1, -1, -1)))
+
+    def _turn(self, indexes: range) -> int:
+        found = (index for index in indexes if self.recording.events[index].kind in TURNS)
+        return next(found, self.events.cursor)
+
+    def _step_to(self, index: int) -> None:
+        self._pause()
+        self.events.move_to(index)
+        self._say_where()
+
+    def action_explain(self) -> None:
+        self.toggle_class("-explaining")
+
+    def action_leave(self) -> None:
+        self._pause()
+        if len(self.app.screen_stack) > 1:
+            self.dismiss(None)
+        else:
+            self.app.exit()
+
+    # What there is to say.
+
+    def _title(self) -> Content:
+        run = self.recording
+        verdict = Content.styled(
+            run.verdict or "no verdict", _VERDICTS.get(run.verdict, "bold $text-warning")
+        )
+        seed = f"  ·  seed {run.seed}" if run.seed is not None else ""
+        return Content.assemble((run.title, "bold"), seed, "  ·  ", verdict)
+
+    def _lesson(self) -> Content:
+        run = self.recording
+        parts = (
+            ("What happens", run.teach.happens),
+            ("Why", run.teach.why),
+            ("A correct client", run.teach.client),
+        )
+        told = [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts if text]
+        judged = [_judged(line.claim, line.observed, line.expected, line.holds) for line in run.lines]
+        again = [Content.assemble(("Again: ", "bold $text-accent"), run.command)] if run.command else []
+        return Content("\n\n").join([*told, Content("\n").join(judged), *again])
+
+
+def _judged(claim: str, observed: str, expected: str, holds: bool | None) -> Content:
+    sign, style = _ANSWERS[holds]
+    wanted = Content.styled(f"  must be {expected}", "$text-muted")
+    return Content.assemble((f"{sign} ", style), f"{claim} is {observed}", wanted)
+
+
+def _tone(event: Event) -> str:
+    return "warning" if event.kind in TURNS else "good" if event.kind == "message.processed" else ""

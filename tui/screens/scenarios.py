@@ -1,0 +1,199 @@
+"""Scenarios: bad days to choose from, what each teaches, and the runs to follow step by step."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from emulator.client import RefusedError
+from emulator.resources import NewFault
+from emulator.scenario_resources import NewRun, Scenario, ScenarioRun
+from tui.actions import Group, bindings
+from tui.columns import Column
+from tui.hops import describe
+from tui.messages import Done, Undone
+from tui.movement import Movement
+from tui.recording import Recording, fetch_recording
+from tui.screens.place import Place
+from tui.screens.prompt import Prompt
+from tui.screens.run import RunScreen
+from tui.widgets.row_list import RowList
+
+_LOOK_SECONDS = 0.2
+_NONE_HERE = (
+    "this sandbox plays no scenarios; play one with: sandbox scenario run NAME, "
+    "and look at it with: sandbox tui --run runs/NAME/latest"
+)
+_TONES = {"pass": "good", "fail": "error", "inconclusive": "warning"}
+
+
+def _tone(run: ScenarioRun) -> str:
+    return _TONES.get(run.verdict, "")
+
+
+SCENARIO_COLUMNS: tuple[Column[Scenario], ...] = (
+    Column("scenario", 28, lambda row: row.name, lambda _: "accent", worth=9),
+    Column("what goes wrong", 20, lambda row: row.title, worth=8, stretch=True),
+)
+RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
+    Column("run", 4, lambda row: str(row.id), lambda _: "dim", right=True, worth=5),
+    Column("scenario", 28, lambda row: row.scenario, worth=9),
+    Column("seed", 12, lambda row: str(row.seed), lambda _: "dim", right=True, worth=6),
+    Column(
+        "came of it",
+        14,
+        lambda row: row.verdict or row.state,
+        _tone,
+        worth=9,
+    ),
+    Column("", 10, lambda row: row.problem or f"{row.events} events", lambda _: "dim", worth=4, stretch=True),
+)
+
+
+class ScenariosScreen(Place):
+    """Enter plays the scenario under the cursor and opens the run; enter on a run opens it again."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)
+
+    class Came(Message):
+        """The scenarios came; none, and why, from a sandbox that plays none."""
+
+        def __init__(self, scenarios: tuple[Scenario, ...], why: str = "") -> None:
+            super().__init__()
+            self.scenarios = scenarios
+            self.why = why
+
+    class Ran(Message):
+        """The runs came."""
+
+        def __init__(self, runs: tuple[ScenarioRun, ...]) -> None:
+            super().__init__()
+            self.runs = runs
+
+    class Ready(Message):
+        """A run is over, and can be looked through."""
+
+        def __init__(self, recording: Recording) -> None:
+            super().__init__()
+            self.recording = recording
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._movement = Movement()
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="scenarios"):
+                yield RowList(SCENARIO_COLUMNS, empty="no scenarios known yet", id="library")
+                yield RowList(RUN_COLUMNS, empty="nothing played yet; enter plays a scenario", id="runs")
+            with VerticalScroll(id="lesson", can_focus=False):
+                yield Static(id="teach")
+
+    def on_mount(self) -> None:
+        self._fetch()
+        self.watch(self.app, "snapshot", self._look)
+        self.query_one("#library").focus()
+
+    @work
+    async def _fetch(self) -> None:
+        try:
+            self.post_message(self.Came(await self.client.scenarios.list()))
+        except RefusedError:
+            self.post_message(self.Came((), _NONE_HERE))
+        except self.sandbox.failures as error:
+            self.post_message(self.Came((), str(error)))
+
+    def on_scenarios_screen_came(self, message: Came) -> None:
+        library = self.query_one("#library", RowList)
+        library.fill(message.scenarios)
+        if message.why:
+            library.say(message.why)
+
+    def _look(self) -> None:
+        if self.is_current and self._movement.since(self.sandbox.snapshot):
+            self._fetch_runs()
+
+    @work(group="runs", exclusive=True)
+    async def _fetch_runs(self) -> None:
+        try:
+            self.post_message(self.Ran(await self.client.scenarios.runs()))
+        except self.sandbox.failures:
+            return  # the library says why
+
+    def on_scenarios_screen_ran(self, message: Ran) -> None:
+        self.query_one("#runs", RowList).fill(message.runs)
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if message.control.id == "library" and message.row is not None:
+            self.query_one("#teach", Static).update(_lesson(message.row))
+
+    # Playing.
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        if message.control.id == "library":
+            self._begin(NewRun(message.row.name))
+        else:
+            self._open(message.row)
+
+    def action_seeded(self) -> None:
+        scenario: Scenario | None = self.query_one("#library", RowList).current
+
+        def begin(text: str | None) -> None:
+            if text and scenario:
+                if text.isdecimal():
+                    self._begin(NewRun(scenario.name, int(text)))
+                else:
+                    self.post_message(Undone(f"{text!r} is no seed; write a whole number"))
+
+        if scenario:
+            self.app.push_screen(Prompt(f"Play {scenario.name} with the seed", hint="a whole number"), begin)
+
+    @work(group="play", exclusive=True)
+    async def _begin(self, run: NewRun) -> None:
+        seed = f" --seed {run.seed}" if run.seed is not None else ""
+        self.app.post_message(Done(f"{run.scenario} plays", f"sandbox scenario run {run.scenario}{seed}"))
+        try:
+            await self._follow(await self.client.scenarios.begin(run))
+        except self.sandbox.failures as error:
+            self.post_message(Undone(str(error)))
+
+    @work(group="play", exclusive=True)
+    async def _open(self, run: ScenarioRun) -> None:
+        try:
+            await self._follow(run)
+        except self.sandbox.failures as error:
+            self.post_message(Undone(str(error)))
+
+    async def _follow(self, run: ScenarioRun) -> None:
+        """Wait until the run is over, then have it shown."""
+        while run.state == "running":
+            await asyncio.sleep(_LOOK_SECONDS)
+            run = await self.client.scenarios.run(run.id)
+        if not run.events:
+            raise ValueError(run.problem or "nothing happened in that run")
+        self.post_message(self.Ready(await fetch_recording(self.client, run.id)))
+
+    def on_scenarios_screen_ready(self, message: Ready) -> None:
+        self.app.push_screen(RunScreen(message.recording))
+
+
+def _lesson(scenario: Scenario) -> Content:
+    teach = scenario.teach
+    parts = (("What happens", teach.happens), ("Why", teach.why), ("A correct client", teach.client))
+    told = [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts]
+    faults = [_fault(fault) for fault in scenario.faults]
+    wanted = ", ".join(f"{fact} {value}" for fact, value in scenario.expect.items())
+    expected = Content.assemble(("It must come out: ", "bold $text-accent"), wanted)
+    return Content("\n\n").join([Content.styled(scenario.title, "bold"), *told, *faults, expected])
+
+
+def _fault(fault: NewFault) -> Content:
+    said = {"channel": fault.channel, "direction": fault.direction, **fault.attributes, **fault.when}
+    return Content.assemble((f"The fault {fault.name or fault.type}. ", "bold $text-warning"), describe(said))

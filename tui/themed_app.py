@@ -1,0 +1,57 @@
+"""What every app of ours is dressed in: themes, keys, help, the palette, and how wide is wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from tui.actions import Group, bindings
+from tui.palette import ActionCommands
+from tui.preferences import Preferences
+from tui.screens.help import Help
+from tui.themes import DARK, LIGHT
+
+_WIDE_CELLS = 120
+
+
+class ThemedApp(App[None]):
+    """An app with the user's theme and keys."""
+
+    TITLE = "RDSS sandbox"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.EVERYWHERE)
+    COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {ActionCommands}
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 -- declared by Textual as an instance's
+        (0, "-narrow"),
+        (_WIDE_CELLS, "-wide"),
+    ]
+
+    def __init__(self, preferences: Preferences) -> None:
+        super().__init__()
+        self.preferences = preferences
+
+    def on_mount(self) -> None:
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        known = self.preferences.theme in self.available_themes
+        self.theme = self.preferences.theme if known else DARK.name
+        self.set_keymap(self.preferences.keymap)
+
+    def action_go(self, screen: str) -> None:
+        if screen in self.MODES:
+            self.switch_mode(screen)
+
+    def action_help(self) -> None:
+        self.push_screen(Help())
+
+    def action_theme(self) -> None:
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        self.preferences.keep_theme(self.theme)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        for command in super().get_system_commands(screen):
+            if command.title in {"Theme", "Screenshot", "Quit"}:
+                yield command

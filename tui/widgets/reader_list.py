@@ -1,0 +1,78 @@
+"""Who reads the streams, from where, and how far behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.reader_resources import Reader
+from tui.columns import Column
+from tui.figures import count, shard, span, tail
+from tui.lag import live
+from tui.messages import Snapshot
+from tui.widgets.row_list import RowList
+
+_KINDS = {"iterator": "iterator", "subscription": "fan-out", "consumer": "registered"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A reader as it stands at ``now``, whole seconds since the epoch."""
+
+    reader: Reader
+    now: int
+
+    @property
+    def place(self) -> str:
+        reader = self.reader
+        return f"{reader.stream} {shard(reader.shard)}" if reader.shard else reader.stream
+
+    @property
+    def idle(self) -> str:
+        return span(max(0, self.now - int(self.reader.seen)))
+
+
+def _tone(line: Line) -> str:
+    return "" if live(line.reader, line.now) else "dim"
+
+
+def _waiting(line: Line) -> str:
+    return count(line.reader.behind) if line.reader.shard else ""
+
+
+def _late(line: Line) -> str:
+    return span(line.reader.late) if line.reader.behind else ""
+
+
+READER_COLUMNS: tuple[Column[Line], ...] = (
+    Column("read by", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
+    Column("stream, shard", 13, lambda line: line.place, _tone, worth=9),
+    Column(
+        "behind", 7, _waiting, lambda line: "warning" if line.reader.behind else "good", right=True, worth=9
+    ),
+    Column("late", 8, _late, lambda _: "warning", right=True, worth=7),
+    Column("records", 8, lambda line: count(line.reader.records), _tone, right=True, worth=6),
+    Column("reads", 6, lambda line: count(line.reader.reads), lambda _: "dim", right=True, worth=3),
+    Column("seen", 8, lambda line: line.idle, lambda _: "dim", right=True, worth=5),
+    Column("at", 8, lambda line: tail(line.reader.position or "", 8), lambda _: "dim", worth=4),
+    Column("consumer", 8, lambda line: line.reader.consumer or "", _tone, worth=8, stretch=True),
+)
+
+
+class ReaderList(RowList[Line]):
+    """Iterators and fan-out consumers, those furthest behind first."""
+
+    def __init__(self) -> None:
+        empty = "nobody reads; an iterator or a fan-out consumer shows here"
+        super().__init__(READER_COLUMNS, empty=empty, id="readers")
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Draw the readers as they stand."""
+        if not snapshot.readers.known:
+            self.say("the streams are an upstream's, which does not say who reads them")
+            return
+        now = int(snapshot.status.clock.time)
+        lines = [Line(reader, now) for reader in snapshot.readers.readers]
+        lines.sort(
+            key=lambda line: (not live(line.reader, now), -line.reader.behind, line.place, line.reader.began)
+        )
+        self.fill(lines)
