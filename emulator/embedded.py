@@ -167,6 +167,7 @@ class Embedded:
 
     def _aws_app(self) -> App:
         parts, foundation = self.parts, self.parts.foundation
+        parts.stage.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
         interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
         return foundation.app(interceptors, VERSION)

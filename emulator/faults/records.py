@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from emulator.faults.active import ActiveFault
@@ -10,7 +10,7 @@ from emulator.faults.fault import Direction, FaultRefused, FaultType, Kind
 from emulator.resources import Fault
 
 
-def check_record(fault: Fault, type_: FaultType, channels: Mapping[str, Kind]) -> None:
+def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:
     """FaultRefused for what cannot be; ``channels`` are those known, with their kinds."""
     directions = ", ".join(type_.directions)
     if fault.direction not in type_.directions:
@@ -48,9 +48,9 @@ def _strikes_in(fault: ActiveFault, direction: Direction) -> bool:
     return fault.direction is direction
 
 
-def _check_kind(fault: Fault, type_: FaultType, channels: Mapping[str, Kind]) -> None:
+def _check_kind(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:
     named, colon, _ = fault.channel.partition(":")
-    kinds = {kind for name, kind in channels.items() if matches_channel(fault.channel, name, kind)}
+    kinds = {kind for name, kind in channels if matches_channel(fault.channel, name, kind)}
     if colon and named in tuple(Kind):
         kinds = {Kind(named)}
     if kinds and not kinds & set(type_.kinds):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -50,7 +50,8 @@ class Stage:
     """The faults in force. Safe to use from several threads.
 
     ``control`` does Kinesis operations for the faults that act on a stream;
-    ``targets`` are the processes that ``pause`` and ``kill`` can name.
+    ``targets`` are the processes that ``pause`` and ``kill`` can name. ``served`` gives the names of the
+    streams that clients reach over HTTP: a queue may have the name of one.
     """
 
     def __init__(self, chance: Chance, clock: Clock, events: Events) -> None:
@@ -61,7 +62,8 @@ class Stage:
         self._events = events
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
-        self._channels: dict[str, Kind] = {}
+        self.served: Callable[[], Iterable[str]] = tuple
+        self._channels: set[tuple[str, Kind]] = set()
         self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
         self._timers = Timers(clock)
         self._handlers = Handlers(self._perform, self._failed)
@@ -69,6 +71,7 @@ class Stage:
     def add(self, wanted: NewFault) -> Fault:
         """Put a fault in force. FaultRefused when it cannot be, or means nothing where it would strike."""
         type_ = known_type(wanted.type)
+        self._see_served()
         with self._lock:
             name = wanted.name or self._free_name(type_.name)
             if name in self._faults:
@@ -91,6 +94,7 @@ class Stage:
 
     def change(self, name: str, wanted: FaultChange) -> Fault:
         """Change a fault; what it counted is kept. UnknownFault, or FaultRefused as ``add``."""
+        self._see_served()
         with self._lock:
             before = self._active(name)
             given = {
@@ -143,7 +147,7 @@ class Stage:
 
     def saw(self, channel: str, kind: str) -> None:
         """Know that there is such a channel, so that a fault that means nothing there is refused."""
-        self._channels[channel] = Kind(kind)
+        self._channels.add((channel, Kind(kind)))
 
     @property
     def busy(self) -> bool:
@@ -208,6 +212,12 @@ class Stage:
         self._faults[record.name] = fault
         self._concerned.clear()
         return fault
+
+    def _see_served(self) -> None:
+        """A stream that has the name of a queue is a place for a fault as well."""
+        queues = {name for name, kind in tuple(self._channels) if kind is not Kind.KINESIS}
+        if queues:
+            self._channels |= {(name, Kind.KINESIS) for name in self.served() if name in queues}
 
     def _schedule(self, fault: ActiveFault) -> None:
         if fault.type.phase is Phase.CONTROL and fault.timed:

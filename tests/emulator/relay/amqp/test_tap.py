@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from emulator.client import Client
+from emulator.client import Client, RefusedError
 from emulator.clock import Clock
 from emulator.embedded import Embedded, embedded
 from emulator.record_lines import read_line
@@ -109,6 +109,15 @@ def test_a_sequence_and_a_duplicate_are_seen(control: Client, connection: pika.B
     (sequence,) = control.sequences().sequences
     assert (sequence.stream, sequence.total) == ("output", len(parts))
     assert sequence.positions == tuple(range(1, len(parts) + 1))
+
+
+def test_a_queue_may_have_the_name_of_a_stream(control: Client, connection: pika.BlockingConnection) -> None:
+    """A fault that means something on either can be added; what means nothing on any is refused."""
+    publish(connection, "input", b"so that the queue is known")
+    publish(connection, "not-a-stream", b"so that this one is, too")
+    control.add_fault(NewFault("reshard", name="split", channel="input", attributes={"action": "split"}))
+    with pytest.raises(RefusedError, match="means nothing on 'not-a-stream', which is rabbitmq"):
+        control.add_fault(NewFault("reshard", channel="not-a-stream", attributes={"action": "split"}))
 
 
 def test_a_reset_forgets_them(control: Client, connection: pika.BlockingConnection) -> None:
