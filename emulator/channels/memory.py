@@ -63,13 +63,7 @@ class MemoryChannel:
         return self._faults.publish(entries, self._put)
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        deadline = self._clock.elapsed() + wait
-        while not (found := self._reader.read(limit)):
-            left = deadline - self._clock.elapsed()
-            if left <= 0:
-                break
-            self._clock.wait(min(POLL_SECONDS, left))
-        return found
+        return self._reader.read_within(wait, limit, self._clock, POLL_SECONDS)
 
     def commit(self, delivery: Delivery) -> None:
         self._reader.commit(delivery)

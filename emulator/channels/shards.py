@@ -11,6 +11,7 @@ from typing import Protocol
 
 from emulator.channels.channel import Delivery
 from emulator.channels.checkpoints import SHARD_END, Checkpoints
+from emulator.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,16 @@ class ShardReader:
             before, readable = readable, self._readable()
             if readable == before:
                 break
+        return found
+
+    def read_within(self, wait: float, limit: int, clock: Clock, poll: float) -> list[Delivery]:
+        """As ``read``; while there is nothing, again every ``poll`` seconds for up to ``wait`` in all."""
+        deadline = clock.elapsed() + wait
+        while not (found := self.read(limit)):
+            left = deadline - clock.elapsed()
+            if left <= 0:
+                break
+            clock.wait(min(poll, left))
         return found
 
     def _read_each(self, shards: list[str], limit: int) -> list[Delivery]:
