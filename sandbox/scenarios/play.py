@@ -15,12 +15,14 @@ from emulator.durations import seconds
 from emulator.events import Event
 from emulator.faults.fault import FaultRefused, Kind
 from emulator.kinesis import ShardView
+from emulator.queues import QueueEngine
 from emulator.rng import Chance
 from sandbox.scenarios.client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.driven_clock import DrivenClock
-from sandbox.scenarios.scenario import INPUT, Scenario
-from sandbox.scenarios.site import Crash, Site
+from sandbox.scenarios.scenario import INPUT, Claims, Scenario
+from sandbox.scenarios.site import Claiming, Crash, Site, Victim
 from sandbox.scenarios.stage_set import NotHere, StageSet, stage_set
+from sandbox.scenarios.workers import OUR_WORKERS
 from sandbox.scenarios.workload import Offered, identity, offered
 from schemas.error_codes import Queue
 from schemas.peek import peek
@@ -67,7 +69,7 @@ def play(
     *,
     seed: int,
     kind: Kind = Kind.MEMORY,
-    client: Client = OURS,
+    client: Client | None = None,
     show: Show = AT_ONCE,
 ) -> Played:
     """Play a scenario from its first message until nothing moves any more. Raises ``Unplayable``."""
@@ -82,7 +84,7 @@ def play(
                     scene.parts.stage.add(fault)
                 clock.on_move = scene.parts.stage.settle
                 scene.parts.stage.settle()
-                _Play(scenario, site, scene, client).run(messages)
+                _Play(scenario, site, scene, client or _ours(scenario)).run(messages)
                 site.tell_kept()
             views = scene.parts.streams.streams(scene.parts.home)
             shards = next(view.shards for view in views if view.name == INPUT)
@@ -90,6 +92,10 @@ def play(
             return Played(messages, tuple(events.since(0, events.last)), tuple(shards))
     except (FaultRefused, NotHere) as error:
         raise Unplayable(str(error)) from error
+
+
+def _ours(scenario: Scenario) -> Client:
+    return OUR_WORKERS if scenario.consumer.claims else OURS
 
 
 @contextmanager
@@ -101,6 +107,8 @@ def _site(scenario: Scenario, folder: Path, seed: int, scene: StageSet, clock: D
         new_id=Chance(seed).draws("scenario", "parts").uuid4,
         takes=seconds(scenario.consumer.takes),
         channels=scene.channels,
+        claims=_claiming(scenario.consumer.claims, scene.parts.queues),
+        workers=_workers(scenario.consumer.claims),
     )
     for victim in site.victims:
         scene.parts.stage.targets[victim.name] = victim
@@ -108,6 +116,16 @@ def _site(scenario: Scenario, folder: Path, seed: int, scene: StageSet, clock: D
         yield site
     finally:
         site.close()
+
+
+def _claiming(claims: Claims | None, queues: QueueEngine) -> Claiming | None:
+    if claims is None:
+        return None
+    return Claiming(queues, round(seconds(claims.ttl)), round(seconds(claims.grace)), claims.limit)
+
+
+def _workers(claims: Claims | None) -> tuple[Victim, ...]:
+    return tuple(Victim(f"worker-{number + 1}") for number in range(claims.workers if claims else 0))
 
 
 class _Play:

@@ -62,11 +62,24 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     every: str | float = "1s"
 
 
+class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Workers that share the messages by claims: each holds up to ``limit`` for ``ttl``."""
+
+    workers: Annotated[int, msgspec.Meta(ge=1, le=20)] = 2
+    ttl: str | float = "60s"
+    grace: str | float = "60s"
+    limit: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
+
+
 class Consumer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The receiving side: how long it works on one message, how many it reads at once."""
+    """The receiving side: how long it works on one message, how many it reads at once.
+
+    With ``claims``, workers claim the messages from a queue that is a view on the channel.
+    """
 
     takes: str | float = 0.0
     batch: Annotated[int, msgspec.Meta(ge=1)] = 100
+    claims: Claims | None = None
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"schema": "$schema"}):
@@ -148,6 +161,8 @@ def _check(source: str, scenario: Scenario) -> None:
         "workload/every": scenario.workload.every,
         "consumer/takes": scenario.consumer.takes,
     }
+    if (claims := scenario.consumer.claims) is not None:
+        places |= {"consumer/claims/ttl": claims.ttl, "consumer/claims/grace": claims.grace}
     for place, written in places.items():
         try:
             seconds(written)

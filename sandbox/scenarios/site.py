@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.queues import QueueEngine
 from sandbox.arrivals import ArrivalsReader, write_down
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.scenarios.watched_channel import WatchedChannel
@@ -49,12 +50,22 @@ BEFORE_WORK: Final = "receiver-before-work"
 AFTER_WORK: Final = "receiver-after-work"
 
 
+class Claiming(NamedTuple):
+    """How workers claim: from which queues, for how long (seconds), how many messages at once."""
+
+    queues: QueueEngine
+    ttl: int
+    grace: int
+    limit: int
+
+
 @dataclass(slots=True)
 class Site:
     """What a client is given. What it opens is watched, what it processes is written down.
 
     ``open`` takes a channel's name and, for streams, the checkpoints to begin behind; ``process`` is the
-    application, to be called with a whole message and the connection to write through.
+    application, to be called with a whole message and the connection to write through. Where messages are
+    claimed, ``claims`` says how, and ``workers`` are the processes that do.
     """
 
     folder: Path
@@ -63,6 +74,8 @@ class Site:
     new_id: Callable[[], str]
     takes: float
     channels: OpenChannel
+    claims: Claiming | None = None
+    workers: tuple[Victim, ...] = ()
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)
     receiver: Victim = field(default_factory=lambda: Victim("receiver"))
     before_work: Victim = field(default_factory=lambda: Victim(BEFORE_WORK))
@@ -79,7 +92,7 @@ class Site:
 
     @property
     def victims(self) -> tuple[Victim, ...]:
-        return self.receiver, self.before_work, self.after_work
+        return self.receiver, self.before_work, self.after_work, *self.workers
 
     def open(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
         """A channel of this name. Raises ``ChannelUnavailable`` when first used without a broker."""

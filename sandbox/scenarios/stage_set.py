@@ -55,10 +55,17 @@ class _Setting(Protocol):
 def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[StageSet]:
     """An emulator for a scenario while the context lasts. Raises ``NotHere``."""
     streams = scenario.streams
-    topology = Topology({INPUT: streams.input, "error": streams.error, "invalid": streams.invalid})
+    topology = Topology(
+        {INPUT: streams.input, "error": streams.error, "invalid": streams.invalid},
+        claimable=(INPUT,) if scenario.consumer.claims else (),
+    )
     settings = Settings(
         aws_port=0, control_port=0, data_dir=None, seed=seed, topology=topology, region="us-east-1"
     )
+    if scenario.consumer.claims and kind is Kind.RABBITMQ:
+        raise NotHere(
+            "messages are claimed from queues that are views on streams, which RabbitMQ has none of"
+        )
     with ExitStack() as stack:
         found = _SETTINGS[kind](settings, clock, stack)
         found.parts.stage.saw(INPUT, kind)

@@ -15,7 +15,8 @@ from sandbox.receiver import Arrival
 from sandbox.repository import Repository, Standing
 from sandbox.scenarios.client import OURS, Client, OurReceiver
 from sandbox.scenarios.scenario import INPUT
-from sandbox.scenarios.site import Site
+from sandbox.scenarios.site import Site, Victim
+from sandbox.scenarios.workers import Worker, Workers
 from schemas.peek import peek
 from schemas.sequence import split_raw
 
@@ -253,3 +254,48 @@ LOOKS_AT_THE_CALL_ONLY = Client(_LooksAtTheCallOnly, OURS.receiver)
 SENDS_THE_BATCH_AGAIN = Client(_SendsTheBatchAgain, OURS.receiver)
 THREE_TRIES = Client(_ThreeTries, OURS.receiver)
 NEVER_SPLITS = Client(_NeverSplits, OURS.receiver)
+
+
+def _workers(worker: Callable[[Site, Victim], Worker]) -> Client:
+    """Workers of which each is made in another way."""
+
+    class Others(Workers):
+        def worker(self, site: Site, victim: Victim) -> Worker:
+            return worker(site, victim)
+
+    return Client(OURS.sender, Others)
+
+
+class _NeverLooks(Worker):
+    """Works on what it once claimed, whoever holds it now."""
+
+    def __init__(self, site: Site, victim: Victim) -> None:
+        super().__init__(site, victim, _Forgetful(site.receiver_store, site.clock))
+
+    def work(self, delivery: Delivery) -> None:
+        self.receiver.receive(delivery)
+
+
+class _OwnMemory(Repository):
+    """Knows the messages that this process has done, and no others."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site.receiver_store, site.clock)
+        self._done: set[str | None] = set()
+
+    def standing(self, channel: str, message_id: str | None, digest: bytes) -> Standing:
+        if message_id in self._done:
+            return super().standing(channel, message_id, digest)
+        self._done.add(message_id)
+        return Standing.NEW
+
+
+def _for_twelve_hours(site: Site, victim: Victim) -> Worker:
+    assert site.claims is not None
+    site.claims = site.claims._replace(ttl=43_200)
+    return Worker(site, victim, Repository(site.receiver_store, site.clock))
+
+
+NEVER_LOOKS = _workers(_NeverLooks)
+REMEMBERS_ALONE = _workers(lambda site, victim: Worker(site, victim, _OwnMemory(site)))
+CLAIMS_FOR_HALF_A_DAY = _workers(_for_twelve_hours)
