@@ -130,6 +130,8 @@ class Hub:
 
     def keep(self, topic: LiveTopic, *entries: Entry) -> int:
         """Log what happens to ``topic`` if that is kept; the number of the first entry, or 0. Refused."""
-        if entries and (topic.logged or (topic.store is not None and self.log.durable)):
-            return self.log.append(*entries)
-        return 0
+        return self.log.append(*entries) if entries and self.keeps(topic) else 0
+
+    def keeps(self, topic: LiveTopic) -> bool:
+        """Whether the log has what happens to ``topic``."""
+        return topic.logged or (topic.store is not None and self.log.durable)

@@ -45,13 +45,18 @@ class Line(Protocol):
 
 
 class LiveTopic:
-    """``store`` None: no state of the world. ``logged``: in the transaction log."""
+    """``store`` None: no state of the world. ``logged``: in the transaction log.
+
+    ``takes_publishes``: clients publish to it, rather than it being made of other topics.
+    """
 
     def __init__(self, name: str, definition: Definition | None, door: Door, store: Store | None) -> None:
         self.name = name
         self.definition = definition
         self.store = store
         self.logged = isinstance(definition, Queue) or (isinstance(definition, Topic) and definition.logged)
+        own_queue = isinstance(definition, Queue) and not definition.of
+        self.takes_publishes = definition is None or isinstance(definition, Topic) or own_queue
         self.expiration = definition.expiration if isinstance(definition, Topic) else None
         self.subscriptions = Subscriptions()
         self.followers: list[Follower] = []
@@ -59,20 +64,9 @@ class LiveTopic:
         self._door = door
 
     @property
-    def takes_publishes(self) -> bool:
-        """Whether clients publish to it, rather than it being made of other topics."""
-        definition = self.definition
-        return definition is None or isinstance(definition, Topic) or self.is_own_queue
-
-    @property
     def replays(self) -> bool:
         """Whether what was published to it can be had again."""
         return self.logged and isinstance(self.definition, Topic)
-
-    @property
-    def is_own_queue(self) -> bool:
-        """Whether it is a queue of what is published to its own name."""
-        return isinstance(self.definition, Queue) and not self.definition.of
 
     @property
     def parses(self) -> bool:

@@ -68,12 +68,13 @@ def _take(hub: Hub, session: Session, command: Publish) -> None:
         raise Refused("not entitled", f"{session.user!r} may not write this message to topic {topic.name!r}")
     update.user_id = session.user if hub.door.reveals_users else ""
     update.expires = _expiry(topic, command, update.time)
-    if topic.logged or record is not None:
+    if hub.keeps(topic):
         _log(hub, topic, session, command, update)
     if record is not None and topic.store is not None:
         record.show(update)
         topic.store.add(record)
-        hub.watch(topic, record)
+        if record.expires is not None:
+            hub.watch(topic, record)
     topic.announce(update, record)
 
 
@@ -129,8 +130,9 @@ def _expiry(topic: LiveTopic, command: Publish, now: float) -> float | None:
 
 
 def _log(hub: Hub, topic: LiveTopic, session: Session, command: Publish, update: Update) -> None:
-    if b"\n" in bytes(update.body):
-        update.body = msgspec.Raw(msgspec.json.format(bytes(update.body), indent=-1))
+    body = bytes(update.body)
+    if b"\n" in body:
+        update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
     entry = Entry(
         "published",
         topic.name,
@@ -143,6 +145,6 @@ def _log(hub: Hub, topic: LiveTopic, session: Session, command: Publish, update:
         session.publisher if command.seq is not None else "",
         command.seq,
     )
-    number = hub.keep(topic, entry)
+    number = hub.log.append(entry)
     if topic.logged:
         update.number, update.bookmark = number, bookmark_of(number)

@@ -34,7 +34,8 @@ class Record:
 
     def show(self, update: Update) -> None:
         """Become what ``update`` says."""
-        self.body, self.data = update.body, update.data
+        # A copy of its own, so that it does not keep the whole command in memory that it came in.
+        self.body, self.data = update.body.copy(), update.data
         self.correlation_id, self.user_id = update.correlation_id, update.user_id
         self.expires, self.time = update.expires, update.time
 

@@ -69,7 +69,7 @@ class TransactionLog:
     def append(self, *entries: Entry) -> int:
         """Keep ``entries``, all of them or none, and return the number of the first. Raises Refused."""
         first = self._segments.next
-        lines = b"".join([_encode(entry) + b"\n" for entry in entries])
+        lines = b"\n".join([*map(_encode, entries), b""])
         arrival = max(self._segments.last_arrival, int(entries[0].time * 1000))
         try:
             self._segments.append(lines, len(entries), len(lines), arrival)

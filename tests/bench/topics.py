@@ -1,0 +1,72 @@
+"""Topics in one process: what a subscriber can be sent in a second, and what ten thousand filters cost it.
+
+A publish is counted with all that it causes: parsing, matching, the state of the world, the log, delivery.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from emulator.clock import Clock, stopwatch
+from emulator.events import Events
+from emulator.topics import Definition, Topic, Topics
+from emulator.topics.commands import Publish, Subscribe
+from emulator.topics.messages import Message
+from tests.bench.rows import US, Row
+
+MESSAGES = 100_000
+OBJECTS = 10_000
+FILTERS = 10_000
+_KEPT: dict[str, Sequence[Definition]] = {
+    "nothing kept": (),
+    "state of the world": (Topic(name="objects", keys=("/id",)),),
+    "state of the world and log": (Topic(name="objects", keys=("/id",), logged=True),),
+}
+
+
+def measure() -> list[Row]:
+    """Matching publishes a second to a subscriber, by what the topic keeps and how many filters are on it."""
+    rows = [
+        _row(f"topics: matching publishes to a subscriber, {what}", _rate(definitions, ["/kind = 'x'"]))
+        for what, definitions in _KEPT.items()
+    ]
+    for many in (1, FILTERS):
+        distinct = [f"/kind = 'x' AND /id = {number}" for number in range(many)]
+        measured = f"topics: publishes to a topic with {many} distinct filter{'s'[: many - 1]}"
+        rows.append(_row(measured, _rate((), distinct)))
+    return rows
+
+
+def _row(measured: str, rate: float) -> Row:
+    return Row(measured, US, rate, "publishes/s", "more")
+
+
+def _rate(definitions: Sequence[Definition], filters: list[str]) -> float:
+    """Publishes a second of messages that match the one filter, or one of the many."""
+    clock = Clock()
+    received: list[Message] = []
+    with tempfile.TemporaryDirectory() as folder:
+        topics = Topics(Path(folder), clock, Events(clock), definitions)
+        reader = topics.session("reader", received.append)
+        for number, text in enumerate(filters):
+            reader.execute(Subscribe("objects", sub_id=str(number), filter=text))
+        writer = topics.session("writer", received.append)
+        commands = [Publish("objects", _body(number % OBJECTS)) for number in range(MESSAGES)]
+        began = stopwatch()
+        for command in commands:
+            writer.execute(command)
+        seconds = stopwatch() - began
+        topics.close()
+    matching = MESSAGES if "AND" not in filters[0] else MESSAGES // OBJECTS * len(filters)
+    if len(received) != matching:
+        raise AssertionError(f"{len(received)} messages were delivered of {matching} that match")
+    return MESSAGES / seconds
+
+
+def _body(number: int) -> msgspec.Raw:
+    title = f"the object with the number {number}"
+    return msgspec.Raw(msgspec.json.encode({"id": number, "kind": "x", "title": title, "files": [1, 2, 3]}))
