@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Callable
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from emulator.channels import Channel, Delivery
+from emulator.channels import Channel, ChannelUnavailable, Delivery
 from emulator.clock import Clock
 from sandbox.receiver.application import Application, ApplicationError, Arrival
 from sandbox.receiver.rejects import Rejects
@@ -19,6 +20,12 @@ from schemas.peek import Peek, peek
 from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join
 from schemas.validation import Verdict, judge
 
+OUTAGE_SECONDS: Final = 30.0
+"""How long a receiver that runs by itself puts up with a channel that cannot be read."""
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+
+_LOG = logging.getLogger(__name__)
 _Refusal: TypeAlias = tuple[ErrorCode, str]
 
 
@@ -48,9 +55,20 @@ class Receiver:
         self._strict = strict
         self._patience = patience
 
-    def run(self, finished: Callable[[], bool], *, wait: float = 0.2, limit: int = 500) -> None:
-        """Receive until nothing has come for ``wait`` seconds and ``finished`` says nothing more will."""
-        while self.step(limit=limit, wait=wait) or not finished():
+    def run(
+        self,
+        finished: Callable[[], bool],
+        *,
+        wait: float = 0.2,
+        limit: int = 500,
+        outage: float = OUTAGE_SECONDS,
+    ) -> None:
+        """Receive until nothing has come for ``wait`` seconds and ``finished`` says nothing more will.
+
+        A channel that cannot be read is asked again after growing pauses. Raises ``ChannelUnavailable`` when
+        it still cannot after ``outage`` seconds.
+        """
+        while self._step_despite(outage, limit, wait) or not finished():
             pass
 
     def step(self, *, limit: int = 500, wait: float = 0.0) -> int:
@@ -61,6 +79,18 @@ class Receiver:
             self.receive(delivery)
         self.give_up_late_sequences()
         return len(deliveries)
+
+    def _step_despite(self, outage: float, limit: int, wait: float) -> int:
+        until, pause = self._clock.elapsed() + outage, _FIRST_PAUSE
+        while True:
+            try:
+                return self.step(limit=limit, wait=wait)
+            except ChannelUnavailable as error:
+                if self._clock.elapsed() >= until:
+                    raise
+                _LOG.warning("trying again in %g s: %s", pause, error)
+            self._clock.wait(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
 
     def receive(self, delivery: Delivery) -> None:
         """Take one delivery to its end; on return nothing about it is left to do."""

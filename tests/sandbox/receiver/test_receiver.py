@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from emulator.channels import ChannelUnavailable
 from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
+from sandbox.receiver.receiver import OUTAGE_SECONDS
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.older_versions import RELEASES
@@ -29,6 +32,26 @@ def test_a_message_is_processed_once_however_often_it_comes(site: Any, messages:
     site.receive()
     assert [row[1] for row in site.arrivals()] == [data]
     assert site.counted("duplicate") == 2
+
+
+@pytest.mark.parametrize(("failures", "survives"), [(0, True), (6, True), (20, False)])
+def test_a_channel_that_cannot_be_read_is_asked_again(
+    site: Any, messages: Any, failures: int, survives: bool
+) -> None:
+    """For half a minute, with growing pauses; then the receiver ends with what the channel says."""
+    site.input.put(serialise(messages.small()))
+    left = iter(range(failures))
+
+    def step() -> None:
+        if next(left, None) is not None:
+            raise ChannelUnavailable("input: no broker answers")
+
+    site.step = step
+    began = site.clock.elapsed()
+    with contextlib.nullcontext() if survives else pytest.raises(ChannelUnavailable, match="no broker"):
+        site.receive()
+    assert len(site.arrivals()) == survives
+    assert site.clock.elapsed() - began >= (0 if survives else OUTAGE_SECONDS)
 
 
 def test_nothing_is_read_again_after_a_restart(site: Any, messages: Any) -> None:
