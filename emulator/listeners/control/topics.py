@@ -23,7 +23,7 @@ _Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 class RecordQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Records of a topic that match a filter, from the ``offset``-th; ``orderby`` as in a ``sow`` command."""
 
-    topic: str
+    topic: str = OBJECTS
     filter: str = ""
     orderby: str = ""
     offset: _Offset = 0
@@ -33,7 +33,7 @@ class RecordQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ChangeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Changes numbered above ``after`` that a subscription with this filter got since it was first asked."""
 
-    topic: str
+    topic: str = OBJECTS
     filter: str = ""
     after: _Offset = 0
     limit: _Limit = 100
