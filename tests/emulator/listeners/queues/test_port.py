@@ -1,0 +1,106 @@
+"""The messaging port of a whole sandbox."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from emulator.client import Client
+from emulator.embedded import embedded
+from emulator.resources import ClockChange
+from emulator.settings import QUEUES_PORT, Settings
+from tests.emulator.listeners.queues.case import CLIENT
+
+_HEADERS = {"Client-ID": CLIENT, "X-Project-ID": "demo"}
+
+
+def settings(**more: Any) -> Settings:
+    return Settings(aws_port=0, control_port=0, **{"data_dir": None, **more})
+
+
+def asked(url: str, method: str, path: str, body: Any = None) -> httpx.Response:
+    with httpx.Client(base_url=url, trust_env=False, headers=_HEADERS) as client:
+        return client.request(method, path, json=body)
+
+
+def test_a_client_finds_its_way_without_headers() -> None:
+    """The versions at the root, and what a version has at its own path, as discovery asks for them."""
+    with embedded(settings()) as emulator, httpx.Client(base_url=emulator.queues, trust_env=False) as client:
+        versions = client.get("/")
+        assert (versions.status_code, [each["id"] for each in versions.json()["versions"]]) == (
+            300,
+            ["1", "1.1", "2"],
+        )
+        for path in ("/v1", "/v1/", "/v1.1", "/v1.1/", "/v2", "/v2/"):
+            home = client.get(path)
+            assert (home.status_code, home.headers["content-type"]) == (200, "application/json-home")
+            template = home.json()["resources"]["rel/claim"]["href-template"]
+            assert template.startswith(f"{path.rstrip('/')}/queues/{{queue_name}}/claims")
+
+
+def test_a_claim_survives_the_sandbox(tmp_path: Path) -> None:
+    """Stopped and started on the same directory: the claim still holds, and a reset forgets it."""
+    with embedded(settings(data_dir=tmp_path)) as emulator:
+        asked(emulator.queues, "POST", "/v2/queues/q/messages", {"messages": [{"body": {"n": 1}}]})
+        claim = asked(emulator.queues, "POST", "/v2/queues/q/claims").headers["location"]
+    with embedded(settings(data_dir=tmp_path)) as emulator:
+        held = asked(emulator.queues, "GET", claim).json()
+        assert [message["body"] for message in held["messages"]] == [{"n": 1}]
+        assert asked(emulator.queues, "POST", "/v2/queues/q/claims").status_code == 204
+        with Client(emulator.control) as control:
+            control.reset()
+        assert asked(emulator.queues, "GET", claim).status_code == 404
+
+
+def test_time_that_is_moved_by_hand_ends_a_claim() -> None:
+    """The sandbox's clock is the clock of queues, and the event says who held what."""
+    with embedded(settings()) as emulator, Client(emulator.control) as control:
+        asked(emulator.queues, "POST", "/v2/queues/q/messages", {"messages": [{"body": 1}]})
+        asked(emulator.queues, "POST", "/v2/queues/q/claims", {"ttl": 600, "grace": 60})
+        control.change_clock(ClockChange("advance", seconds=600))
+        assert asked(emulator.queues, "POST", "/v2/queues/q/claims").status_code == 201
+        kinds = [event.kind for event in control.events() if event.kind.startswith("queue.")]
+    assert kinds == [
+        "queue.created",
+        "queue.messages_posted",
+        "queue.claimed",
+        "queue.claim_expired",
+        "queue.claimed",
+    ]
+
+
+def test_a_usual_port_that_is_taken_keeps_no_sandbox_from_starting() -> None:
+    """It takes a free one, and the status says where and why."""
+    with socket.socket() as taken:
+        try:
+            taken.bind(("127.0.0.1", QUEUES_PORT))
+            taken.listen()
+        except OSError:
+            pass  # Somebody else has it, which is as good.
+        with embedded(settings(queues_port=None)) as emulator, Client(emulator.control) as control:
+            status = control.status()
+            assert asked(emulator.queues, "GET", "/v2/ping").status_code == 204
+    assert status.queues == emulator.queues != f"http://127.0.0.1:{QUEUES_PORT}"
+    assert any(f"queues answer at {emulator.queues}" in note and "in use" in note for note in status.notes)
+
+
+def test_a_port_that_was_asked_for_and_is_taken_is_said_so() -> None:
+    """Then it is a mistake, and the sandbox does not start."""
+    with embedded(settings()) as emulator:
+        port = int(emulator.queues.rpartition(":")[2])
+        with pytest.raises(OSError, match=f"port {port} .* is in use"), embedded(settings(queues_port=port)):
+            pass
+
+
+def test_a_body_beyond_all_bounds_is_refused_and_nothing_breaks() -> None:
+    """17 MiB are answered with 400; the next request is served."""
+    with embedded(settings()) as emulator:
+        refused = asked(
+            emulator.queues, "POST", "/v2/queues/q/messages", {"messages": [{"body": "x" * (17 << 20)}]}
+        )
+        assert (refused.status_code, refused.json()["title"]) == (400, "Invalid API request")
+        assert asked(emulator.queues, "GET", "/v2/ping").status_code == 204
