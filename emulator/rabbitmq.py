@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.clock import Clock
+from emulator.leash import leash, let_go
 
 START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 15.0
@@ -51,14 +52,14 @@ def find_server(environment: Mapping[str, str]) -> Path | None:
 class Broker:
     """A running server. ``url`` is for AMQP clients.
 
-    It ends with this process, however that ends: the ``guard`` sees to it.
+    It ends with this process, however that ends: the ``holder`` of its leash sees to it.
     """
 
     url: str
     port: int
     process: subprocess.Popen[bytes]
     mapper: subprocess.Popen[bytes]
-    guard: subprocess.Popen[bytes]
+    holder: subprocess.Popen[bytes]
 
     @property
     def pid(self) -> int:
@@ -66,8 +67,7 @@ class Broker:
 
     def stop(self) -> None:
         """End the server, then its port mapper; what was persistent is kept in its directory."""
-        self.guard.kill()
-        self.guard.communicate()
+        let_go(self.holder)
         for process in (self.process, self.mapper):
             # A paused process does not see that it shall end.
             _tell(process, signal.SIGCONT)
@@ -116,8 +116,8 @@ def _started(
     output = directory / "server.out"
     output.unlink(missing_ok=True)
     process = _run([str(server)], settings, output)
-    guard = _guard(process.pid, mapper.pid)
-    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, guard)
+    holder = leash(process.pid, mapper.pid)
+    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, holder)
     try:
         _wait_until_it_answers(broker, host, output)
     except BaseException as error:
@@ -168,18 +168,6 @@ def _run(command: list[str], environment: dict[str, str], output: Path) -> subpr
             # Ctrl+C is for us: we end the server in our own time.
             start_new_session=True,
         )
-
-
-def _guard(*pids: int) -> subprocess.Popen[bytes]:
-    """Waits for the end of its input, which comes when we end, then ends the processes."""
-    script = 'read -r _; kill -s CONT "$@"; kill -s TERM "$@"'
-    return subprocess.Popen(
-        ["sh", "-c", script, "guard", *map(str, pids)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 def _wait_until_it_answers(broker: Broker, host: str, output: Path) -> None:

@@ -101,13 +101,10 @@ def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
     options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--topology", "default"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     try:
-        running = in_process.start_detached(options, folder)
+        with in_process.started(options, folder) as running:
+            yield Place(Endpoint(running.aws, running.region), running.control, folder)
     except in_process.CannotStart as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
-    try:
-        yield Place(Endpoint(running.aws, running.region), running.control, folder)
-    finally:
-        in_process.stop(running)
 
 
 def _pipeline() -> Pipeline:

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from emulator.clock import Clock
+from emulator.leash import leashed
 from emulator.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
@@ -103,6 +104,27 @@ def start_detached(
     ``directory`` is the one that it belongs to, by default the current one. Raises CannotStart with what the
     process said.
     """
+    process, log = _launched(options, directory)
+    found = _answering(process, log, seconds)
+    _let_go(process)
+    return found
+
+
+@contextmanager
+def started(options: Sequence[str], directory: Path | None = None) -> Iterator[Running]:
+    """As ``start_detached``, but while the context lasts, and no longer than this process, killed or not."""
+    process, log = _launched(options, directory)
+    with leashed(process.pid):
+        found = _answering(process, log, READY_SECONDS)
+        _let_go(process)
+        try:
+            yield found
+        finally:
+            stop(found)
+
+
+def _launched(options: Sequence[str], directory: Path | None) -> tuple[subprocess.Popen[bytes], Path]:
+    """The process, and the file in which it leaves what it says about itself."""
     refuse_second(directory)
     state = (directory or Path()) / STATE_DIRECTORY
     state.mkdir(exist_ok=True)
@@ -116,9 +138,13 @@ def start_detached(
             start_new_session=True,
             cwd=directory,
         )
+    return process, log
+
+
+def _answering(process: subprocess.Popen[bytes], log: Path, seconds: float) -> Running:
+    """Where the process answers, once it does. CannotStart, and the process is ended, when it does not."""
     line = _first_line(process, seconds)
     if line:
-        _let_go(process)
         return msgspec.json.decode(line, type=Running)
     process.terminate()
     try:

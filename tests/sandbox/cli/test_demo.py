@@ -27,7 +27,7 @@ def test_files_go_through_a_sandbox_of_its_own(sandbox: Command, tmp_path: Path)
     summary = json.loads(ran.out)
     assert (summary["verdict"], summary["sent"], summary["processed_once"]) == ("pass", 2, 1)
     assert summary["rejects"] == summary["rejects_expected"] == {"GENERR001": 1}
-    (written,) = Path("runs/demo").glob("*/summary.json")
+    written = Path("runs/demo/latest/summary.json").resolve()
     assert json.loads(written.read_text()) == summary
     assert "every line holds" in ran.err
     assert not (written.parent / ".sandbox/running.json").exists()
