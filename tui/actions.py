@@ -21,6 +21,7 @@ class Group(StrEnum):
     ERRORS = "Error queues"
     FAULTS = "Faults"
     BUCKETS = "Buckets"
+    TOPICS = "Topics"
     SCENARIOS = "Scenarios"
     RUN = "A recorded run"
 
@@ -66,6 +67,7 @@ ACTIONS: tuple[Action, ...] = (
         ("go_faults", "5,f", "Faults", "The faults in force, those there are, and the clock."),
         ("go_buckets", "6", "Buckets", "Objects in the buckets, and what is in them."),
         ("go_scenarios", "7", "Scenarios", "Bad days to play and to follow step by step."),
+        ("go_topics", "9", "Topics", "Topics: their records, what changes in them, what leaves and why."),
         ("help", "question_mark,f1", "Help", "This page.", True),
         ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
         ("quit", "q", "Quit", "Leave; the sandbox goes on running.", True),
@@ -130,6 +132,11 @@ ACTIONS: tuple[Action, ...] = (
         Group.BUCKETS,
         ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", True),
         ("prefix", "slash", "Prefix", "Only objects whose key begins so.", True),
+    ),
+    *_in(
+        Group.TOPICS,
+        ("filter", "slash", "Filter", "Only records that match, and what changes among them.", True),
+        ("all", "escape", "All", "Every record again."),
     ),
     *_in(
         Group.SCENARIOS,

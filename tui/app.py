@@ -21,6 +21,7 @@ from tui.screens.faults import FaultsScreen
 from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
+from tui.screens.topics import TopicsScreen
 from tui.themed_app import ThemedApp
 
 
@@ -34,6 +35,7 @@ class SandboxApp(ThemedApp):
         "errors": ErrorsScreen,
         "faults": FaultsScreen,
         "buckets": BucketsScreen,
+        "topics": TopicsScreen,
         "scenarios": ScenariosScreen,
     }
     DEFAULT_MODE = "streams"

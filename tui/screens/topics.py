@@ -1,0 +1,185 @@
+"""Topics: their records, and live what changes in them and what leaves, with its reason."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, ClassVar
+
+import msgspec
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from emulator.client import RefusedError
+from emulator.topic_resources import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
+from tui import figures
+from tui.actions import Group, bindings
+from tui.messages import Undone
+from tui.screens.place import Place
+from tui.screens.prompt import Prompt
+from tui.topic_lines import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
+from tui.widgets.row_list import RowList
+from tui.widgets.text_lines import TextLines, pretty
+
+_RECORDS = 1000
+_CHANGES = 1000
+_AGAIN_SECONDS = 1.0
+_FIRST = "objects"
+
+
+class TopicsScreen(Place):
+    """The topics over the records of one; beside them what changes in it, and a record in full."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.TOPICS)
+    DEFAULT_CSS = """
+    TopicsScreen {
+        #panes > Vertical { width: 1fr; height: 1fr; }
+        #topics { height: 30%; }
+        #records, #changes { height: 1fr; }
+        #filtered, #left { height: 1; padding: 0 1; background: $panel-darken-1; }
+        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
+        &.-narrow TextLines { display: none; }
+        &.-wide #state { border-right: vkey $panel; }
+    }
+    """
+
+    class Came(Message):
+        """What there is of ``topic`` under ``matching``."""
+
+        def __init__(self, asked: tuple[str, str, int]) -> None:
+            super().__init__()
+            self.topic, self.matching, self.after = asked
+            self.topics: tuple[Topic, ...] = ()
+            self.page = TopicRecordPage((), 0)
+            self.changes = TopicChangePage((), 0)
+
+    class Refused(Message):
+        """The filter will not do."""
+
+        def __init__(self, matching: str, why: str) -> None:
+            super().__init__()
+            self.matching = matching
+            self.why = why
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._topic = _FIRST
+        self._matching = ""
+        self._changes: deque[TopicChange] = deque(maxlen=_CHANGES)
+        self._after = 0
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="state"):
+                yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
+                yield Static(id="filtered", markup=False)
+                yield RowList(RECORD_COLUMNS, empty="no records", id="records")
+            with Vertical(id="news"):
+                yield Static(id="left", markup=False)
+                yield RowList(CHANGE_COLUMNS, empty="nothing changed since you look", id="changes")
+                yield TextLines()
+
+    def on_mount(self) -> None:
+        self.query_one("#records").focus()
+        self._say(TopicRecordPage((), 0))
+        self._look()
+        self.set_interval(_AGAIN_SECONDS, self._look_while_seen)
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        self._look()
+
+    def action_filter(self) -> None:
+        def use(matching: str | None) -> None:
+            if matching is not None:
+                self._show(self._topic, matching)
+
+        hint = "/objectTitle LIKE '(?i)fish' AND /objectVersion > 1; 1=1 for every record"
+        self.app.push_screen(Prompt("Only records that match", hint=hint, value=self._matching), use)
+
+    def action_all(self) -> None:
+        self._show(self._topic, "")
+
+    def _show(self, topic: str, matching: str) -> None:
+        """Look at another topic, or at other records of it, and watch from here on what changes."""
+        self._topic, self._matching = topic, matching
+        self._changes.clear()
+        self._after = 0
+        self.query_one("#changes", RowList).fill(())
+        self._look()
+        told = f' --filter "{matching}"' if matching else ""
+        self.sandbox.command = f"sandbox topic subscribe {topic}{told}"
+
+    def _look_while_seen(self) -> None:
+        if self.is_current and not self.sandbox.lost:
+            self._look()
+
+    @work(group="topics", exclusive=True)
+    async def _look(self) -> None:
+        came = self.Came((self._topic, self._matching, self._after))
+        topics = self.client.topics
+        try:
+            came.topics = await topics.list()
+            of = {each.name: each for each in came.topics}.get(came.topic)
+            if of is not None and of.records is not None:
+                came.page = await topics.records(came.topic, matching=came.matching, limit=_RECORDS)
+                came.changes = await topics.changes(
+                    came.topic, matching=came.matching, after=came.after, limit=_CHANGES
+                )
+            self.post_message(came)
+        except RefusedError as error:
+            self.post_message(self.Refused(came.matching, str(error)))
+        except self.sandbox.failures as error:
+            self.post_message(Undone(str(error)))
+
+    def on_topics_screen_refused(self, message: Refused) -> None:
+        self.post_message(Undone(message.why))
+        if message.matching and message.matching == self._matching:
+            self._show(self._topic, "")
+
+    def on_topics_screen_came(self, message: Came) -> None:
+        self.query_one("#topics", RowList).fill(message.topics)
+        if (message.topic, message.matching, message.after) != (self._topic, self._matching, self._after):
+            return
+        self.query_one("#records", RowList).fill(message.page.records)
+        self._say(message.page)
+        if message.changes.last < self._after:
+            self._changes.clear()  # the sandbox began afresh
+        self._after = message.changes.last
+        if message.changes.changes:
+            self._changes.extendleft(message.changes.changes)
+            self.query_one("#changes", RowList).fill(tuple(self._changes))
+
+    def _say(self, page: TopicRecordPage) -> None:
+        shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
+        which = f" match {self._matching}" if self._matching else " records"
+        self.query_one("#filtered", Static).update(
+            f"{self._topic}: {figures.count(page.total)}{which}{shown}"
+        )
+        left = sum(change.cmd == "oof" for change in self._changes)
+        self.query_one("#left", Static).update(
+            f"{figures.count(len(self._changes))} changes, {figures.count(left)} left the focus"
+        )
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        if isinstance(message.row, Topic) and message.row.name != self._topic:
+            self._show(message.row.name, "")
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row = message.row
+        if isinstance(row, TopicRecord | TopicChange) and self.focused is message.control:
+            self.query_one(TextLines).show(_lines(row), json=True)
+
+
+def _lines(row: TopicRecord | TopicChange) -> list[str]:
+    """The record in full, with its key and where it comes from."""
+    head = {"sow_key": row.sow_key, "correlation_id": row.correlation_id}
+    if isinstance(row, TopicChange):
+        head |= {"cmd": row.cmd, "reason": row.reason, "user_id": row.user_id, "bookmark": row.bookmark}
+    said = {name: value for name, value in head.items() if value}
+    try:
+        return pretty(said | {"data": msgspec.json.decode(row.data)})
+    except msgspec.DecodeError:
+        return [*pretty(said), bytes(row.data).decode(errors="replace")]
