@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from sandbox.profiles.docker_engine import Finding
+    from sandbox.profiles.running import Running
+
+
+def stack_findings(here: Running | None) -> list[Finding]:
+    """What ails the containers of the stack that was started here; nothing where an engine does not say."""
+    if here is None or here.stack is None:
+        return []
+    from docker.errors import DockerException  # noqa: PLC0415 -- kept out of sandbox --help
+
+    from sandbox.profiles.container_events import ailing  # noqa: PLC0415 -- as above
+
+    try:
+        return ailing(here.stack)
+    except (DockerException, OSError):
+        return []
 
 
 @click.command()
@@ -25,6 +44,7 @@ def doctor(as_json: bool) -> None:
     here = running.find()
     # Its own ports are taken by a sandbox that runs, as they should be.
     found = list(docker_engine.findings(os.environ, {} if here else ports))
+    found += stack_findings(running.read())
     if as_json:
         print_json(found)
     else:

@@ -11,6 +11,7 @@ from sandbox.cli.output import json_option, print_json, print_table, size
 
 if TYPE_CHECKING:
     from emulator.resources import ClockReading, Status
+    from sandbox.profiles.docker_engine import Finding
 
 
 @click.command()
@@ -28,6 +29,8 @@ def status(control: str | None, as_json: bool) -> None:
         click.echo(f"{name:<9}{value}")
     for note in found.notes:
         click.echo(f"{'note':<9}{note}")
+    for finding in _ailing(control):
+        click.echo(f"{'trouble':<9}{finding.found}; {finding.remedy}")
     for fault in faults:
         click.echo(f"{'fault':<9}{fault.name}: {fault.type} on {fault.channel}, {fault.injected} injected")
     click.echo()
@@ -36,6 +39,16 @@ def status(control: str | None, as_json: bool) -> None:
         (s.name, s.status, s.open_shards, s.closed_shards, s.records, size(s.bytes)) for s in found.streams
     )
     print_table(titles, rows)
+
+
+def _ailing(control: str | None) -> list[Finding]:
+    """What ails the containers of the stack started here, if that is what is asked about."""
+    if control is not None:
+        return []
+    from sandbox.cli.doctor import stack_findings  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import running  # noqa: PLC0415 -- as above
+
+    return stack_findings(running.find())
 
 
 def _facts(found: Status) -> list[tuple[str, str]]:

@@ -1,0 +1,92 @@
+"""The stack of compose/compose.yaml, brought up once for all tests of this folder, and clients of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from docker.errors import DockerException
+
+from emulator.client import Client
+from emulator.rng import new_uuid
+from sandbox.profiles.docker_engine import connect
+
+FILE = Path(__file__).parents[2] / "compose" / "compose.yaml"
+
+
+@dataclass
+class Stack:
+    """A stack that is up: what ``sandbox up --json`` said, and how to run further commands beside it."""
+
+    said: dict[str, Any]
+    command: Callable[..., subprocess.CompletedProcess[str]]
+    name: str
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The whole stack, on free ports and under a name of its own, taken down with its volumes."""
+    try:
+        client = connect(os.environ)
+        client.ping()
+        client.close()
+    except (DockerException, OSError) as error:
+        pytest.skip(
+            f"NO DOCKER ENGINE ({error}): the stack was not brought up, nothing was tested against it"
+        )
+    name = f"rdss-sandbox-test-{new_uuid()[:8]}"
+    directory = tmp_path_factory.mktemp("compose")
+    environment = {**os.environ, "SANDBOX_COMPOSE_NAME": name}
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if host.startswith("unix://"):
+        environment["SANDBOX_DOCKER_SOCKET"] = host.removeprefix("unix://")
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "sandbox", *words]
+        return subprocess.run(
+            line, capture_output=True, text=True, check=False, cwd=directory, env=environment, timeout=900
+        )
+
+    ports = ("--aws-port", "0", "--control-port", "0", "--amqp-port", "0")
+    up = command("up", "--profile", "compose", *ports, "--seed", "7", "--json")
+    try:
+        assert up.returncode == 0, up.stderr
+        yield Stack(json.loads(up.stdout), command, name)
+    finally:
+        down = ["docker", "compose", "--project-name", name, "-f", str(FILE), "down", "--volumes"]
+        subprocess.run(down, capture_output=True, check=False, timeout=300)
+
+
+@pytest.fixture
+def control(stack: Stack) -> Iterator[Client]:
+    with Client(stack.said["control"], token=stack.said["token"]) as client:
+        yield client
+
+
+@pytest.fixture
+def aws(stack: Stack) -> Iterator[Callable[[str], Any]]:
+    made: list[Any] = []
+
+    def client(service: str) -> Any:
+        made.append(
+            boto3.client(
+                service,
+                endpoint_url=stack.said["aws"],
+                region_name=stack.said["region"],
+                aws_access_key_id="sandbox",
+                aws_secret_access_key="sandbox",
+            )
+        )
+        return made[-1]
+
+    yield client
+    for each in made:
+        each.close()

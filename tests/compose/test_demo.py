@@ -1,0 +1,33 @@
+"""The demonstration through the stack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.client import Client
+from emulator.clock import Clock
+from sandbox.demo.plan import Plan
+from sandbox.demo.run import Place, demonstrate
+from sandbox.endpoint import Endpoint
+from sandbox.verdict import Verdict
+from tests.compose.conftest import Stack
+
+pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
+
+# Megabytes take LocalStack's Kinesis seconds each: oversize messages have tests over our own engine.
+PLAN = Plan(seed=1, messages=60, sequences=0, bad=1, oversize=0, duplicates=0.1, ordeals=False)
+
+
+def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) -> None:
+    """Duplicates, delays, two splits and a merge; every line of the verdict holds as in our own engine."""
+    control.reset()
+    place = Place(
+        Endpoint(stack.said["aws"], stack.said["region"]),
+        stack.said["control"],
+        tmp_path,
+        stack.said["token"],
+    )
+    result = demonstrate(PLAN, place, Clock(), lambda _what, _share: None)
+    assert result.verdict is Verdict.PASS, [line for line in result.lines if not line.holds]

@@ -1,0 +1,106 @@
+"""Scenarios of the library through the stack: its faults and its clock, with boto3 and pika as clients."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from emulator.channels import Channel, Checkpoints
+from emulator.channels.kinesis import KinesisChannel
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.client import Client
+from emulator.clock import Clock
+from emulator.events import Event, Events
+from emulator.kinesis import ShardView
+from emulator.resources import ClockChange
+from emulator.rng import Chance
+from sandbox.endpoint import Endpoint
+from sandbox.scenarios.client import OURS
+from sandbox.scenarios.facts import Facts, facts_of
+from sandbox.scenarios.judgement import judge_facts
+from sandbox.scenarios.play import START, Played, _Play
+from sandbox.scenarios.scenario import INPUT, Scenario, library
+from sandbox.scenarios.site import Site
+from sandbox.scenarios.stage_set import BROKER_SECONDS, StageSet
+from sandbox.scenarios.workload import offered
+from sandbox.verdict import Verdict
+from tests.compose.conftest import Stack
+
+pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
+
+SPEED = 20.0
+"""Seconds of the scenario a second, for the stack and for its clients: a minute takes three seconds."""
+
+
+def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind: str) -> Facts:
+    """What comes of a scenario that the stack, begun afresh, is put through by its control API."""
+    control.reset()
+    control.change_clock(ClockChange("speed", speed=SPEED))
+    clock = Clock(frozen_at=START)
+    events = Events(clock, keep=100_000)
+    channels = {"kinesis": over_kinesis, "rabbitmq": over_rabbitmq}[kind]
+    site = Site(
+        folder,
+        clock,
+        events,
+        new_id=Chance(7).draws("scenario", "parts").uuid4,
+        takes=0.0,
+        channels=partial(channels, stack, clock),
+    )
+    scene = cast("StageSet", SimpleNamespace(channels=site.channels, wait=BROKER_SECONDS))
+    messages = tuple(offered(scenario.workload, 7, START))
+    since = control.last_event()
+    clock.run_at(SPEED)
+    for fault in scenario.faults:
+        control.add_fault(fault)
+    try:
+        _Play(scenario, site, scene, OURS).run(messages)
+    finally:
+        site.close()
+        control.change_clock(ClockChange("real"))
+    found = [*events.since(0, events.last), *injected(control, since)]
+    return facts_of(Played(messages, tuple(found), shards(control)))
+
+
+def over_kinesis(stack: Stack, clock: Clock, name: str, checkpoints: Checkpoints | None) -> Channel:
+    endpoint = Endpoint(stack.said["aws"], stack.said["region"])
+    return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
+
+
+def over_rabbitmq(stack: Stack, clock: Clock, name: str, _checkpoints: Checkpoints | None) -> Channel:
+    return RabbitMQChannel(stack.said["amqp"], name, clock=clock)
+
+
+def injected(control: Client, since: int) -> list[Event]:
+    return [event for event in control.events(after=since, limit=1000) if event.kind == "fault.injected"]
+
+
+def shards(control: Client) -> tuple[ShardView, ...]:
+    found: Any = [SimpleNamespace(**msgspec.structs.asdict(shard)) for shard in control.stream(INPUT).shards]
+    return tuple(found)
+
+
+@pytest.mark.parametrize("name", ["split-under-load", "producer-retry"])
+def test_a_scenario_holds_over_kinesis(stack: Stack, control: Client, tmp_path: Path, name: str) -> None:
+    """Every expectation of its file, in LocalStack as in our own engine."""
+    scenario = library()[name]
+    judgement = judge_facts(scenario, played(scenario, stack, control, tmp_path, "kinesis"))
+    assert judgement.verdict is Verdict.PASS, judgement
+
+
+@pytest.mark.parametrize("name", ["producer-retry", "broker-gone-for-a-minute"])
+def test_a_scenario_holds_over_rabbitmq(stack: Stack, control: Client, tmp_path: Path, name: str) -> None:
+    """Nothing is lost, done twice or altered; a copy of the relay's has its original's message_id too."""
+    facts = played(library()[name], stack, control, tmp_path, "rabbitmq")
+    assert facts["processed"] == facts["offered"]
+    assert (facts["lost"], facts["twice"], facts["altered"], facts["misjudged"]) == (0, 0, 0, 0)
+    if name == "producer-retry":
+        assert (facts["injected.retries"], facts["repeated"]) == (10, 10)
+    else:
+        assert facts["injected.gone"] >= 1
+        assert facts["took"] >= 60
