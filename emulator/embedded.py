@@ -38,6 +38,7 @@ from emulator.listeners.interception import intercepted
 from emulator.listeners.queues import QueuesApp
 from emulator.listeners.topics import TopicsApp
 from emulator.listeners.usual_port import UsualPort, serve_at
+from emulator.notifications import Notifier
 from emulator.parts import Parts, assembled
 from emulator.resources import Populated, Status, Topology
 from emulator.settings import QUEUES_PORT, TOPICS_PORT, Settings
@@ -145,6 +146,17 @@ class Embedded:
         queues, port = self.parts.queues, self.settings.queues_port
         self.queues = await self._listen_at(UsualPort("queues", QUEUES_PORT, port), QueuesApp(queues))
         queues.watch()
+        self._notify_subscribers()
+
+    def _notify_subscribers(self) -> None:
+        parts, settings = self.parts, self.settings
+        notifier = Notifier(
+            parts.queues, parts.clock, parts.events, confirming=settings.confirm_subscriptions
+        )
+        self._stack.enter_context(parts.events.subscribed(notifier.heard))
+        self._stack.callback(parts.streams.on_records(notifier.stirred))
+        self._stack.push_async_callback(asyncio.to_thread, notifier.close)
+        notifier.start()
 
     async def _listen_for_topics(self) -> None:
         settings, topics = self.settings, self.parts.topics

@@ -54,8 +54,9 @@ class Settings:
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
     ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
     ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
-    which topics there are, who may use them and what stands for whom. ``faults`` are in force from the
-    start, and again after a reset.
+    which topics there are, who may use them and what stands for whom. With ``confirm_subscriptions`` the
+    subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
+    and again after a reset.
     """
 
     profile: Profile = "embedded"
@@ -69,6 +70,7 @@ class Settings:
     control_port: int = 4570
     queues_port: int | None = 0
     topics_port: int | None = 0
+    confirm_subscriptions: bool = False
     amqp: Literal["auto", "off"] = "off"
     amqp_port: int = 5672
     topics: Path | None = None
@@ -103,6 +105,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     amqp: Literal["auto", "off"] = "auto"
     amqp_port: int = 5672
     topics_port: int | None = None
+    confirm_subscriptions: bool = False
     topics: str | None = None
     data_dir: str = f"{STATE_DIRECTORY}/data"
     fsync: bool = False

@@ -90,6 +90,13 @@ class Messages:
             messages = (queue.get(id_) for id_ in ids) if queue else ()
             return [queue.found(message) for message in messages if queue and message]
 
+    def known(self, at: Address, ids: Iterable[str]) -> list[Message]:
+        """Those of the messages that the queue has already: a view's channel is not asked for more."""
+        with self._store.lock:
+            queue = self._store.queue(at, self._store.now())
+            messages = (queue.get(id_) for id_ in ids) if queue else ()
+            return [message for message in messages if message]
+
     def delete(self, at: Address, id_: str, claim: str | None = None) -> None:
         """Delete a message, which may be gone already; the ``claim`` that holds it must be given.
 

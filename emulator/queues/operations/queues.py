@@ -65,8 +65,8 @@ class Queues:
 
     def metadata(self, at: Address) -> dict[str, Any]:
         """What was set, without defaults. Raises ``QueueNotThere``."""
-        with self._store.opened(at) as now:
-            return dict(self._store.existing(at, now).metadata)
+        with self._store.lock:
+            return dict(self._store.existing(at, self._store.now()).metadata)
 
     def set_metadata(self, at: Address, metadata: Mapping[str, Any]) -> None:
         """Replace the metadata. Raises ``QueueNotThere`` and ``BadValue``."""
