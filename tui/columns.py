@@ -35,12 +35,17 @@ class Column(Generic[Row]):
 
     def fitted(self, row: Row, width: int) -> str:
         """The cell in exactly ``width`` cells, an ellipsis where it was cut."""
-        return fitted(printable(self.cell(row)), width, right=self.right)
+        text = self.cell(row)
+        if text.isascii() and text.isprintable() and len(text) <= width:
+            return text.rjust(width) if self.right else text.ljust(width)
+        return fitted(printable(text), width, right=self.right)
 
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:
     """``text`` in exactly ``width`` cells."""
     length = len(text) if text.isascii() else cell_len(text)
+    if length > width > 1 and text.isascii():
+        return text[: width - 1] + "…"
     if length > width:
         return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[:width]
     return " " * (width - length) + text if right else text + " " * (width - length)

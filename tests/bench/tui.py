@@ -1,8 +1,10 @@
 """The message list with a million messages behind it: how long a frame takes, scrolling and tailing.
 
 The sandbox is played by rows made on demand, so that only the TUI is measured. A frame
-is one redraw: layout, drawing, and writing it out. A stall is how late a callback of the
-event loop comes: what a key would have waited.
+is one redraw: layout, drawing, and writing it out, in the processor's time, which what else
+runs on the machine does not lengthen. A stall is how late a callback of the event loop comes,
+in real time: what a key would have waited. Idle is the share of one core that the screens take
+while nothing happens.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ import asyncio
 import statistics
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from time import process_time, thread_time
 from typing import Any, Self
 
+import msgspec
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -29,6 +33,8 @@ MESSAGES = 1_000_000
 PER_SECOND = 2_000
 SCREENFULS = 200
 TAIL_SECONDS = 5.0
+IDLE_SECONDS = 5.0
+_SETTLE_SECONDS = 1.0
 _TICK_SECONDS = 0.005
 
 
@@ -42,17 +48,24 @@ class Million(Canned):
     def start(self) -> None:
         self.began = stopwatch()
 
+    @property
+    def arrived(self) -> int:
+        """How many messages there are by now."""
+        return MESSAGES + (0 if self.began is None else int((stopwatch() - self.began) * PER_SECOND))
+
+    async def status(self) -> r.Status:
+        return msgspec.structs.replace(await super().status(), messages=self.arrived)
+
     async def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
     ) -> r.MessagePage:
-        new = 0 if self.began is None else int((stopwatch() - self.began) * PER_SECOND)
-        total, first = MESSAGES + new, (offset if offset is not None else after) or 0
+        total, first = self.arrived, (offset if offset is not None else after) or 0
         rows = tuple(row(number) for number in range(first + 1, min(first + limit, total) + 1))
         return r.MessagePage(rows, total, total)
 
 
 class Frames:
-    """Durations in milliseconds of redraws, and of stalls of the event loop, while its context lasts."""
+    """Milliseconds of processor time of each redraw, and of each stall, while its context lasts."""
 
     def __init__(self) -> None:
         self.redraws: list[float] = []
@@ -63,9 +76,9 @@ class Frames:
         refresh, redraws = self._refresh, self.redraws
 
         def timed(screen: Screen[Any]) -> None:
-            begun = stopwatch()
+            begun = thread_time()
             refresh(screen)
-            redraws.append((stopwatch() - begun) * 1000)
+            redraws.append((thread_time() - begun) * 1000)
 
         Screen._compositor_refresh = timed  # type: ignore[method-assign]
         self._ticking = asyncio.create_task(self._tick())
@@ -101,8 +114,18 @@ async def _measure() -> list[Row]:
         rows += _rows(
             f"tailing {PER_SECOND:,} messages/s", await _framed(lambda: _tail(client, pilot, shown))
         )
+        client.began = None
+        rows.append(Row("idle", US, round(await _idle() * 100, 1), "% of a core"))
         rows.append(Row("memory grown by tailing", US, round(_resident_mb() - before, 1), "MB"))
     return rows
+
+
+async def _idle() -> float:
+    """The share of a core that is used while nothing happens."""
+    await asyncio.sleep(_SETTLE_SECONDS)
+    used, begun = process_time(), stopwatch()
+    await asyncio.sleep(IDLE_SECONDS)
+    return (process_time() - used) / (stopwatch() - begun)
 
 
 async def _framed(run: Callable[[], Awaitable[None]]) -> Frames:

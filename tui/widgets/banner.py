@@ -33,6 +33,10 @@ class Banner(Horizontal):
     }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._said = ""
+
     def compose(self) -> ComposeResult:
         yield Static(id="places")
         yield Static(id="state")
@@ -72,7 +76,10 @@ class Banner(Horizontal):
             )
             narrow = f"{count(status.messages)} msg" + (f" · {faults}⚡" if faults else "")
             said = f"● {wide if self.size.width >= 130 else narrow}"
-        state.update(said, layout=False)
+        # A line that is drawn draws whatever lies between it and the others that are.
+        if said != self._said:
+            self._said = said
+            state.update(said, layout=False)
 
     def on_resize(self) -> None:
         self._show_places()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, work
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -390,6 +390,17 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         self._strips.clear()
         self._styles.clear()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Lines are kept by row here, so that keeping them by place once more would only cost; a border or a
+        # padding is drawn as everywhere.
+        if self.styles.gutter or self.opacity < 1:
+            return super().render_lines(crop)
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        strips = [self.render_line(y).crop(crop.x, crop.right) for y in crop.line_range]
+        for each in filters:
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        return strips
+
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
@@ -411,17 +422,23 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         return strip
 
     def _line(self, row: Row, width: int, *, here: bool) -> Strip:
-        plain = self._tone("cursor" if here else "")
-        runs: list[tuple[str, Style]] = [("▶" if self._marked(row) else " ", plain)]
+        plain = style = self._tone("cursor" if here else "")
+        text, left = "▶" if self._marked(row) else " ", width - 1
+        segments: list[Segment] = []
         for column, cells in self._chosen:
+            cell = column.fitted(row, cells) + " "
             tone = "" if here else column.tone(row)
-            style = self._tone(tone) if tone else plain
-            text = column.fitted(row, cells) + " "
-            if style is runs[-1][1] or text.isspace():
-                runs[-1] = (runs[-1][0] + text, runs[-1][1])
-            else:
-                runs.append((text, style))
-        return Strip([Segment(text, style) for text, style in runs]).adjust_cell_length(width, plain)
+            wanted = self._tone(tone) if tone else plain
+            if wanted is not style and not cell.isspace():
+                segments.append(Segment(text, style))
+                text, style = "", wanted
+            text, left = text + cell, left - cells - 1
+        # Of exactly this width by construction: nothing need be measured.
+        segments.append(Segment(text + " " * left if left > 0 and style is plain else text, style))
+        if left > 0 and style is not plain:
+            segments.append(Segment(" " * left, plain))
+        strip = Strip(segments, width - min(left, 0))
+        return strip if left >= 0 else strip.crop(0, width)
 
     def _heading(self, width: int) -> Strip:
         style = self._tone("heading")
