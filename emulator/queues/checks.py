@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ SUBSCRIBER_SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9_\-.]+", re.ASCII)
 
 
+@lru_cache(maxsize=4096)
 def queue_address(project: str, name: str) -> None:
     if len(project) > limits.PROJECT_LENGTH:
         raise BadValue(f"Project ids may not be more than {limits.PROJECT_LENGTH} characters long.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, Generic, TypeVar
 
 Key = TypeVar("Key", int, str)
@@ -25,11 +25,12 @@ class Deadlines(Generic[Key]):
     def add(self, when: float, key: Key) -> None:
         heapq.heappush(self._heap, (when, key))
 
-    def due(self, now: float) -> Iterator[Key]:
+    def due(self, now: float) -> list[Key]:
         """Take out what is due, in order."""
-        heap = self._heap
+        heap, taken = self._heap, []
         while heap and heap[0][0] <= now:
-            yield heapq.heappop(heap)[1]
+            taken.append(heapq.heappop(heap)[1])
+        return taken
 
     def soonest(self) -> float | None:
         """When the first may be due."""

@@ -165,8 +165,9 @@ class Queue:
             if message is not None and message.expires <= now:
                 self.remove(number)
                 passed.messages.append(message)
-        for subscription in [each for each in self.subscriptions.values() if each.expires <= now]:
-            del self.subscriptions[subscription.id]
+        if self.subscriptions:
+            for subscription in [each for each in self.subscriptions.values() if each.expires <= now]:
+                del self.subscriptions[subscription.id]
         self._tidy(now)
         return passed if passed.claims or passed.messages else None
 

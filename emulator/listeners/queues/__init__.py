@@ -1,4 +1,4 @@
-"""The messaging API of OpenStack (Marconi, now Zaqar) over HTTP: v1, v1.1 and v2 on one port."""
+"""The messaging API of OpenStack (Marconi, now Zaqar) on one port: v1, v1.1, v2, and v2 over WebSocket."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs, unquote
 
+from emulator.events import Events
 from emulator.listeners.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.daemon_threads import DaemonThreads
 from emulator.listeners.queues import rules, v1, v1_1, v2
@@ -68,20 +69,39 @@ _HOME_HEADERS: Final = (
 class QueuesApp:
     """The ASGI application of the messaging port."""
 
-    def __init__(self, engine: QueueEngine) -> None:
+    def __init__(self, engine: QueueEngine, events: Events) -> None:
         self._engine = engine
+        self._events = events
         self._threads = DaemonThreads("views", _MOST_VIEWS_AT_ONCE)
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
+            return
         try:
-            body = bytes(await whole_body(receive, _MOST_BODY_BYTES))
-            if self._may_wait(scope):
-                response = await self._threads.run(partial(self.answer, scope, body))
-            else:
-                response = self.answer(scope, body)
+            response = await self._respond(scope, bytes(await whole_body(receive, _MOST_BODY_BYTES)))
         except BodyTooLong:
             response = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
         await answer(send, response.status, response.all_headers(), response.body)
+
+    async def _converse(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        from emulator.listeners.queues.websocket import (  # noqa: PLC0415 -- only some clients need it
+            Socket,
+            is_foreign,
+            refuse,
+        )
+
+        await receive()
+        if is_foreign(scope):
+            await refuse(send)
+            return
+        await send({"type": "websocket.accept"})
+        await Socket(self._engine, self._events, self._respond, send).converse(receive)
+
+    async def _respond(self, scope: HttpScope, body: bytes) -> Answer:
+        if self._may_wait(scope):
+            return await self._threads.run(partial(self.answer, scope, body))
+        return self.answer(scope, body)
 
     def answer(self, scope: HttpScope, body: bytes) -> Answer:
         """The answer to a request."""
@@ -100,7 +120,9 @@ class QueuesApp:
         return len(parts) > _QUEUE_PLACE and self._engine.has_view(parts[_QUEUE_PLACE])
 
     def _answer(self, scope: HttpScope, body: bytes) -> Answer:
-        parts = [unquote(part) for part in scope["raw_path"].decode("latin-1").split("/")[1:]]
+        parts = scope["raw_path"].decode("latin-1").split("/")[1:]
+        if b"%" in scope["raw_path"]:
+            parts = [unquote(part) for part in parts]
         version = _VERSIONS.get(parts[0])
         if version is None:
             return _versions(scope["method"], parts)
