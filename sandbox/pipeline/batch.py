@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline import figures, sequences
 from sandbox.pipeline.deduplication import marked_among
@@ -17,8 +17,10 @@ from sandbox.pipeline.routing import routed
 from sandbox.pipeline.tables import COLUMNS, Commit, File, Tables, read_files
 
 if TYPE_CHECKING:
+    import numpy as np
     from pyspark.sql import DataFrame, SparkSession
 
+_GROUP = ["stream", "shard", "part", "day"]
 _LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"data BINARY", "file STRING"})
 
 
@@ -48,6 +50,7 @@ class _Arrived:
     """What is kept of a batch: ``KEPT`` rows, and what they hold."""
 
     rows: DataFrame
+    keys: np.ndarray[Any, Any]
     first: datetime | None
     last: datetime | None
     even: datetime | None
@@ -59,13 +62,14 @@ def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt
     """Take a batch through every stage and commit what came of it to the tables of ``past``."""
     tables = past.tables
     arrived = _stored(incoming, rules, attempt)
-    now = arrived.even
-    if now is None or arrived.first is None or arrived.last is None:
+    if not arrived.files:
         commit = Commit(attempt.batch, run, None, None, _oldest_open(tables), ())
         tables.commit(commit)
         return commit
-    first, last = arrived.first.timestamp(), arrived.last.timestamp()
-    marked = _deduplicated(arrived.rows, past, first)
+    # Lines that are no records have no arrival either, and may be all that there is.
+    now = arrived.even or datetime.fromtimestamp(0, UTC)
+    first, last = (at.timestamp() if at else None for at in (arrived.first, arrived.last))
+    marked = _deduplicated(arrived, past, first or 0.0)
     rows = routed(marked, rules.queues)
     outcomes = write_outcomes(rows, attempt)
     files = [*arrived.files, *outcomes, *keep(figures.counted(rows), "figures", attempt)]
@@ -83,38 +87,40 @@ def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt
 
 def _stored(incoming: Incoming, rules: Rules, attempt: Attempt) -> _Arrived:
     """Judge the records and store each whole."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    import pyarrow.compute as pc  # noqa: PLC0415 - heavy
 
     opened, judge, kept = incoming.opened, judging(rules.queues), keep_whole(attempt)
     # All in one worker: between two, Spark would carry every message through the JVM.
     rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).persist()
-    found = (
-        rows.groupBy("stream", "shard", "part", "day")
-        .agg(F.count("*").alias("rows"), F.min("arrived").alias("first"), F.max("arrived").alias("last"))
-        .collect()
-    )
-    lasts: dict[tuple[str, str], datetime] = {}
+    # A few dozen bytes a record come to the driver, which a batch has as many of as its source lets in.
+    told = rows.select("key", *_GROUP, "arrived").toArrow()
+    spans = [("arrived", "count", pc.CountOptions(mode="all")), ("arrived", "min"), ("arrived", "max")]
+    found = told.group_by(_GROUP).aggregate(spans).to_pylist()
     counts: dict[str, int] = {}
+    lasts: dict[tuple[str, str], datetime] = {}
     for r in found:
-        lasts[r.stream, r.shard] = max(_utc(r["last"]), lasts.get((r.stream, r.shard), _utc(r["last"])))
-        path = attempt.path("arrivals", dated(r.day), r.part)
-        counts[path] = counts.get(path, 0) + r.rows
+        path = attempt.path("arrivals", dated(r["day"]), r["part"])
+        counts[path] = counts.get(path, 0) + r["arrived_count"]
+        if r["arrived_max"] is not None:
+            shard = r["stream"], r["shard"]
+            lasts[shard] = max(r["arrived_max"], lasts.get(shard, r["arrived_max"]))
     return _Arrived(
         rows,
-        min((_utc(r["first"]) for r in found), default=None),
+        told["key"].to_numpy(),
+        min((r["arrived_min"] for r in found if r["arrived_min"] is not None), default=None),
         max(lasts.values(), default=None),
         min(lasts.values(), default=None),
         tuple(File("arrivals", path, rows, _size(attempt, path)) for path, rows in counts.items()),
     )
 
 
-def _deduplicated(rows: DataFrame, past: Identities, first: float) -> DataFrame:
+def _deduplicated(arrived: _Arrived, past: Identities, first: float) -> DataFrame:
     """``KEPT`` rows with ``duplicate``."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
-    spark = rows.sparkSession
-    suspects, files = past.suspects(rows.select("key").toArrow()["key"].to_numpy(), first)
+    rows, spark = arrived.rows, arrived.rows.sparkSession
+    suspects, files = past.suspects(arrived.keys, first)
     if not len(suspects):
         return rows.withColumn("duplicate", F.lit(False))
     listed = spark.createDataFrame(pa.table({"key": suspects}))

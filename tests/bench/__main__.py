@@ -7,7 +7,7 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from tests.bench import kinesis, report
+from tests.bench import kinesis, pipeline, report
 from tests.bench.rows import Row
 
 DEEP = 10_000_000
@@ -19,7 +19,8 @@ def main() -> int:
     parser.add_argument(
         "--depth", type=int, default=kinesis.DEPTH, help="records in one shard (default: %(default)s)"
     )
-    parser.add_argument("--deep", action="store_const", dest="depth", const=DEEP, help=f"--depth {DEEP}")
+    deep = f"--depth {DEEP}, and the pipeline's run of {pipeline.DEEP} messages"
+    parser.add_argument("--deep", action="store_const", dest="depth", const=DEEP, help=deep)
     parser.add_argument(
         "--only", action="append", default=[], help="one subject of Kinesis by its name; repeatable"
     )
@@ -29,6 +30,8 @@ def main() -> int:
     for area in options.area or sorted(areas()):
         if area == "kinesis":
             rows += kinesis.measure(options.depth, tuple(options.only))
+        elif area == "pipeline":
+            rows += pipeline.measure(deep=options.depth == DEEP)
         else:
             rows += import_module(f"tests.bench.{area}").measure()
     report.show(rows)

@@ -1,4 +1,9 @@
-"""The pipeline: records a second through the source and every stage, beside Spark's own JSON reader."""
+"""The pipeline: records a second through the source and every stage, beside Spark's own JSON reader.
+
+The streams are the sandbox's own, in the process that measures, so what it costs to serve them is in every
+figure but the CPU's. ``python -m tests.bench --area pipeline``; with ``--deep`` the long run has five million
+messages.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -22,129 +29,229 @@ from schemas.samples import Samples
 from tests.bench.rows import US, Row
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-MESSAGES = 100_000
-_DISTINCT = 2_000
-_WARM = 2_000
-_STREAM = "bench"
-_HEADER = "messageHeader STRUCT<messageId STRING, messageType STRING, tenantJiscID BIGINT>"
+RECORDS, LONG, DEEP, SMALL = 100_000, 300_000, 5_000_000, 2_000
+_BATCH, _MICRO_BATCH, _DISTINCT = 50_000, 100, 2_000
+_PEER = "Spark's JSON reader"
+_HEADER = (
+    "messageHeader STRUCT<tenantJiscID BIGINT, messageTimings STRUCT<publishedTimestamp TIMESTAMP>>, "
+    "messageBody STRUCT<objectUUID STRING>"
+)
 
 
-def measure() -> Iterator[Row]:
+class Sizes(NamedTuple):
+    """How much is measured: ``records`` of 1 KB through the source, ``messages`` through everything."""
+
+    records: int = RECORDS
+    messages: int = LONG
+    small: int = SMALL
+
+
+def measure(*, deep: bool = False, sizes: Sizes | None = None) -> Iterator[Row]:
     """One core, then two; each in a Spark of its own, so that neither is warm from the other."""
+    chosen = sizes or Sizes(messages=DEEP if deep else LONG)
     folder = Path(mkdtemp(prefix="bench-pipeline-"))
-    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=Topology())) as emulator:
-        messages = _fill(emulator.aws, folder / "messages.ndjson")
-        for cores in (1, 2):
-            command = [sys.executable, "-m", "tests.bench.pipeline", emulator.aws, str(folder), str(cores)]
-            done = subprocess.run(command, env=_environment(), stdout=subprocess.PIPE, check=True)
-            rows = msgspec.json.decode(done.stdout.splitlines()[-1], type=list[Row])
-            yield from (row._replace(measure=f"pipeline, {_cores(cores)}: {row.measure}") for row in rows)
-    shutil.rmtree(folder)
-    assert messages == MESSAGES
+    try:
+        with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=Topology())) as emulator:
+            _fill_streams(emulator.aws, chosen, folder / "messages.ndjson")
+            for cores in (1, 2):
+                rows = _spark(emulator.aws, folder, cores, chosen)
+                yield from (row._replace(measure=f"pipeline, {_cores(cores)}: {row.measure}") for row in rows)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _spark(url: str, folder: Path, cores: int, sizes: Sizes) -> list[Row]:
+    command = [sys.executable, "-m", "tests.bench.pipeline", url, str(folder), str(cores), *map(str, sizes)]
+    environment = os.environ | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    return msgspec.json.decode(done.stdout.splitlines()[-1], type=list[Row])
 
 
 def _cores(cores: int) -> str:
     return "1 core" if cores == 1 else f"{cores} cores"
 
 
-def _environment() -> dict[str, str]:
-    return os.environ | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
-
-
-def _fill(url: str, ndjson: Path) -> int:
-    """Put ``MESSAGES`` messages, each with an id of its own, on a stream of four shards and into a file."""
-    import boto3
-
-    kinesis = boto3.client(
-        "kinesis", endpoint_url=url, region_name="us-east-1", aws_access_key_id="b", aws_secret_access_key="b"
-    )
-    kinesis.create_stream(StreamName=_STREAM, ShardCount=4)
+def _fill_streams(url: str, sizes: Sizes, ndjson: Path) -> None:
+    """``records`` of 1 KB, ``messages`` each with an id of its own, and a few of them in ``small``."""
     samples = [serialise(message) for message in Samples(1, now=Clock().time()).stream(_DISTINCT)]
     ids = [msgspec.json.decode(sample)["messageHeader"]["messageId"].encode() for sample in samples]
-    sent = 0
+
+    def message(number: int) -> bytes:
+        at = number % _DISTINCT
+        return samples[at].replace(ids[at], b"%08x" % number + ids[at][8:], 1)
+
+    _put(url, "records", (b"%08x" % number + bytes(1016) for number in range(sizes.records)))
+    _put(url, "messages", map(message, range(sizes.messages)))
+    _put(url, "small", map(message, range(sizes.small)))
     with ndjson.open("wb") as file:
-        for start in range(0, MESSAGES, 250):
-            some = []
-            for number in range(start, start + 250):
-                at = number % _DISTINCT
-                some.append(samples[at].replace(ids[at], b"%08x" % number + ids[at][8:], 1))
-            file.writelines(message + b"\n" for message in some)
-            entries = [{"Data": data, "PartitionKey": str(start + at)} for at, data in enumerate(some)]
-            answer = kinesis.put_records(StreamName=_STREAM, Records=entries)
-            sent += len(some) - answer["FailedRecordCount"]
-    return sent
+        file.writelines(message(number) + b"\n" for number in range(min(sizes.messages, RECORDS)))
 
 
-def _figures(url: str, folder: Path, cores: int) -> Iterator[Row]:
-    """What one Spark does with the stream and the file, after a warm-up on both."""
+def _put(url: str, stream: str, records: Iterable[bytes]) -> None:
+    import boto3
+
+    kinesis: Any = boto3.client(
+        "kinesis", endpoint_url=url, region_name="us-east-1", aws_access_key_id="b", aws_secret_access_key="b"
+    )
+    kinesis.create_stream(StreamName=stream, ShardCount=4)
+    some: list[dict[str, Any]] = []
+    for number, data in enumerate(records):
+        some.append({"Data": data, "PartitionKey": str(number)})
+        if len(some) == 250:
+            assert not kinesis.put_records(StreamName=stream, Records=some)["FailedRecordCount"]
+            some.clear()
+    assert not some, "streams are filled 250 records at a time"
+
+
+def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
+    """What one Spark does with the streams and the file; the small batches come first and warm it."""
     from sandbox.pipeline.session import open_session
 
     spark = open_session(f"local[{cores}]", memory="2g")
+    small = _tables(spark, url, Reading("small", _MICRO_BATCH), folder / f"small-{cores}")
+    yield Row(f"a batch of {_MICRO_BATCH}, p50", US, median(_seconds(small)) * 1000, "ms")
+    yield Row("an empty step of the source, p50", US, _steps(spark, url, folder / f"steps-{cores}"), "ms")
+    source = _timed(lambda: _discarded(spark, url, "records", folder / f"source-{cores}"))
+    yield Row("1 KB records through the source", US, sizes.records / source, "/s", "more")
+    messages = sizes.messages if cores > 1 else min(sizes.messages, RECORDS)
+    limit = None if messages == sizes.messages else messages
+    before = _cpu()
+    commits = _tables(spark, url, Reading("messages", _BATCH, limit), folder / f"tables-{cores}")
+    used = (_cpu() - before) / messages
+    yield Row("messages to tables", US, messages / (commits[-1] - commits[0]), "/s", "more")
+    yield Row("messages to tables, CPU of one", US, used * 1e6, "µs")
+    each = [seconds / _BATCH * 1e6 for seconds in _seconds(commits)]
+    if len(each) >= 4:
+        yield Row("a message among the first 100,000", US, sum(each[:2]) / 2, "µs")
+        yield Row(f"a message among the last 100,000 of {messages:,}", US, sum(each[-2:]) / 2, "µs")
     _json(spark, folder)
-    _streamed(spark, url, folder / f"warm-{cores}", _WARM)
-    source = _streamed(spark, url, folder / f"source-{cores}", None)
-    yield Row("records through the source", US, MESSAGES / source, "a second", "more")
-    whole = _whole(spark, url, folder / f"tables-{cores}")
-    yield Row("messages to tables", US, MESSAGES / whole, "a second", "more")
-    json = _json(spark, folder)
-    yield Row("messages to tables", "Spark's JSON reader, counting only", MESSAGES / json, "a second", "more")
-    yield Row("cost of a message", US, whole / MESSAGES * 1e6, "µs")
-    yield Row("memory of the JVM", US, _resident("java"), "MB")
+    alone = _timed(lambda: _json(spark, folder))
+    yield Row("messages to tables", _PEER, min(sizes.messages, RECORDS) / alone, "/s", "more")
+    yield Row("memory of the JVM, at most", US, _resident("java"), "MB")
+    yield Row("memory of the largest Python worker", US, _resident("python"), "MB")
 
 
-def _timed(work: Any) -> float:
+def _timed(work: Callable[[], object]) -> float:
     began = stopwatch()
     work()
     return stopwatch() - began
 
 
-def _json(spark: SparkSession, folder: Path) -> float:
-    """Seconds for Spark's own reader over the same messages, counted by type and tenant."""
-    frame = spark.read.schema(_HEADER).json(str(folder / "messages.ndjson"))
-    return _timed(frame.groupBy("messageHeader.messageType", "messageHeader.tenantJiscID").count().collect)
+def _seconds(commits: list[float]) -> list[float]:
+    return [later - earlier for earlier, later in pairwise(commits)]
 
 
-def _streamed(spark: SparkSession, url: str, checkpoint: Path, limit: int | None) -> float:
-    """Seconds from start to end of a query that takes what is there and throws it away."""
-    options = {"streamName": _STREAM, "endpointUrl": url, "startingPosition": "TRIM_HORIZON"}
-    if limit:
-        options["maxRecordsPerTrigger"] = str(limit)
+def _json(spark: SparkSession, folder: Path) -> None:
+    """Spark's own reader over the same messages, with the aggregation that makes the pipeline's figures."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from sandbox.pipeline.figures import counted
+
+    frame: DataFrame = spark.read.schema(_HEADER).json(str(folder / "messages.ndjson"))
+    published = F.col("messageHeader.messageTimings.publishedTimestamp")
+    counted(
+        frame.select(
+            published.alias("arrived"),
+            published.alias("published"),
+            F.lit("messages").alias("stream"),
+            F.col("messageHeader.tenantJiscID").alias("tenant"),
+            F.lit("messages").alias("table"),
+            F.lit(None).cast("string").alias("code"),
+            F.length("messageBody.objectUUID").alias("size"),
+        )
+    ).collect()
+
+
+def _discarded(spark: SparkSession, url: str, stream: str, checkpoint: Path, most: int | None = None) -> Any:
+    """A query that takes what is there and throws it away, when it has ended."""
+    options = {"streamName": stream, "endpointUrl": url, "startingPosition": "TRIM_HORIZON"}
+    if most:
+        options["maxRecordsPerTrigger"] = str(most)
     frame = spark.readStream.format("kinesis").options(**options).load()
     sink = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
-
-    def run() -> None:
-        query = sink.trigger(**({"processingTime": "0 seconds"} if limit else {"availableNow": True})).start()
-        if limit:
-            while not query.recentProgress:
-                query.awaitTermination(1)
-            query.stop()
-        else:
-            query.awaitTermination()
-
-    return _timed(run)
+    query = sink.trigger(availableNow=True).start()
+    query.awaitTermination()
+    return query
 
 
-def _whole(spark: SparkSession, url: str, to: Path) -> float:
-    """Seconds of a run with every stage over everything that is there."""
+def _steps(spark: SparkSession, url: str, checkpoint: Path) -> float:
+    """Milliseconds of a micro-batch that does nothing with its few records, in the middle."""
+    query = _discarded(spark, url, "small", checkpoint, _MICRO_BATCH)
+    return median(float(progress.durationMs["triggerExecution"]) for progress in query.recentProgress)
+
+
+class Reading(NamedTuple):
+    """A stream read in batches, whole or up to ``limit`` records."""
+
+    stream: str
+    batch: int
+    limit: int | None = None
+
+
+def _tables(spark: SparkSession, url: str, reading: Reading, to: Path) -> list[float]:
+    """A run with every stage.
+
+    When it began to read, in seconds, and when each batch was committed.
+    """
     from sandbox.pipeline.place import Place
-    from sandbox.pipeline.run import Job, once
+    from sandbox.pipeline.run import Job, follow, once
 
-    job = Job(Place.at(to, url), url, streams=(_STREAM,), records_per_trigger=50_000)
-    return _timed(lambda: once(spark, job))
+    job = Job(Place.at(to, url), url, streams=(reading.stream,), records_per_trigger=reading.batch)
+    commits = [stopwatch()]
+
+    def tell(what: str, _share: float) -> None:
+        if "records" in what:
+            commits.append(stopwatch())
+
+    if reading.limit is None:
+        once(spark, job, progress=tell)
+    else:
+        enough = reading.limit // reading.batch
+        follow(spark, job, every="0 seconds", stopped=lambda: len(commits) > enough, progress=tell)
+    shutil.rmtree(to)
+    return commits
+
+
+def _children() -> Iterator[tuple[str, Path]]:
+    """Name and folder in /proc of every process that came of this one."""
+    found: dict[int, tuple[str, int, Path]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            head, _, tail = (folder / "stat").read_text().rpartition(")")
+        except OSError:
+            continue
+        found[int(folder.name)] = (head.partition("(")[2], int(tail.split()[1]), folder)
+    for name, above, folder in found.values():
+        ancestor = above
+        while ancestor in found and ancestor != os.getpid():
+            ancestor = found[ancestor][1]
+        if ancestor == os.getpid():
+            yield name, folder
+
+
+def _cpu() -> float:
+    """Seconds of processor time, user and system, of this process and all that came of it."""
+    ticks = 0
+    for folder in [Path("/proc/self"), *(folder for _, folder in _children())]:
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        ended = 0 if folder.name == "self" else sum(map(int, fields[13:15]))
+        ticks += sum(map(int, fields[11:13])) + ended
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _resident(name: str) -> float:
-    """Megabytes resident of this process's child of that name."""
-    for status in Path("/proc").glob("[0-9]*/status"):
-        fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-        if fields["Name"].strip() == name and fields["PPid"].strip() == str(os.getpid()):
-            return int(fields["VmHWM"].split()[0]) / 1000
-    return 0.0
+    """Megabytes that the largest process of that name, of those which came of this one, once had."""
+    most = 0.0
+    for found, folder in _children():
+        if found.startswith(name):
+            fields = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
+            most = max(most, int(fields["VmHWM"].split()[0]) / 1000)
+    return most
 
 
 if __name__ == "__main__":
-    aws, place, count = sys.argv[1:]
-    found = list(_figures(aws, Path(place), int(count)))
-    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    aws, place, count, *amounts = sys.argv[1:]
+    rows = list(_figures(aws, Path(place), int(count), Sizes(*map(int, amounts))))
+    sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from emulator.clock import stopwatch
 from emulator.embedded import embedded
 from emulator.settings import Settings
 from sandbox import java
@@ -87,3 +88,16 @@ def test_without_java_one_line_and_exit_code_3(
     assert ran.code == 3
     assert ran.err.count("\n") == 1
     assert "needs Java 17+" in ran.err
+
+
+def test_an_endpoint_where_nobody_listens_is_one_line_within_seconds(pipeline: Callable[..., Ran]) -> None:
+    """Spark is not started for an endpoint that does not answer: exit code 3, and the address is named."""
+    began = stopwatch()
+    ran = pipeline("run", "--endpoint", "http://127.0.0.1:1", "--json")
+    assert stopwatch() - began < 5
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.count("\n") == 1
+    assert "nothing answers at http://127.0.0.1:1" in ran.err
+    wrong = pipeline("run", "--endpoint", "nowhere")
+    assert (wrong.code, wrong.err.count("\n")) == (3, 1)
+    assert "nowhere is no endpoint" in wrong.err

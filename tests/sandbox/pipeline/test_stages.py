@@ -87,8 +87,8 @@ def test_sequences_are_due_when_complete_or_late(spark: Any) -> None:
     )
     finished = spark.createDataFrame([("input", "finished")], "stream STRING, sequence STRING")
     still = sequences.standing(parts, finished)
-    found = {row.sequence: row.status for row in sequences.due(still, _at(110), 60.0).collect()}
-    assert found == {"whole": "joined", "late": "overdue"}
+    found = {row.sequence: row.status for row in sequences.decided(still, _at(110), 60.0).collect()}
+    assert found == {"whole": "joined", "late": "overdue", "open": None}
 
 
 _EVENTS = [

@@ -1,0 +1,57 @@
+"""One batch through every stage, without a stream."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.pipeline.batch import Incoming, Rules, process
+from sandbox.pipeline.files import Attempt
+from sandbox.pipeline.identities import Identities
+from sandbox.pipeline.parsing import RECORDS
+from sandbox.pipeline.place import Place
+from sandbox.pipeline.tables import Tables
+from schemas.envelope import serialise
+from schemas.samples import Samples
+
+pytestmark = pytest.mark.xdist_group("spark")
+NOW = datetime(2026, 11, 21, 23, 59, 50, tzinfo=UTC)
+
+
+def _batch(spark: Any, past: Identities, number: int, rows: list[tuple[bytes, datetime | None]]) -> None:
+    records = [(data, "k", "input", "shard-0", f"{number}{at}", when) for at, (data, when) in enumerate(rows)]
+    incoming = Incoming(spark.createDataFrame(records, RECORDS), lambda batches: batches)
+    process(incoming, past, Rules(dedupe_window=3600), Attempt(past.tables.place, number, "t"), "run")
+
+
+def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_behind_the_window(
+    spark: Any, tmp_path: Path
+) -> None:
+    """A message is a duplicate within the window, whichever batch, day or run it came in; behind it, none."""
+    tables = Tables(Place.at(tmp_path))
+    past = Identities(tables, 3600)
+    one, two, three = (serialise(m) for m in Samples(5, now=NOW.timestamp()).stream(3))
+    _batch(
+        spark, past, 0, [(one, NOW), (two, NOW + timedelta(seconds=20)), (one, NOW + timedelta(seconds=1))]
+    )
+    _batch(spark, past, 1, [(three, NOW + timedelta(minutes=2)), (two, NOW + timedelta(minutes=2))])
+    assert (tables.rows()["messages"], tables.rows()["duplicates"]) == (3, 2)
+    again = Identities(Tables(Place.at(tmp_path)), 3600)
+    _batch(spark, again, 2, [(one, NOW + timedelta(minutes=50))])
+    assert again.tables.rows()["duplicates"] == 3
+    assert len(again) == 3
+    _batch(spark, again, 3, [(one, NOW + timedelta(hours=3))])
+    assert (again.tables.rows()["messages"], again.tables.rows()["duplicates"]) == (4, 3)
+    assert len(again) == 0, "what has left the window is not kept"
+
+
+def test_lines_without_any_arrival_are_rejects_with_their_bytes(spark: Any, tmp_path: Path) -> None:
+    """A batch of nothing but damaged lines of the audit log is not lost."""
+    tables = Tables(Place.at(tmp_path))
+    _batch(spark, Identities(tables, 3600), 0, [(b"{half a line", None), (b"\xff", None)])
+    rows = tables.read(spark, "rejects").collect()
+    assert sorted(bytes(row.data) for row in rows) == [b"{half a line", b"\xff"]
+    assert {row.code for row in rows} == {"GENERR007"}
