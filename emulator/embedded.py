@@ -144,7 +144,8 @@ class Embedded:
 
     async def _listen_for_queues(self) -> None:
         queues, port = self.parts.queues, self.settings.queues_port
-        self.queues = await self._listen_at(UsualPort("queues", QUEUES_PORT, port), QueuesApp(queues))
+        app = QueuesApp(queues, self.parts.events)
+        self.queues = await self._listen_at(UsualPort("queues", QUEUES_PORT, port), app, websockets=True)
         queues.watch()
         self._notify_subscribers()
 

@@ -30,7 +30,7 @@ class InProcess:
         self.clock = Clock(frozen_at=NOON)
         self.events = Events(self.clock)
         self.engine = QueueEngine(None, self.clock, self.events)
-        self._app = QueuesApp(self.engine)
+        self._app = QueuesApp(self.engine, self.events)
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> AnsweredReply:
         raw_path, _, query = path.partition("?")
