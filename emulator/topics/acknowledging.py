@@ -25,8 +25,8 @@ class _Settled(msgspec.Struct):
 
     def covers(self, other: _Settled) -> bool:
         """Whether one acknowledgement can stand for ``self`` and what came before."""
-        plain = self.status == other.status == "success" and not self.cmd_id and not other.cmd_id
-        return plain and not self.reason and not other.reason and None not in (self.seq, other.seq)
+        both = (self, other)
+        return not any(one.cmd_id or one.reason or one.seq is None for one in both)
 
 
 class Persistence:

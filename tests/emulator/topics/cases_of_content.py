@@ -183,9 +183,13 @@ def a_conflated_topic_tells_the_last_of_an_interval(world: World) -> None:
     tell(world, topics)
     (message,) = bob.published
     assert (said(message), message.correlation_id) == ({"id": 1, "size": 2}, "c2")
+    for number in (1, 2, 1):
+        ann.do(Publish("objects", raw(id=number)))
+    tell(world, topics)
+    assert [said(message)["id"] for message in bob.published[1:]] == [2, 1]
     ann.do(SowDelete("objects", filter="1=1"))
     tell(world, topics)
-    assert [oof.reason for oof in bob.oofs] == ["deleted"]
+    assert [oof.reason for oof in bob.oofs] == ["deleted", "deleted"]
 
 
 @shows("C10")

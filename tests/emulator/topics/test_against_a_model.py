@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,14 @@ class AgainstAModel(RuleBasedStateMachine):
             asked = Client(self.topics, "asking")
             asked.do(Sow("objects"))
             assert by_key(asked) == self.now()
+
+    @invariant()
+    def the_view_is_what_the_records_come_to(self) -> None:
+        if hasattr(self, "topics"):
+            asked = Client(self.topics, "asking")
+            asked.do(Sow("kinds"))
+            kinds = [record.get("kind") for record in self.records.values()]
+            assert {row["kind"]: row["n"] for row in asked.records} == Counter(kinds)
 
     @invariant()
     def every_watchers_table_is_the_answer_to_its_query(self) -> None:
