@@ -34,6 +34,7 @@ Data: TypeAlias = TextMessage | BytesMessage
 
 LONGEST_MESSAGE = 1 << 22
 _HELD_BYTES = 1 << 20
+_WRITTEN_AT_ONCE = 1 << 16
 _PING_SECONDS = 20.0
 _CLOSE_SECONDS = 5.0
 _ABNORMAL = 1006
@@ -63,6 +64,8 @@ class WebSocketProtocol(asyncio.Protocol):
         self._pieces: list[Any] = []
         self._length = 0
         self._early = b""
+        self._unwritten: list[bytes] = []
+        self._unwritten_bytes = 0
         self._left: Message | None = None
         self._closing_code: int | None = None
         self._heard = False
@@ -86,9 +89,7 @@ class WebSocketProtocol(asyncio.Protocol):
             status = hint.status_code if hint.status_code == 426 else 400
             self._refuse(status, [*hint.headers], f"This is no WebSocket handshake: {error}\n".encode())
         except h11.ProtocolError as error:
-            self._transport.write(
-                b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n%b\n" % str(error).encode()
-            )
+            self._put(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n%b\n" % str(error).encode())
             self._finish()
         else:
             self.scope["subprotocols"] = getattr(request, "subprotocols", [])
@@ -138,7 +139,7 @@ class WebSocketProtocol(asyncio.Protocol):
             self._gather(event)
         elif isinstance(event, Ping):
             if self._socket.state is ConnectionState.OPEN:
-                self._transport.write(self._socket.send(event.response()))
+                self._put(self._socket.send(event.response()))
         elif isinstance(event, CloseConnection):
             self._closed_by(event)
 
@@ -166,10 +167,10 @@ class WebSocketProtocol(asyncio.Protocol):
     def _closed_by(self, event: CloseConnection) -> None:
         if self._socket.state is ConnectionState.OPEN:
             # What came was against the protocol: the connection is failed with the code that says how.
-            self._transport.write(self._socket.send(CloseConnection(event.code, event.reason)))
+            self._put(self._socket.send(CloseConnection(event.code, event.reason)))
         elif self._socket.state is ConnectionState.REMOTE_CLOSING:
-            self._transport.write(self._socket.send(event.response()))
-        self._transport.close()
+            self._put(self._socket.send(event.response()))
+        self._close_transport()
         self._leave(self._closing_code or int(event.code), event.reason or "")
 
     # -- the application's side
@@ -194,7 +195,7 @@ class WebSocketProtocol(asyncio.Protocol):
         if kind == "send":
             text = message.get("text")
             event = BytesMessage(message["bytes"]) if text is None else TextMessage(text)
-            self._transport.write(self._socket.send(event))
+            self._put(self._socket.send(event))
         elif kind == "accept":
             self._accept(message)
         elif kind == "close":
@@ -215,7 +216,7 @@ class WebSocketProtocol(asyncio.Protocol):
     def _accept(self, message: Message) -> None:
         headers = list(message.get("headers", ()))
         accepted = AcceptConnection(subprotocol=message.get("subprotocol"), extra_headers=headers)
-        self._transport.write(self._socket.send(accepted))
+        self._put(self._socket.send(accepted))
         self._ping_later()
         if self._early:
             early, self._early = self._early, b""
@@ -237,11 +238,11 @@ class WebSocketProtocol(asyncio.Protocol):
                 headers=[*message.get("headers", ()), (b"connection", b"close")],
                 has_body=True,
             )
-            self._transport.write(self._socket.send(refusal))
+            self._put(self._socket.send(refusal))
             return
         more = bool(message.get("more_body"))
         piece = RejectData(data=message.get("body", b""), body_finished=not more)
-        self._transport.write(self._socket.send(piece))
+        self._put(self._socket.send(piece))
         if not more:
             self._finish()
 
@@ -249,22 +250,41 @@ class WebSocketProtocol(asyncio.Protocol):
         length = (b"content-length", b"%d" % len(body))
         close = (b"connection", b"close")
         refusal = RejectConnection(status_code=status, headers=[*headers, length, close], has_body=True)
-        self._transport.write(self._socket.send(refusal))
-        self._transport.write(self._socket.send(RejectData(data=body)))
+        self._put(self._socket.send(refusal))
+        self._put(self._socket.send(RejectData(data=body)))
         self._finish()
+
+    def _put(self, data: bytes) -> None:
+        """Have it written with what else is said in this turn of the loop."""
+        self._unwritten.append(data)
+        self._unwritten_bytes += len(data)
+        if self._unwritten_bytes >= _WRITTEN_AT_ONCE:
+            self._flush()
+        elif len(self._unwritten) == 1:
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        if self._unwritten:
+            data, self._unwritten, self._unwritten_bytes = b"".join(self._unwritten), [], 0
+            if not self._transport.is_closing():
+                self._transport.write(data)
 
     # -- closing
 
+    def _close_transport(self) -> None:
+        self._flush()
+        self._transport.close()
+
     def _finish(self) -> None:
         self.done = True
-        self._transport.close()
+        self._close_transport()
 
     def _close(self, code: int, reason: str) -> None:
         """Send a close frame, and wait a while for the client's."""
         if self._closing_code is not None or self._socket.state is not ConnectionState.OPEN:
             return
         self._closing_code = code
-        self._transport.write(self._socket.send(CloseConnection(code, reason)))
+        self._put(self._socket.send(CloseConnection(code, reason)))
         self._transport.resume_reading()
         self._after(_CLOSE_SECONDS, self._transport.abort)
 
@@ -284,7 +304,7 @@ class WebSocketProtocol(asyncio.Protocol):
             self._transport.abort()
             return
         self._pinged = True
-        self._transport.write(self._socket.send(Ping()))
+        self._put(self._socket.send(Ping()))
         self._ping_later()
 
     def _after(self, seconds: float, do: Callable[[], None]) -> None:

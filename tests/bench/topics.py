@@ -17,6 +17,7 @@ from emulator.topics import Definition, Topic, Topics
 from emulator.topics.commands import Publish, Subscribe
 from emulator.topics.messages import Message
 from tests.bench.rows import US, Row
+from tests.bench.topics_wire import over_the_wire
 
 MESSAGES = 100_000
 OBJECTS = 10_000
@@ -38,7 +39,7 @@ def measure() -> list[Row]:
         distinct = [f"/kind = 'x' AND /id = {number}" for number in range(many)]
         measured = f"topics: publishes to a topic with {many} distinct filter{'s'[: many - 1]}"
         rows.append(_row(measured, _rate((), distinct)))
-    return rows
+    return rows + over_the_wire()
 
 
 def _row(measured: str, rate: float) -> Row:

@@ -21,6 +21,8 @@ _CLOSES: Final = {
     "stopped": (1001, "the server stops"),
 }
 _FAILED: Final = 1011
+_TURN: Final = 100
+"""How many messages go each way before the rest of the sandbox has its turn."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -46,7 +48,11 @@ async def converse(conversation: Conversation, receive: Receive, send: Send) -> 
 
 
 async def _read(conversation: Conversation, receive: Receive) -> None:
+    count = 0
     while (said := await receive())["type"] == "websocket.receive":
+        count += 1
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
         text = said.get("text")
         try:
             await conversation.execute(read_command(said["bytes"] if text is None else text))
@@ -58,7 +64,9 @@ async def _read(conversation: Conversation, receive: Receive) -> None:
 
 async def _write(conversation: Conversation, send: Send) -> None:
     async for messages in conversation.sent():
-        for message in messages:
+        for count, message in enumerate(messages, 1):
+            if count % _TURN == 0:
+                await asyncio.sleep(0)
             text = _encode(message).decode(errors="replace")
             await send({"type": "websocket.send", "text": text})
 
