@@ -155,14 +155,17 @@ class Stage:
         return bool(self._faults)
 
     def wants(self, direction: str, channel: str | None, kind: str) -> bool:
-        """Whether any fault may strike there; a channel of None asks for any channel."""
+        """Whether any fault may strike there; a channel of None asks whether there are any, spent or not."""
         if not self._faults:
             return False
         faults = self._concerning(direction, channel, kind)
-        if not faults:
-            return False
+        if not faults or channel is None:
+            return bool(faults)
         now = self._clock.time()
-        return any(fault.alive(now) for fault in faults)
+        for fault in faults:  # noqa: SIM110 -- every call comes by here, and a generator costs as much as the rest
+            if fault.alive(now):
+                return True
+        return False
 
     def publishing(
         self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False

@@ -73,11 +73,12 @@ def _before(proceed: Proceed, interceptor: Interceptor, operation: str, scope: S
 
 def wanted(interceptors: Iterable[Interceptor], operation: str, body: bytes) -> bool:
     """Whether an interceptor has to see the call with this JSON body; where in doubt, it has."""
-    wanting = [each for each in interceptors if each.wants(operation, None)]
-    if not wanting:
-        return False
-    stream, iterator = _peek(body)
-    return any(each.wants(operation, stream, iterator) for each in wanting)
+    for each in interceptors:
+        if each.wants(operation, None):
+            stream, iterator = _peek(body)
+            if each.wants(operation, stream, iterator):
+                return True
+    return False
 
 
 def peek_stream(body: bytes) -> str | None:
