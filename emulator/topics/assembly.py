@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from emulator.topics.checkpoints import Checkpoint, Checkpoints
 from emulator.topics.conflation import Conflator
 from emulator.topics.definitions import (
     BadDefinition,
@@ -29,7 +30,7 @@ from emulator.topics.views import ViewMaker
 _decode = msgspec.json.Decoder().decode
 
 
-def assemble(hub: Hub, definitions: Sequence[Definition]) -> None:
+def assemble(hub: Hub, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
     """Give ``hub`` the topics of ``definitions``, as they were. Raises BadDefinition, ``DamagedLog``."""
     for definition in definitions:
         try:
@@ -40,7 +41,10 @@ def assemble(hub: Hub, definitions: Sequence[Definition]) -> None:
     for definition in definitions:
         if isinstance(definition, Queue):
             _attach_queue(hub, definition)
-    for number, entry in hub.log.entries():
+    checkpoint = checkpoints.read()
+    if checkpoint is not None:
+        _recall_checkpoint(hub, checkpoint)
+    for number, entry in hub.log.entries(checkpoint.next if checkpoint is not None else 1):
         _recall(hub, number, entry)
     _take_up(hub)
     for definition in sorted(definitions, key=lambda one: isinstance(one, ConflatedTopic)):
@@ -111,6 +115,18 @@ def _update(origin: LiveTopic, record: Record) -> Update:
     return update
 
 
+def _recall_checkpoint(hub: Hub, checkpoint: Checkpoint) -> None:
+    hub.sequences.update(checkpoint.sequences)
+    for entry in checkpoint.records:
+        topic = hub.topics.get(entry.topic)
+        if topic is not None and topic.store is not None:
+            _recall_record(topic.store, _said(hub, entry, 0))
+    for one in checkpoint.waiting:
+        topic = hub.topics.get(one.queue)
+        if topic is not None and isinstance(topic.queue, MessageQueue):
+            topic.queue.recall(_said(hub, one.entry, one.number))
+
+
 def _recall(hub: Hub, number: int, entry: Entry) -> None:
     """Have happened again what ``entry`` says."""
     if entry.seq is not None and entry.publisher:
@@ -129,17 +145,27 @@ def _recall(hub: Hub, number: int, entry: Entry) -> None:
 
 
 def _recall_published(hub: Hub, topic: LiveTopic, number: int, entry: Entry) -> None:
-    update = Update(topic.name, entry.data, None, entry.time, entry.key, entry.correlation_id)
-    update.user_id = entry.user_id if hub.door.reveals_users else ""
-    update.number, update.bookmark = number, bookmark_of(number)
-    update.expires = entry.expires
+    update = _said(hub, entry, number)
     if topic.store is not None and entry.key:
-        record = topic.store.get(entry.key) or Record(entry.key)
-        record.show(update)
-        topic.store.add(record)
+        _recall_record(topic.store, update)
     for follower in topic.followers:
         if isinstance(follower, MessageQueue):
             follower.recall(update)
+
+
+def _recall_record(store: Store, update: Update) -> None:
+    record = store.get(update.key) or Record(update.key)
+    record.show(update)
+    store.add(record)
+
+
+def _said(hub: Hub, entry: Entry, number: int) -> Update:
+    """What ``entry`` says was published, unparsed."""
+    update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id)
+    update.user_id = entry.user_id if hub.door.reveals_users else ""
+    update.number, update.bookmark = number, bookmark_of(number)
+    update.expires = entry.expires
+    return update
 
 
 def _take_up(hub: Hub) -> None:

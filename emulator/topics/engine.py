@@ -13,6 +13,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.topics.access import Door
 from emulator.topics.assembly import assemble
+from emulator.topics.checkpoints import Checkpoints
 from emulator.topics.commands import (
     Command,
     DeltaPublish,
@@ -86,8 +87,9 @@ class Happening(msgspec.Struct, frozen=True):
 class Topics:
     """Thread-safe. ``directory`` None keeps nothing beyond the process.
 
-    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power. Raises
-    ``DamagedLog``, and ``BadDefinition`` for definitions that cannot be.
+    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power. The log can be
+    replayed for ``retention`` seconds at least, None for ever. Raises ``DamagedLog``, and
+    ``BadDefinition`` for definitions that cannot be.
     """
 
     def __init__(
@@ -99,14 +101,18 @@ class Topics:
         *,
         access: Access = EVERYBODY,
         fsync: bool = False,
+        retention: float | None = None,
     ) -> None:
         log = TransactionLog(directory, fsync=fsync)
+        path = None if directory is None else directory / "checkpoint"
         try:
-            self._hub = Hub(clock, events, Door(access), log)
-            assemble(self._hub, definitions)
+            self._hub = hub = Hub(clock, events, Door(access), log)
+            self._checkpoints = Checkpoints(hub, path, definitions, retention=retention, fsync=fsync)
+            assemble(hub, definitions, self._checkpoints)
         except BaseException:
             log.close()
             raise
+        self._checkpoints.begin()
         self._sessions: dict[Session, None] = {}
         self._displaced: dict[str, tuple[Session, Callable[[], None]]] = {}
 
@@ -183,6 +189,7 @@ class Topics:
             for session in tuple(self._sessions):
                 session.persistence.flush()
                 session.close()
+            self._checkpoints.write()
             self._hub.log.close()
 
     def _displace(self, user: str, client_name: str) -> None:

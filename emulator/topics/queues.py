@@ -77,6 +77,11 @@ class MessageQueue:
             update.data = _decode(update.body)
             self._watch(update)
 
+    def outstanding(self) -> list[Update]:
+        """The messages that nobody has acknowledged, in the order of the log."""
+        leased = {number: lease.update for number, lease in self._leased.items()}
+        return [update for _, update in sorted((leased | self._waiting).items())]
+
     def join(self, subscription: Subscription) -> None:
         """Have ``subscription`` take messages."""
         self.takers[subscription] = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -55,6 +56,8 @@ class TransactionLog:
         self.durable = directory is not None
         self._segments = Segments(directory)
         self._fsync = fsync
+        self._grown_at = sys.maxsize
+        self._grown: Callable[[], None] = lambda: None
 
     @property
     def next(self) -> int:
@@ -77,7 +80,18 @@ class TransactionLog:
             raise Refused(
                 "not stored", f"the log could not be written ({error}); nothing was changed"
             ) from error
+        if self._segments.next >= self._grown_at:
+            self._grown_at = sys.maxsize
+            self._grown()
         return first
+
+    def when_grown(self, entries: int, grown: Callable[[], None]) -> None:
+        """Have ``grown`` called, once, when there are so many ``entries`` more."""
+        self._grown_at, self._grown = self._segments.next + entries, grown
+
+    def trim(self, before: float) -> None:
+        """Forget the entries that are older than ``before``, in seconds since the epoch."""
+        self._segments.trim(int(before * 1000))
 
     def sync(self) -> None:
         """Return when what was appended is as safe as it was asked to be. Raises OSError."""

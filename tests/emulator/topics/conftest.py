@@ -84,9 +84,12 @@ class World:
         access: Access = EVERYBODY,
         durable: bool = False,
         fsync: bool = False,
+        retention: float | None = None,
     ) -> Topics:
         directory = self.directory / "topics" if durable else None
-        topics = Topics(directory, self.clock, self.events, definitions, access=access, fsync=fsync)
+        topics = Topics(
+            directory, self.clock, self.events, definitions, access=access, fsync=fsync, retention=retention
+        )
         self._open.append(topics)
         return topics
 

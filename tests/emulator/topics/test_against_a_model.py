@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics import Column, ConflatedTopic, Topic, Topics, View
+from emulator.topics import Column, ConflatedTopic, Topic, Topics, View, checkpoints
 from emulator.topics.commands import DeltaPublish, Publish, Sow, SowAndSubscribe, SowDelete, Subscribe
 from emulator.topics.filters import compile_filter
 from emulator.topics.messages import OofMessage, PublishMessage, SowMessage
@@ -76,6 +77,9 @@ class AgainstAModel(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
+        self.lives_lived = 0
+        self.between = checkpoints.ENTRIES_BETWEEN
+        checkpoints.ENTRIES_BETWEEN = 7
         self.clock = Clock(frozen_at=NOON)
         self.records: dict[int, State] = {}
         self.lives: dict[int, float] = {}
@@ -85,8 +89,12 @@ class AgainstAModel(RuleBasedStateMachine):
         self.log: list[State] = []
         self.open()
 
+    @property
+    def directory(self) -> Path:
+        return Path(self.folder.name) / str(self.lives_lived)
+
     def open(self) -> None:
-        self.topics = Topics(Path(self.folder.name), self.clock, Events(self.clock), DEFINITIONS)
+        self.topics = Topics(self.directory, self.clock, Events(self.clock), DEFINITIONS)
         self.ann = Client(self.topics, "ann")
         self.everything = Client(self.topics, "everything")
         self.everything.do(Subscribe("objects", sub_id="s"))
@@ -96,6 +104,7 @@ class AgainstAModel(RuleBasedStateMachine):
         if hasattr(self, "topics"):
             self.topics.close()
             self.folder.cleanup()
+            checkpoints.ENTRIES_BETWEEN = self.between
 
     @rule(number=IDS, kind=KINDS, size=SIZES, life=st.sampled_from([None, 0, 1, 3]), whole=st.booleans())
     def publish(self, number: int, kind: str, size: int, life: float | None, whole: bool) -> None:
@@ -152,6 +161,17 @@ class AgainstAModel(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.topics.close()
+        self.open()
+
+    @rule()
+    def die(self) -> None:
+        """Go on from what is on the disk at this moment."""
+        died = self.topics
+        left = self.directory
+        self.lives_lived += 1
+        if left.exists():
+            shutil.copytree(left, self.directory)
+        died.close()
         self.open()
 
     @invariant()

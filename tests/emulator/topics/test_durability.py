@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import DamagedLog
 from emulator.rng import Chance
-from emulator.topics import ConflatedTopic, Topic, Topics, View
+from emulator.topics import ConflatedTopic, Queue, Topic, Topics, View, assembly, checkpoints
 from emulator.topics.commands import Publish, Sow, Subscribe
 from tests.emulator.topics.conftest import NOON, Client, World, raw, said
 from tests.emulator.topics.publishing_process import DEFINITIONS
@@ -105,6 +106,73 @@ def test_everything_is_as_it_was_after_a_restart(world: World) -> None:
     bob = Client(topics, "bob")
     bob.do(Sow("objects"))
     assert bob.records == []
+
+
+def ids(topics: Topics) -> list[int]:
+    reader = Client(topics, "reader")
+    reader.do(Sow("objects"))
+    return [record["id"] for record in reader.records]
+
+
+def test_a_start_reads_only_what_came_after_the_checkpoint(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records, repeats and a queue's messages are known from it; the log adds what happened since."""
+    monkeypatch.setattr(checkpoints, "ENTRIES_BETWEEN", 20)
+    queue = Queue(name="work", of=("objects",), max_backlog=100)
+    topics = world.topics(SOW, queue, durable=True)
+    ann = Client(topics, "ann", "writer")
+    for number in range(50):
+        ann.do(Publish("objects", raw(id=number), seq=number))
+    shutil.copytree(world.directory / "topics", world.directory / "left")
+    read: list[int] = []
+    recall = assembly._recall
+    monkeypatch.setattr(
+        assembly, "_recall", lambda hub, number, entry: (read.append(number), recall(hub, number, entry))
+    )
+    again = Topics(world.directory / "left", world.clock, world.events, [SOW, queue])
+    assert ids(again) == list(range(50))
+    assert 0 < len(read) < 50
+    bob = Client(again, "ann", "writer")
+    assert bob.session.last_seq == 49
+    bob.do(Subscribe("work", sub_id="s", opts="max_backlog=100"))
+    assert [said(message)["id"] for message in bob.published] == list(range(50))
+    again.close()
+
+
+def test_a_log_is_remembered_as_long_as_it_is_asked_to_be(world: World) -> None:
+    """What is older can be replayed no more; the state of the world has it still, after a restart too."""
+    topics = world.topics(SOW, durable=True, retention=3600)
+    ann = Client(topics, "ann")
+    ann.do(Publish("objects", raw(id=1)))
+    world.clock.advance(7200)
+    ann.do(Publish("objects", raw(id=2)))
+    topics._checkpoints.write()
+    assert [said(one)["id"] for one in topics.history("objects")] == [2]
+    bob = Client(topics, "bob")
+    bob.do(Subscribe("objects", sub_id="s", bookmark="0000000000000001"))
+    assert [said(message)["id"] for message in bob.published] == [2]
+    assert ids(topics) == [1, 2]
+    topics.close()
+    assert ids(world.topics(SOW, durable=True)) == [1, 2]
+
+
+@pytest.mark.parametrize("damage", ["damaged", "missing"])
+def test_a_checkpoint_that_is_no_good_is_not_needed(world: World, damage: str) -> None:
+    """As long as the log is whole, everything is read from it."""
+    path = written(world, 5).parent / "checkpoint"
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-3] + b"???")
+    assert ids(world.topics(SOW, durable=True)) == list(range(5))
+
+
+def test_new_definitions_are_given_the_whole_log(world: World) -> None:
+    """A queue that is defined later has the messages that were logged before it."""
+    written(world, 3)
+    topics = world.topics(SOW, Queue(name="work", of=("objects",)), durable=True)
+    assert {one.name: one.records for one in topics.summaries()} == {"objects": 3, "work": 3}
 
 
 def written(world: World, count: int) -> Path:
