@@ -14,7 +14,8 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
-from emulator.settings import STATE_DIRECTORY, TOPOLOGIES, Settings
+from emulator.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
+from emulator.topic_configuration import read_configuration
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStart, CannotStop
 from sandbox.profiles.running import Running
@@ -120,6 +121,8 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         "SANDBOX_AWS_PORT": str(docker_engine.free_port(settings.aws_port)),
         "SANDBOX_CONTROL_PORT": str(docker_engine.free_port(settings.control_port)),
         "SANDBOX_AMQP_PORT": str(docker_engine.free_port(settings.amqp_port)),
+        "SANDBOX_QUEUES_PORT": str(docker_engine.usual_port(settings.queues_port, QUEUES_PORT)),
+        "SANDBOX_TOPICS_PORT": str(docker_engine.usual_port(settings.topics_port, TOPICS_PORT)),
         "SANDBOX_REGION": settings.region,
         "SANDBOX_SEED": str(settings.seed),
         "SANDBOX_TOKEN": settings.token or new_uuid(),
@@ -133,6 +136,10 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         }
     else:
         variables["SANDBOX_TOPOLOGY"] = next(n for n, each in TOPOLOGIES.items() if each == settings.topology)
+    if settings.topics is not None:
+        place = state / "topics.json"
+        place.write_bytes(msgspec.json.encode(read_configuration(settings.topics)))
+        variables |= {"SANDBOX_TOPICS_FILE": str(place), "SANDBOX_TOPICS": "/etc/sandbox/topics.json"}
     if given := os.environ.get("SANDBOX_DOCKER_SOCKET"):
         variables["SANDBOX_DOCKER_GROUP"] = str(Path(given).stat().st_gid)
     return variables
@@ -172,7 +179,7 @@ def _why(name: str, log: Path) -> str:
 
 
 def _described(settings: Settings, name: str, variables: dict[str, str]) -> Running:
-    ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in ("AWS", "CONTROL", "AMQP")}
+    ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in ("AWS", "CONTROL", "AMQP", "QUEUES", "TOPICS")}
     return Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",
         control=f"http://127.0.0.1:{ports['CONTROL']}",
@@ -184,6 +191,8 @@ def _described(settings: Settings, name: str, variables: dict[str, str]) -> Runn
         data_dir=f"the volumes {name}_localstack, {name}_rabbitmq and {name}_emulator",
         token=variables["SANDBOX_TOKEN"],
         stack=name,
+        queues=f"http://127.0.0.1:{ports['QUEUES']}",
+        topics=f"http://127.0.0.1:{ports['TOPICS']}",
     )
 
 

@@ -156,6 +156,17 @@ def free_port(port: int) -> int:
         return found
 
 
+def usual_port(asked: int | None, usual: int) -> int:
+    """The port that was asked for (0: any free one); without, the usual one, or a free one where it is taken."""
+    if asked is not None:
+        return free_port(asked)
+    try:
+        with socket.create_server(("127.0.0.1", usual)):
+            return usual
+    except OSError:
+        return free_port(0)
+
+
 def _host_of_context() -> str | None:
     """Where the engine of the docker command's context is, which Docker Desktop makes use of."""
     try:

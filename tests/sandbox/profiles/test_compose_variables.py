@@ -1,0 +1,41 @@
+"""What the compose profile hands to its containers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from emulator.settings import read_settings
+from emulator.topic_configuration import TopicConfiguration, read_configuration
+from sandbox.profiles import compose
+
+STACK = Path(__file__).parents[3] / "compose" / "compose.yaml"
+
+
+def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path) -> None:
+    """Their ports are the same within and without, and written down for the commands."""
+    settings = read_settings({"topics_port": 19007, "queues_port": 18888}, {}, tmp_path)
+    variables = compose._variables(settings, "stack", tmp_path)
+    described = compose._described(settings, "stack", variables)
+    assert (described.topics, described.queues) == ("http://127.0.0.1:19007", "http://127.0.0.1:18888")
+    emulator = yaml.safe_load(STACK.read_text())["services"]["emulator"]
+    for name, usual in (("TOPICS", 9007), ("QUEUES", 8888)):
+        port = f"${{SANDBOX_{name}_PORT:-{usual}}}"
+        assert emulator["environment"][f"SANDBOX_{name}_PORT"] == port
+        assert f"127.0.0.1:{port}:{port}" in emulator["ports"]
+
+
+def test_a_file_of_topics_goes_into_the_container(tmp_path: Path) -> None:
+    """Whatever it is written in, the emulator in the container reads the same from it."""
+    (tmp_path / "topics.toml").write_text(
+        '[[topics]]\nkind = "queue"\nname = "work"\n[[users]]\nname = "ada"\ntoken = "t"\n'
+    )
+    settings = read_settings({"topics": "topics.toml"}, {}, tmp_path)
+    variables = compose._variables(settings, "stack", tmp_path)
+    written = Path(variables["SANDBOX_TOPICS_FILE"])
+    assert read_configuration(written) == read_configuration(settings.topics)
+    assert msgspec.json.decode(written.read_bytes(), type=TopicConfiguration).users[0].name == "ada"
+    mounted = yaml.safe_load(STACK.read_text())["services"]["emulator"]["volumes"]
+    assert f"${{SANDBOX_TOPICS_FILE:-/dev/null}}:{variables['SANDBOX_TOPICS']}:ro" in mounted
