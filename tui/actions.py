@@ -21,6 +21,7 @@ class Group(StrEnum):
     ERRORS = "Error queues"
     FAULTS = "Faults"
     BUCKETS = "Buckets"
+    QUEUES = "Queues"
     TOPICS = "Topics"
     SCENARIOS = "Scenarios"
     RUN = "A recorded run"
@@ -67,6 +68,7 @@ ACTIONS: tuple[Action, ...] = (
         ("go_faults", "5,f", "Faults", "The faults in force, those there are, and the clock."),
         ("go_buckets", "6", "Buckets", "Objects in the buckets, and what is in them."),
         ("go_scenarios", "7", "Scenarios", "Bad days to play and to follow step by step."),
+        ("go_queues", "8", "Queues", "Queues with claims: who holds which messages, and for how long still."),
         ("go_topics", "9", "Topics", "Topics: their records, what changes in them, what leaves and why."),
         ("help", "question_mark,f1", "Help", "This page.", True),
         ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
@@ -134,6 +136,10 @@ ACTIONS: tuple[Action, ...] = (
         ("prefix", "slash", "Prefix", "Only objects whose key begins so.", True),
     ),
     *_in(
+        Group.QUEUES,
+        ("release", "r", "Release", "Give up the claim under the cursor in its worker's stead.", True),
+    ),
+    *_in(
         Group.TOPICS,
         ("filter", "slash", "Filter", "Only records that match, and what changes among them.", True),
         ("all", "escape", "All", "Every record again."),
@@ -181,7 +187,7 @@ def by_group() -> Iterator[tuple[Group, list[Action]]]:
 KEY_NAMES = {
     "slash": "/", "right_square_bracket": "]", "left_square_bracket": "[", "question_mark": "?", "colon": ":",
     "equals_sign": "=", "plus": "+", "minus": "-",
-    "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←",
+    "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "left": "←", "right": "→",
     "escape": "esc", "space": "␣", "enter": "⏎", "delete": "del", "backspace": "⌫",
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
 from tui.screens.errors import ErrorsScreen
 from tui.screens.faults import FaultsScreen
+from tui.screens.queues import QueuesScreen
 from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
@@ -35,6 +36,7 @@ class SandboxApp(ThemedApp):
         "errors": ErrorsScreen,
         "faults": FaultsScreen,
         "buckets": BucketsScreen,
+        "queues": QueuesScreen,
         "topics": TopicsScreen,
         "scenarios": ScenariosScreen,
     }

@@ -1,0 +1,170 @@
+"""Queues: what is in each, who holds which messages, and for how long still."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from emulator.client import RefusedError
+from emulator.queue_resources import Claim, Queue, QueueList, QueueMessage
+from tui import figures
+from tui.actions import Group, bindings
+from tui.messages import Undone
+from tui.queue_lines import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
+from tui.screens.confirm import Confirm
+from tui.screens.place import Place
+from tui.widgets.row_list import RowList
+from tui.widgets.text_lines import TextLines, pretty
+
+_MESSAGES = 500
+_AGAIN_SECONDS = 1.0
+
+
+class QueuesScreen(Place):
+    """The queues over who holds what in one of them; beside them its messages, and one in full."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.QUEUES)
+    DEFAULT_CSS = """
+    QueuesScreen {
+        #panes > Vertical { width: 1fr; height: 1fr; }
+        #queues { height: 40%; }
+        #claims, #messages { height: 1fr; }
+        #holding, #waiting { height: 1; padding: 0 1; background: $panel-darken-1; }
+        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
+        &.-narrow TextLines { display: none; }
+        &.-wide #who { border-right: vkey $panel; }
+    }
+    """
+
+    class Came(Message):
+        """The queues, and of the one looked at its claims and messages."""
+
+        def __init__(self, asked: tuple[str, str] | None, queues: QueueList) -> None:
+            super().__init__()
+            self.asked = asked
+            self.queues = queues
+            self.claims: tuple[Claim, ...] = ()
+            self.messages: tuple[QueueMessage, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chosen: tuple[str, str] | None = None
+        self._trouble: tuple[str, ...] = ()
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="who"):
+                yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
+                yield Static(id="holding", markup=False)
+                yield RowList(CLAIM_COLUMNS, empty="nobody holds anything", id="claims")
+            with Vertical(id="what"):
+                yield Static(id="waiting", markup=False)
+                yield RowList(MESSAGE_COLUMNS, empty="no messages", id="messages")
+                yield TextLines()
+
+    def on_mount(self) -> None:
+        self.query_one("#queues").focus()
+        self._look()
+        self.set_interval(_AGAIN_SECONDS, self._look_while_seen)
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        self._look()
+
+    def action_release(self) -> None:
+        """Ask first: a worker that still works would not know."""
+        claim = self.query_one("#claims", RowList).current
+        if self._chosen is None or not isinstance(claim, Claim):
+            self.post_message(Undone("there is no claim under the cursor of the claims"))
+            return
+        project, queue = self._chosen
+
+        def release(wanted: bool | None) -> None:
+            if wanted:
+                command = f"sandbox claim release {queue} {claim.id}{_project(project)}"
+                self.sandbox.errand(self._release(project, queue, claim.id), command)
+
+        held = f"{figures.count(len(claim.messages))} messages are free again"
+        self.app.push_screen(
+            Confirm(f"Release what {claim.client or 'nobody known'} holds? {held}.", "Release"), release
+        )
+
+    async def _release(self, project: str, queue: str, claim: str) -> str:
+        released = await self.client.queues.release(project, queue, claim)
+        self._look()
+        return "released" if released else "it had expired already"
+
+    def _look_while_seen(self) -> None:
+        if self.is_current and not self.sandbox.lost:
+            self._look()
+
+    @work(group="queues", exclusive=True)
+    async def _look(self) -> None:
+        queues = self.client.queues
+        try:
+            came = self.Came(self._chosen, await queues.list())
+            if came.asked is None and came.queues.queues:
+                first = came.queues.queues[0]
+                came.asked = (first.project, first.name)
+            if came.asked in {(each.project, each.name) for each in came.queues.queues}:
+                came.claims = await queues.claims(*came.asked)
+                came.messages = (await queues.messages(*came.asked, limit=_MESSAGES)).messages
+            self.post_message(came)
+        except RefusedError as error:
+            self.post_message(Undone(str(error)))
+        except self.sandbox.failures as error:
+            self.post_message(Undone(str(error)))
+
+    def on_queues_screen_came(self, message: Came) -> None:
+        self.query_one("#queues", RowList).fill(message.queues.queues)
+        if message.queues.trouble != self._trouble:
+            self._trouble = message.queues.trouble
+            for why in self._trouble:
+                self.post_message(Undone(why))
+        if self._chosen not in {None, message.asked}:
+            return
+        self._chosen = message.asked
+        self.query_one("#claims", RowList).fill(message.claims)
+        self.query_one("#messages", RowList).fill(message.messages)
+        self._say(message)
+
+    def _say(self, message: Came) -> None:
+        name = message.asked[1] if message.asked else "no queue"
+        total = next((q.total for q in message.queues.queues if (q.project, q.name) == message.asked), 0)
+        held = sum(len(claim.messages) for claim in message.claims)
+        self.query_one("#holding", Static).update(
+            f"{name}: {figures.count(len(message.claims))} claims hold {figures.count(held)} messages"
+        )
+        shown = f", the first {figures.count(_MESSAGES)} shown" if total > _MESSAGES else ""
+        self.query_one("#waiting", Static).update(f"{name}: {figures.count(total)} messages{shown}")
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        row = message.row
+        if isinstance(row, Queue):
+            self._chosen = (row.project, row.name)
+            self.sandbox.command = f"sandbox claim list {row.name}{_project(row.project)}"
+            self._look()
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row = message.row
+        if isinstance(row, QueueMessage) and self.focused is message.control:
+            self.query_one(TextLines).show(_lines(row), json=True)
+
+
+def _project(project: str) -> str:
+    return "" if project == "rdss" else f" --project {project}"
+
+
+def _lines(row: QueueMessage) -> list[str]:
+    """The message in full, with what the queue knows of it."""
+    known = {"id": row.id, "claim": row.claim, "claimed": row.claims, "ends in": figures.span(row.left)}
+    try:
+        return pretty(known | {"body": msgspec.json.decode(row.body)})
+    except msgspec.DecodeError:
+        return [*pretty(known), bytes(row.body).decode(errors="replace")]
