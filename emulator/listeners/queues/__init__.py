@@ -148,10 +148,22 @@ class QueuesApp:
             path=scope["path"],
             query=query,
             names=parts[2::2],
-            params=parse_qs(query) if query else {},
+            params=_params(query) if query else {},
             headers=dict(scope["headers"]),
             body=body,
         )
+
+
+def _params(query: str) -> dict[str, list[str]]:
+    """The query's parameters; those without a value are left out."""
+    if "%" in query or "+" in query:
+        return parse_qs(query)
+    params: dict[str, list[str]] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if value:
+            params.setdefault(name, []).append(value)
+    return params
 
 
 def _versions(method: str, parts: list[str]) -> Answer:
