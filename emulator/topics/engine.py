@@ -133,7 +133,7 @@ class Topics:
             self._displace(user, client_name)
             session = Session(self._hub, HANDLERS, user, deliver, client_name)
             self._sessions[session] = None
-            session.on_close.append(lambda: self._sessions.pop(session, None))
+            session.on_close.append(lambda: self._left(session))
             if client_name:
                 self._displaced[client_name] = session, displaced
             return session
@@ -159,9 +159,7 @@ class Topics:
         """
         door = Door(access)
         with self._hub.lock:
-            self._hub.door = door
-            for topic in self._hub.topics.values():
-                topic.reconsider(door)
+            self._hub.entitle(door)
 
     def summaries(self) -> list[TopicSummary]:
         """Every topic that is defined or has subscriptions, by name."""
@@ -191,6 +189,11 @@ class Topics:
                 session.close()
             self._checkpoints.write()
             self._hub.log.close()
+
+    def _left(self, session: Session) -> None:
+        self._sessions.pop(session, None)
+        if self._displaced.get(session.client_name, (None,))[0] is session:
+            del self._displaced[session.client_name]
 
     def _displace(self, user: str, client_name: str) -> None:
         session, displaced = self._displaced.get(client_name, (None, None))

@@ -37,6 +37,7 @@ class Hub:
         self.sequences: dict[str, int] = {}
         self.conflates = False
         self._patterns: dict[Subscription, None] = {}
+        self._attached: dict[Subscription, None] = {}
 
     def catch_up(self) -> None:
         """Do what is due."""
@@ -74,30 +75,41 @@ class Hub:
             if not self.door.rights(user, subscription.topic).read:
                 raise Refused("not entitled", f"{user!r} may not read topic {subscription.topic!r}")
             return [self.named(subscription.topic)]
-        fits = subscription.pattern.fullmatch
-        return [
-            topic
-            for name, topic in self.topics.items()
-            if fits(name) and topic.queue is None and self.door.rights(user, name).read
-        ]
+        return [topic for topic in self._meant(subscription) if self.door.rights(user, topic.name).read]
 
     def attach(self, subscription: Subscription) -> None:
         """Have ``subscription`` sent what comes from now on."""
+        self._attached[subscription] = None
         if subscription.pattern is not None:
             self._patterns[subscription] = None
-        for topic in self.fitting(subscription):
+        for topic in self._meant(subscription):
             topic.attach(subscription)
 
     def detach(self, subscription: Subscription) -> None:
         """Have it sent nothing any more."""
+        self._attached.pop(subscription, None)
         self._patterns.pop(subscription, None)
-        exact = self.topics.get(subscription.topic)
-        concerned = [exact] if exact else []
-        for topic in concerned if subscription.pattern is None else tuple(self.topics.values()):
+        for topic in self._meant(subscription):
             topic.detach(subscription)
             self._prune(topic)
         for record in tuple(subscription.held):
             subscription.let_go(record)
+
+    def entitle(self, door: Door) -> None:
+        """Let ``door`` decide from now on, of subscriptions that are open too."""
+        self.door = door
+        for topic in self.topics.values():
+            topic.reconsider(door)
+        for subscription in self._attached:
+            for topic in self._meant(subscription):
+                topic.attach(subscription)
+
+    def _meant(self, subscription: Subscription) -> list[LiveTopic]:
+        """The topics that ``subscription`` names, whoever may read them."""
+        if subscription.pattern is None:
+            return [self.named(subscription.topic)]
+        fits = subscription.pattern.fullmatch
+        return [topic for name, topic in self.topics.items() if fits(name) and topic.queue is None]
 
     def _prune(self, topic: LiveTopic) -> None:
         if topic.definition is None and not len(topic.subscriptions):

@@ -112,11 +112,15 @@ class LiveTopic:
             follower.withdrawn(Withdrawal(self.name, record, reason))
 
     def reconsider(self, door: Door) -> None:
-        """Let ``door`` decide from now on; records that a subscription may no longer see leave it."""
+        """Let ``door`` decide from now on; records that a subscription may no longer see leave it.
+
+        Nobody is sent anything before being attached again.
+        """
         self._door = door
-        for subscription in tuple(self.subscriptions):
-            self.subscriptions.remove(subscription)
-            self.attach(subscription)
+        self.subscriptions = Subscriptions()
+        for taker in tuple(self.queue.takers if self.queue is not None else ()):
+            if not door.rights(taker.session.user, self.name).read:
+                self.detach(taker)
         for record in self.store or ():
             lost = [one for one in record.holders if not self._entitled(one, record)]
             self._out(record, lost, "entitlement")

@@ -451,6 +451,9 @@ def an_entitlement_that_is_taken_away_is_a_reason(world: World) -> None:
     ann.do(Publish("objects", raw(id=1, size=2)))
     assert [(oof.reason, bytes(oof.data)) for oof in bob.oofs] == [("entitlement", b"")]
     assert bob.published == []
+    topics.entitle(Access())
+    ann.do(Publish("objects", raw(id=1, size=3)))
+    assert [said(message)["size"] for message in bob.published] == [3]
 
 
 @shows("C36")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.topics import Queue, Topic, Topics
+from emulator.topics import Access, Entitlement, Queue, Topic, Topics
 from emulator.topics.commands import DeltaPublish, Publish, SowDelete, Subscribe
 from tests.emulator.topics.conftest import Client, World, raw, said
 
@@ -181,6 +181,19 @@ def test_a_pattern_takes_nothing_from_a_queue(world: World) -> None:
     watcher.do(Subscribe(".*", sub_id="s"))
     publish(topics, 1)
     assert numbers(taker(topics)) == [1]
+
+
+def test_who_may_no_longer_read_a_queue_takes_nothing_more(world: World) -> None:
+    """What such a session had on lease goes to the others; with the entitlement it takes part again."""
+    topics = world.topics(WORK)
+    bob = taker(topics)
+    publish(topics, 1)
+    topics.entitle(Access(entitlements=(Entitlement(user="cat", topic="*"),)))
+    cat = taker(topics, "cat")
+    assert numbers(cat) == [1]
+    topics.entitle(Access())
+    publish(topics, 1)
+    assert numbers(bob) == [1, 1]
 
 
 def discarded(world: World) -> list[Any]:
