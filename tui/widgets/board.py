@@ -30,8 +30,8 @@ class Board(Static):
         left_out = len(fates) - _MOST_SIGNS
         signs = Content("").join(Content.styled(f"{fate} ", _STYLES[fate]) for fate in fates[:_MOST_SIGNS])
         more = Content(f" and {count(left_out)} more" if left_out > 0 else "")
-        above = [*self._legend(Counter(fates)), self._shards(scene), Content("")]
-        self.update(Content("\n").join([*above, signs + more]))
+        below = [Content(""), *self._legend(Counter(fates)), self._shards(scene)]
+        self.update(Content("\n").join([signs + more, *below]))
 
     def _legend(self, counted: Counter[Fate]) -> list[Content]:
         return [

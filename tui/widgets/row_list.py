@@ -28,7 +28,7 @@ _TONES = ("error", "warning", "good", "dim", "accent", "primary")
 _STRIPS_KEPT = 300
 
 
-class RowList(ScrollView, Generic[Row], can_focus=True):
+class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     """Rows under a heading, one line each, with a cursor.
 
     ``browse`` shows rows that are fetched page by page, and looked for again when something moved in the

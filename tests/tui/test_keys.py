@@ -1,0 +1,176 @@
+"""Every key of the registry does something where it is said to, and the few that no other test presses."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from emulator import resources as r
+from tests.tui.canned import Canned
+from tests.tui.conftest import opened, text_of, until
+from tui.actions import ACTIONS, Group, places
+from tui.preferences import Preferences, read
+from tui.screens.help import Help
+from tui.widgets.message_browser import MessageBrowser
+from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_list import MessageList
+from tui.widgets.object_browser import ObjectBrowser
+from tui.widgets.row_list import RowList
+from tui.widgets.stream_tree import StreamTree
+
+# Screens added on top have tests of their own.
+OURS = {"streams", "sequences", "audit", "errors", "faults", "buckets", "scenarios"}
+# Where each group's keys work: how to get there.
+WAYS = {
+    Group.EVERYWHERE: (),
+    Group.LIST: (),
+    Group.MESSAGES: (),
+    Group.MESSAGE: (),
+    Group.STREAMS: (),
+    Group.SEQUENCES: ("2",),
+    Group.ERRORS: ("4",),
+    Group.FAULTS: ("5",),
+    Group.BUCKETS: ("6",),
+    Group.SCENARIOS: ("7",),
+    Group.RUN: ("7", "enter"),
+}
+
+
+@pytest.mark.parametrize("group", WAYS, ids=lambda group: group.name.lower())
+async def test_every_key_has_its_action_where_it_is_said_to(canned: Canned, group: Group) -> None:
+    """Each key of a group leads, on its screen, to that action, and there is something that does it."""
+    async with opened(canned) as pilot:
+        for key in WAYS[group]:
+            await pilot.press(key)
+            await until(pilot, lambda: any(rows.total for rows in pilot.app.screen.query(RowList)))
+        wanted = [action for action in ACTIONS if action.group is group]
+        await until(pilot, lambda: wanted[0].keys.split(",")[0] in pilot.app.screen.active_bindings)
+        for action in wanted:
+            for key in action.keys.split(","):
+                active = pilot.app.screen.active_bindings[key]
+                assert active.binding.id == action.id, key
+                name = action.handler.partition("(")[0]
+                assert callable(getattr(active.node, f"action_{name}")), action.id
+
+
+def _stands_at(pilot: Pilot[None], mode: str, text: str) -> bool:
+    return pilot.app.current_mode == mode and text in text_of(pilot)
+
+
+async def test_numbers_go_to_the_screens(canned: Canned) -> None:
+    """Each number shows its screen, named in the line above, and 1 leads back to the streams."""
+    async with opened(canned) as pilot:
+        for key, mode, label in [*places(), *places()][1:]:
+            if mode not in OURS:
+                continue
+            await pilot.press(key)
+            await until(pilot, partial(_stands_at, pilot, mode, f" {key} {label} "))
+
+
+async def test_the_cursor_goes_by_lines_pages_and_to_the_ends(canned: Canned) -> None:
+    """With arrows, with vi's letters, with the keys made for it."""
+    async with opened(canned) as pilot:
+        rows = pilot.app.screen.query_one(MessageList)
+        await until(pilot, lambda: rows.total == 500)
+        seen = []
+        for key in (
+            "g",
+            "j",
+            "down",
+            "k",
+            "up",
+            "pagedown",
+            "ctrl+f",
+            "ctrl+b",
+            "pageup",
+            "end",
+            "home",
+            "G",
+        ):
+            await pilot.press(key)
+            seen.append(rows.cursor)
+        page = rows.size.height - 2
+        assert seen == [0, 1, 2, 1, 0, page, 2 * page, page, 0, 499, 0, 499]
+
+
+async def test_the_detail_is_leafed_through(canned: Canned) -> None:
+    """] and [ go along header, body, raw and history, and round."""
+    async with opened(canned) as pilot:
+        await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
+        detail = pilot.app.screen.query_one(MessageDetail)
+        await pilot.press("enter")
+        await until(pilot, lambda: detail.detail is not None)
+        tabs = detail.query_one("TabbedContent")
+        seen = []
+        for key in ("right_square_bracket",) * 4 + ("left_square_bracket",):
+            await pilot.press(key)
+            seen.append(tabs.active)  # type: ignore[attr-defined]
+        assert seen == ["body", "raw", "history", "header", "history"]
+
+
+async def test_help_opens_over_any_screen_and_closes(canned: Canned) -> None:
+    """? and F1 alike; every action stands there."""
+    async with opened(canned) as pilot:
+        for key, close in (("question_mark", "escape"), ("f1", "q")):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(pilot.app.screen, Help))
+            await until(pilot, lambda: pilot.app.screen.query_one("#keys", RowList).total == len(ACTIONS))
+            await pilot.press(close)
+            await until(pilot, lambda: not isinstance(pilot.app.screen, Help))
+
+
+async def test_the_theme_is_changed_and_kept(canned: Canned, tmp_path: Path) -> None:
+    """ctrl+t changes between light and dark and writes it down; any of Textual's themes can be set there."""
+    path = tmp_path / "tui.toml"
+    async with opened(canned, preferences=Preferences(path, theme="nord")) as pilot:
+        assert pilot.app.theme == "nord"
+        await pilot.press("ctrl+t")
+        assert pilot.app.theme == "sandbox-light"
+        await pilot.press("ctrl+t")
+        assert pilot.app.theme == "sandbox-dark"
+    assert read(path).theme == "sandbox-dark"
+
+
+async def test_merging_asks_for_the_shard_under_the_cursor(canned: Canned) -> None:
+    """M on a shard merges that one; the command that does so stands below."""
+    async with opened(canned) as pilot:
+        tree = pilot.app.screen.query_one(StreamTree)
+        tree.focus()
+        await until(pilot, lambda: tree.total > 0)
+        lines = [line.branch.key for line in tree._pages._held[0]]
+        tree.move_to(lines.index("output/shardId-000000000000"))
+        await pilot.press("M")
+        wanted = ("reshard", ("output", r.Reshard("merge", "shardId-000000000000")))
+        await until(pilot, lambda: wanted in canned.asked)
+        await until(pilot, lambda: "$ sandbox reshard merge output shardId-000000000000" in text_of(pilot))
+
+
+async def test_a_prefix_narrows_a_bucket(canned: Canned) -> None:
+    """/ in a bucket shows only the objects whose key begins so; backspace goes up."""
+    async with opened(canned) as pilot:
+        await pilot.press("6")
+        entries = pilot.app.screen.query_one("#entries", RowList)
+        await until(pilot, lambda: entries.total == 3)
+        await pilot.press("enter")
+        await until(pilot, lambda: "rdss-audit/" in text_of(pilot))
+        await pilot.press("slash", *"audit/2026/", "enter")
+        await until(pilot, lambda: pilot.app.screen.query_one(ObjectBrowser).prefix == "audit/2026/")
+        await until(pilot, lambda: [entry.name for entry in entries._pages._held[0]] == ["05"])
+        await pilot.press("backspace", "h")
+        assert pilot.app.screen.query_one(ObjectBrowser).prefix == ""
+
+
+async def test_a_filter_saved_by_name_stands_for_itself(canned: Canned, tmp_path: Path) -> None:
+    """ctrl+s in the filter keeps it, and @name means it from then on."""
+    async with opened(canned, preferences=Preferences(tmp_path / "tui.toml")) as pilot:
+        browser = pilot.app.screen.query_one(MessageBrowser)
+        await pilot.press("slash", *"code:GENERR006", "ctrl+s")
+        await until(pilot, lambda: type(pilot.app.screen).__name__ == "Prompt")
+        await pilot.press(*"bad", "enter")
+        await until(pilot, lambda: pilot.app.preferences.filters == {"bad": "code:GENERR006"})  # type: ignore[attr-defined]
+        await until(pilot, lambda: type(pilot.app.screen).__name__ == "StreamsScreen")
+        await pilot.press("escape", "slash", *"@bad", "enter")
+        await until(pilot, lambda: browser.filter == "code:GENERR006")
