@@ -53,6 +53,8 @@ class Bench:
     stage: Stage
     engine: Engine
     connect: Callable[..., Channel]
+    on_the_wire: bool = False
+    """Whether the faults strike AMQP itself, where a refusal has no code and a wait no end of its own."""
     name: str = field(default_factory=lambda: f"input-{new_uuid()[:8]}")
 
     def create(self, shards: int = 1) -> None:
@@ -160,7 +162,7 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
             return remembered(RabbitMQChannel(url, name, clock=clock, stage=queue_stage, **options))
 
         like = {"relay": "kinesis", THROUGH_AMQP: "rabbitmq"}.get(kind, kind)
-        yield Bench(like, clock, events, stage, engine, connected)
+        yield Bench(like, clock, events, stage, engine, connected, kind == THROUGH_AMQP)
         for channel in open_channels:
             channel.close()
     stage.close()

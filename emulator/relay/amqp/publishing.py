@@ -111,7 +111,9 @@ class Publishes:
     def _strike(self, unit: Unit) -> Call:
         target = Target(unit.frames[0])
         message = Message(unit.body, key_of(unit) or target.routing_key)
-        return self._line.points.stage.publishing(target.channel, Kind.RABBITMQ, [message], single=True)
+        # With confirms a publisher sends many before it waits, and each has an answer of its own.
+        alone = self._confirms is None
+        return self._line.points.stage.publishing(target.channel, Kind.RABBITMQ, [message], single=alone)
 
     def _hold(self, size: int) -> None:
         self._line.points.ends.held_for_broker(size)
