@@ -16,6 +16,7 @@ import pytest
 from docker.errors import DockerException
 
 from emulator.client import Client
+from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.profiles.docker_engine import connect
 
@@ -90,3 +91,13 @@ def aws(stack: Stack) -> Iterator[Callable[[str], Any]]:
     yield client
     for each in made:
         each.close()
+
+
+def eventually(look: Callable[[], Any]) -> Any:
+    """What there is to see, once there is something."""
+    clock = Clock()
+    deadline = clock.elapsed() + 90
+    while not (seen := look()):
+        assert clock.elapsed() < deadline
+        clock.wait(0.3)
+    return seen

@@ -23,7 +23,7 @@ from sandbox.endpoint import Endpoint
 from sandbox.profiles.docker_engine import connect
 from schemas.envelope import serialise
 from schemas.samples import Samples
-from tests.compose.conftest import FILE, Stack
+from tests.compose.conftest import FILE, Stack, eventually
 
 ROOT = Path(__file__).parents[2]
 SERVICES = {"localstack", "rabbitmq", "emulator"}
@@ -211,16 +211,6 @@ def got_from(stack: Stack, queue: str) -> bytes | None:
     return body
 
 
-def eventually(look: Callable[[], Any]) -> Any:
-    """What there is to see, once there is something."""
-    clock = Clock()
-    deadline = clock.elapsed() + 90
-    while not (seen := look()):
-        assert clock.elapsed() < deadline
-        clock.wait(0.3)
-    return seen
-
-
 @pytest.mark.compose
 @pytest.mark.timeout(900)
 def test_status_logs_and_doctor_know_the_stack(stack: Stack) -> None:
@@ -269,7 +259,7 @@ def test_down_keeps_what_it_holds(stack: Stack, aws: Callable[[str], Any]) -> No
     anew = Endpoint(stack.said["aws"], stack.said["region"])
     kinesis, s3 = anew.kinesis(), anew.s3()
     assert b"kept" in read_all(kinesis, "output")
-    # LocalStack keeps streams; buckets only with a licence, so the sandbox makes its own again, and loads them.
+    # LocalStack keeps buckets only with a licence, so the sandbox makes its own again, and loads them.
     assert {"rdss-audit", "rdss-error", "rdss-invalid"} <= {b["Name"] for b in s3.list_buckets()["Buckets"]}
     with Client(stack.said["control"], token=stack.said["token"]) as control:
         assert control.drain_audit().pending == 0
