@@ -163,7 +163,7 @@ class Embedded:
         settings, topics = self.settings, self.parts.topics
         app = TopicsApp(topics, self._failed)
         # Where users have tokens of their own, those are what lets them in.
-        token = None if topics.configuration.users else settings.token
+        token = None if settings.topics and topics.configuration.users else settings.token
         guarded = Guard(app, (settings.host, *settings.allowed_hosts), token)
         self.topics = await self._listen_at(
             UsualPort("topics", TOPICS_PORT, settings.topics_port), guarded, websockets=True

@@ -16,7 +16,7 @@ import msgspec
 from emulator.clock import Clock, stopwatch
 from emulator.positions import Positions
 from emulator.shard_reading import Reading, ShardKey, Streams, in_order
-from emulator.topic_configuration import OBJECTS
+from emulator.topic_resources import OBJECTS
 from emulator.topics.commands import Command, Publish, SowDelete
 from schemas.peek import Peek, peek
 from schemas.sequence import Assembly, SequenceError, body_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from emulator.amqp_log import AmqpLog
 from emulator.archives import Archives
@@ -29,8 +29,10 @@ from emulator.resources import Populated, Topology
 from emulator.rng import Chance
 from emulator.settings import Settings, SettingsError
 from emulator.stream_service import StreamService
-from emulator.topic_configuration import read_configuration
 from emulator.topic_service import Feeding, TopicService
+
+if TYPE_CHECKING:
+    from emulator.topic_configuration import TopicConfiguration
 
 _AT_ONCE: Final = 8
 """Streams that are deleted at a time: an upstream may take a second for each."""
@@ -186,7 +188,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             clock=clock,
             events=events,
             stage=stage,
-            configuration=read_configuration(settings.topics),
+            configured=_topics_configured(settings),
             feeding=Feeding(catalogue, streams, frozenset(settings.topology.archives)),
             fsync=settings.fsync,
         )
@@ -197,6 +199,14 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         parts.populate()
         parts.add_faults()
         yield parts
+
+
+def _topics_configured(settings: Settings) -> TopicConfiguration | None:
+    if settings.topics is None:
+        return None
+    from emulator.topic_configuration import read_configuration  # noqa: PLC0415 -- only who has a file needs it
+
+    return read_configuration(settings.topics)
 
 
 def _foundation(

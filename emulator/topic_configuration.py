@@ -9,11 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from emulator.settings import SettingsError
+from emulator.topic_resources import OBJECTS, OURS
 from emulator.topics.definitions import Access, Definition, Entitlement, Topic
-
-OBJECTS: Final = "objects"
-OURS: Final = "sandbox"
-"""The user in whose name the sandbox itself publishes and looks."""
 
 _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, expiration=0)
 
@@ -53,10 +50,8 @@ class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 NO_CONFIGURATION: Final = TopicConfiguration()
 
 
-def read_configuration(path: Path | None) -> TopicConfiguration:
-    """What a TOML, YAML or JSON file says; the default without one. SettingsError when it cannot be used."""
-    if path is None:
-        return NO_CONFIGURATION
+def read_configuration(path: Path) -> TopicConfiguration:
+    """What a TOML, YAML or JSON file says. SettingsError when it cannot be used."""
     try:
         found = msgspec.convert(_parsed(path), TopicConfiguration)
     except (OSError, ValueError) as error:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+
+OBJECTS: Final = "objects"
+"""The topic of the digital objects."""
+OURS: Final = "sandbox"
+"""The user in whose name the sandbox itself publishes and looks."""
 
 
 class Topic(msgspec.Struct, frozen=True):

@@ -9,21 +9,21 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
-from emulator.object_feed import ObjectFeed
-from emulator.positions import Positions
-from emulator.pump import Pump
 from emulator.shard_reading import Streams
 from emulator.stream_service import StreamService
-from emulator.topic_configuration import OURS, TopicConfiguration
-from emulator.topics import Session, Topics
-from emulator.topics.attendant import attend
-from emulator.topics.messages import Message
+from emulator.topic_resources import OURS
+
+if TYPE_CHECKING:
+    from emulator.object_feed import ObjectFeed
+    from emulator.topic_configuration import TopicConfiguration
+    from emulator.topics import Session, Topics
+    from emulator.topics.messages import Message
 
 _CATCH_UP_SECONDS: Final = 2.0
 
@@ -41,9 +41,9 @@ class Feeding:
 
 
 class TopicService:
-    """Nothing is made, read or run before the first ``open``; ``directory`` None keeps nothing.
+    """Nothing is made, loaded or run before the first ``open``; ``directory`` None keeps nothing.
 
-    Thread-safe.
+    ``configured`` None is the topic of objects alone, for everybody. Thread-safe.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class TopicService:
         clock: Clock,
         events: Events,
         stage: Stage,
-        configuration: TopicConfiguration,
+        configured: TopicConfiguration | None,
         feeding: Feeding,
         fsync: bool = False,
     ) -> None:
-        self.configuration = configuration
+        self._configured = configured
         self.stage = stage
         self.clock = clock
         self._directory = directory
@@ -67,6 +67,15 @@ class TopicService:
         self._lock = threading.RLock()
         self._running: _Running | None = None
         self._closers: set[Callable[[str], None]] = set()
+
+    @property
+    def configuration(self) -> TopicConfiguration:
+        """The topics and their users."""
+        if self._configured is None:
+            from emulator.topic_configuration import NO_CONFIGURATION  # noqa: PLC0415 -- only used topics need it
+
+            self._configured = NO_CONFIGURATION
+        return self._configured
 
     @property
     def opened(self) -> bool:
@@ -129,6 +138,11 @@ class TopicService:
         return running
 
     def _started(self) -> _Running:
+        from emulator.object_feed import ObjectFeed  # noqa: PLC0415 -- only used topics need it
+        from emulator.positions import Positions  # noqa: PLC0415 -- as above
+        from emulator.pump import Pump  # noqa: PLC0415 -- as above
+        from emulator.topics import Topics  # noqa: PLC0415 -- as above
+
         directory = self._directory
         with ExitStack() as stack:
             topics = Topics(
@@ -168,6 +182,8 @@ class _Running:
 
 def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:
     """Look after the topics on a thread of its own; what ends it."""
+    from emulator.topics.attendant import attend  # noqa: PLC0415 -- only used topics need it
+
     loop = asyncio.new_event_loop()
     task = loop.create_task(attend(topics, clock))
 

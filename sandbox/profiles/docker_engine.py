@@ -157,7 +157,7 @@ def free_port(port: int) -> int:
 
 
 def usual_port(asked: int | None, usual: int) -> int:
-    """The port that was asked for (0: any free one); without, the usual one, or a free one where it is taken."""
+    """The port that was asked for (0: any free one); without, the usual one, or any where it is taken."""
     if asked is not None:
         return free_port(asked)
     try:

@@ -145,7 +145,7 @@ def test_a_port_in_use_is_named_and_leaves_nothing_open(tmp_path: Path) -> None:
 
 
 def test_the_emulator_starts_without_what_it_may_never_need() -> None:
-    """moto, boto3, pandas and pika are imported when first used: ready at once, small when idle."""
+    """moto, boto3, pika, topics and such are imported when first used: ready at once, small when idle."""
     program = (
         "import sys\n"
         "from emulator.embedded import embedded\n"
@@ -155,6 +155,7 @@ def test_the_emulator_starts_without_what_it_may_never_need() -> None:
         "    with Client(emulator.control) as client:\n"
         "        client.status(), client.messages(), client.faults(), client.events()\n"
         "    heavy = {'moto', 'boto3', 'botocore', 'pandas', 'pika', 'pyspark', 'textual', 'docker'}\n"
+        "    heavy |= {'emulator.topics', 'lark', 'wsproto'}\n"
         "    print(sorted(heavy & set(sys.modules)))\n"
     )
     ran = subprocess.run(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.topic_configuration import OBJECTS, OURS
-from emulator.topic_resources import Topic, TopicChangePage, TopicList, TopicRecord, TopicRecordPage
+from emulator.topic_resources import OBJECTS, OURS, Topic, TopicChangePage, TopicList, TopicRecordPage
 from emulator.topic_service import TopicService
-from emulator.topic_watch import TopicWatch
-from emulator.topics.commands import Sow
-from emulator.topics.messages import Ack, Message, SowMessage
 
-_BATCH: Final = 100
+if TYPE_CHECKING:
+    from emulator.topic_watch import TopicWatch
+
 _Offset = Annotated[int, msgspec.Meta(ge=0)]
 _Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
@@ -44,7 +43,6 @@ class TopicResources:
 
     def __init__(self, service: TopicService) -> None:
         self._service = service
-        self._watch = TopicWatch(lambda deliver: service.session(OURS, deliver), service.clock)
 
     def routes(self) -> list[Route]:
         records, changes = "The records of a topic", "What changed in a topic since somebody asked"
@@ -63,13 +61,19 @@ class TopicResources:
         query = asked.query
         if query.topic == OBJECTS:
             self._service.catch_up()
-        found: list[Message] = []
-        session = self._service.open().session(OURS, found.append)
+        from emulator.topic_records import found  # noqa: PLC0415 -- only used topics need it
+
         try:
-            session.execute(_sow(query))
-        finally:
-            session.close()
-        return _page(found)
+            return found(
+                self._service.open(),
+                query.topic,
+                query.filter,
+                orderby=query.orderby,
+                offset=query.offset,
+                limit=query.limit,
+            )
+        except ValueError as error:
+            raise _refused(error) from error
 
     def _changes(self, asked: Asked[ChangeQuery, None]) -> TopicChangePage:
         query = asked.query
@@ -78,33 +82,14 @@ class TopicResources:
         try:
             return self._watch.changes(query.topic, query.filter, query.after, query.limit)
         except ValueError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_topic_query", str(error)) from error
+            raise _refused(error) from error
+
+    @cached_property
+    def _watch(self) -> TopicWatch:
+        from emulator.topic_watch import TopicWatch  # noqa: PLC0415 -- only used topics need it
+
+        return TopicWatch(lambda deliver: self._service.session(OURS, deliver), self._service.clock)
 
 
-def _sow(query: RecordQuery) -> Sow:
-    return Sow(
-        topic=query.topic,
-        filter=query.filter,
-        orderby=query.orderby,
-        top_n=query.limit,
-        batch_size=_BATCH,
-        query_id="records",
-        opts=f"skip_n={query.offset}" if query.offset else "",
-        ack_type="processed,stats",
-    )
-
-
-def _page(messages: list[Message]) -> TopicRecordPage:
-    """The records in the answer to a query, which says how many there are in all. Raises ApiError."""
-    total, records = 0, []
-    for message in messages:
-        match message:
-            case Ack(status="failure", reason=reason):
-                raise ApiError(HTTPStatus.BAD_REQUEST, "bad_topic_query", reason)
-            case Ack(ack_type="stats", matches=int(matches)):
-                total = matches
-            case SowMessage(data=found):
-                records += [
-                    TopicRecord(each.sow_key, each.data, each.correlation_id or None) for each in found
-                ]
-    return TopicRecordPage(tuple(records), total)
+def _refused(error: ValueError) -> ApiError:
+    return ApiError(HTTPStatus.BAD_REQUEST, "bad_topic_query", str(error))

@@ -25,7 +25,7 @@ _COMMANDS: Final = ("POST", "/topics/commands")
 _MESSAGES: Final = ("GET", "/topics/messages")
 
 
-class TopicsApp:
+class TopicsPort:
     """An ASGI application over ``service``; ``failed`` is told of errors that nobody foresaw."""
 
     def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:

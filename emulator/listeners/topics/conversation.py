@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.listeners.topics.faults import TopicFaults
 from emulator.listeners.topics.outbox import Outbox
-from emulator.topic_configuration import OBJECTS
+from emulator.topic_resources import OBJECTS
 from emulator.topic_service import TopicService
 from emulator.topics import Session
 from emulator.topics.commands import Command, Publish, Sow, SowAndSubscribe, SowDelete, Unsubscribe

@@ -8,7 +8,8 @@ from http import HTTPStatus
 from typing import Final
 
 from emulator.listeners.control.routing import ApiError
-from emulator.topic_configuration import OURS, User
+from emulator.topic_configuration import User
+from emulator.topic_resources import OURS
 
 _ANYBODY: Final = "anonymous"
 

@@ -74,7 +74,7 @@ class Port:
             clock=clock,
             events=events,
             stage=self.stage,
-            configuration=configuration,
+            configured=configuration,
             feeding=Feeding(nothing, nothing, frozenset()),
         )
         self.failures: list[Exception] = []
