@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +20,8 @@ from emulator.topics.refusals import Refused
 from emulator.topics.session import Session
 from emulator.topics.transaction_log import Entry, bookmark_of
 from emulator.topics.update import Update
+
+DEEPEST: Final = 200
 
 _decode = msgspec.json.Decoder().decode
 
@@ -48,9 +51,29 @@ def parsed(data: msgspec.Raw) -> Any:
     if not data:
         raise Refused("bad message", "there is no data")
     try:
-        return _decode(data)
+        value = _decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
         raise Refused("bad message", f"the data cannot be read as JSON ({error})") from None
+    body = bytes(data)
+    if body.count(b"[") + body.count(b"{") > DEEPEST and _deeper(value):
+        raise Refused("bad message", f"the data is nested deeper than {DEEPEST} levels")
+    return value
+
+
+def _deeper(value: Any) -> bool:
+    """Whether ``value`` is nested deeper than everything that later looks into it can follow."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [child for one in level for child in _children(one)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _take(hub: Hub, session: Session, command: Publish) -> None:

@@ -242,6 +242,20 @@ def test_a_replay_shows_only_what_the_user_may_read(world: World) -> None:
     assert [said(message) for message in bob.published] == [{"id": 1, "size": 1}, {"id": 2, "size": 2}]
 
 
+def test_a_message_that_is_nested_too_deep_is_refused_before_anything_happens(world: World) -> None:
+    """Two hundred levels go through everything; one more is refused, and the service goes on."""
+    topics = world.topics(LOGGED)
+    ann, bob = Client(topics, "ann"), Client(topics, "bob")
+    bob.do(DeltaSubscribe("objects", sub_id="s", filter="/deep IS NOT NULL"))
+    for levels, status in ((199, "success"), (200, "failure"), (100_000, "failure"), (1, "success")):
+        deep = b"[" * levels + b"1" + b"]" * levels
+        for _ in range(2):
+            body = msgspec.Raw(b'{"id": 1, "deep": ' + deep + b"}")
+            (ack,) = ann.do(DeltaPublish("objects", body, ack_type="processed"))
+            assert (levels, ack.status) == (levels, status)
+    assert len(bob.published) == 4
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "a filter": (Subscribe("objects", sub_id="s", filter="/a = "), "bad filter: "),
     "a pattern": (Subscribe("ob(", sub_id="s"), "invalid topic: 'ob(' is neither a name nor a regular"),
