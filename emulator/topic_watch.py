@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from emulator.clock import Clock
-from emulator.topic_resources import TopicChange, TopicChangePage
+from emulator.topic_resources import OURS, TopicChange, TopicChangePage
+from emulator.topic_service import TopicService
 from emulator.topics import Session
 from emulator.topics.commands import SowAndSubscribe
 from emulator.topics.messages import Ack, Message, OofMessage, PublishMessage
@@ -19,18 +19,16 @@ _KEPT: Final = 1_000
 _WATCHED: Final = 8
 _NULL: Final = msgspec.Raw(b"null")
 
-Open: TypeAlias = Callable[[Callable[[Message], None]], Session]
-
 
 class TopicWatch:
-    """Subscribes, in a session that ``opened`` gives, to what is asked for, from then on until it is not.
+    """Subscribes to what is asked for, from then on until others are.
 
-    The last ``_KEPT`` changes of the last ``_WATCHED`` subscriptions are kept. Thread-safe.
+    The last ``_KEPT`` changes of the last ``_WATCHED`` subscriptions are kept, after a reset numbered from 1
+    again. Thread-safe.
     """
 
-    def __init__(self, opened: Open, clock: Clock) -> None:
-        self._open = opened
-        self._clock = clock
+    def __init__(self, service: TopicService) -> None:
+        self._service = service
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
@@ -38,29 +36,26 @@ class TopicWatch:
         """Up to ``limit`` changes numbered above ``after``, oldest first. ValueError for a bad filter."""
         with self._lock:
             kept = self._kept.pop((topic, filter_), None)
-            if kept is None:
+            if kept is None or kept.ended:
                 kept = self._subscribed(topic, filter_)
             self._kept[topic, filter_] = kept
             if len(self._kept) > _WATCHED:
-                self._kept.popitem(last=False)[1].session.close()
+                self._leave(self._kept.popitem(last=False)[1])
         return kept.page(after, limit)
 
-    def close(self) -> None:
-        with self._lock:
-            for kept in self._kept.values():
-                kept.session.close()
-            self._kept.clear()
-
     def _subscribed(self, topic: str, filter_: str) -> _Kept:
-        kept = _Kept(self._clock)
-        kept.session = self._open(kept.take)
+        kept = _Kept(self._service.clock)
+        kept.session = self._service.session(OURS, kept.take, ended=kept.end)
         kept.session.execute(
             SowAndSubscribe(topic=topic, filter=filter_, opts="oof", sub_id="changes", ack_type="processed")
         )
         if kept.refused:
-            kept.session.close()
+            self._leave(kept)
             raise ValueError(kept.refused)
         return kept
+
+    def _leave(self, kept: _Kept) -> None:
+        self._service.left(kept.session, kept.end)
 
 
 class _Kept:
@@ -73,6 +68,10 @@ class _Kept:
         self._changes: deque[TopicChange] = deque(maxlen=_KEPT)
         self._last = 0
         self.refused = ""
+        self.ended = False
+
+    def end(self, _why: str) -> None:
+        self.ended = True
 
     def take(self, message: Message) -> None:
         if isinstance(message, Ack) and message.status == "failure":

@@ -164,6 +164,19 @@ def _changes(sandbox: Sandbox, count: int, **query: Any) -> tuple[Any, ...]:
     raise AssertionError(f"{len(found)} changes of {count}")
 
 
+def test_changes_go_on_after_a_reset(sandbox: Sandbox) -> None:
+    """They are counted from 1 again, and of what came before there are none."""
+    samples = Samples(9)
+    sandbox.control.topics.changes("objects")
+    sandbox.put(created(samples))
+    assert len(_changes(sandbox, 1)) == 1
+    sandbox.control.reset()
+    assert sandbox.control.topics.changes("objects").last == 0
+    sandbox.put(created(samples))
+    (change,) = _changes(sandbox, 1)
+    assert change.id == 1
+
+
 def test_the_topics_and_what_is_asked_wrongly(sandbox: Sandbox) -> None:
     """The list says what a topic is; a filter or topic that will not do is refused with the reason."""
     (objects,) = sandbox.control.topics.list()

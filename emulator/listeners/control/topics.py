@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.topic_resources import OBJECTS, OURS, Topic, TopicChangePage, TopicList, TopicRecordPage
+from emulator.topic_resources import OBJECTS, Topic, TopicChangePage, TopicList, TopicRecordPage
 from emulator.topic_service import TopicService
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class TopicResources:
     def _watch(self) -> TopicWatch:
         from emulator.topic_watch import TopicWatch  # noqa: PLC0415 -- only used topics need it
 
-        return TopicWatch(lambda deliver: self._service.session(OURS, deliver), self._service.clock)
+        return TopicWatch(self._service)
 
 
 def _refused(error: ValueError) -> ApiError:
