@@ -35,7 +35,7 @@ from emulator.listeners.control.streams import StreamResources, summaries
 from emulator.listeners.control.topics import TopicResources
 from emulator.listeners.http import Server, serve
 from emulator.listeners.interception import intercepted
-from emulator.listeners.queues import QueuesApp
+from emulator.listeners.late import LateApp
 from emulator.listeners.topics import TopicsApp
 from emulator.listeners.usual_port import UsualPort, serve_at
 from emulator.notifications import Notifier
@@ -143,11 +143,15 @@ class Embedded:
         return server.url
 
     async def _listen_for_queues(self) -> None:
-        queues, port = self.parts.queues, self.settings.queues_port
-        app = QueuesApp(queues, self.parts.events)
-        self.queues = await self._listen_at(UsualPort("queues", QUEUES_PORT, port), app, websockets=True)
-        queues.watch()
+        port = UsualPort("queues", QUEUES_PORT, self.settings.queues_port)
+        self.queues = await self._listen_at(port, LateApp(self._queues_app), websockets=True)
+        self.parts.queues.watch()
         self._notify_subscribers()
+
+    def _queues_app(self) -> App:
+        from emulator.listeners.queues import QueuesApp  # noqa: PLC0415 -- only who uses queues needs it
+
+        return QueuesApp(self.parts.queues, self.parts.events)
 
     def _notify_subscribers(self) -> None:
         parts, settings = self.parts, self.settings

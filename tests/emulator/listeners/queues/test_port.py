@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +106,20 @@ def test_a_body_beyond_all_bounds_is_refused_and_nothing_breaks() -> None:
         )
         assert (refused.status_code, refused.json()["title"]) == (400, "Invalid API request")
         assert asked(emulator.queues, "GET", "/v2/ping").status_code == 204
+
+
+def test_nothing_of_the_api_is_imported_before_it_is_asked() -> None:
+    """A sandbox whose queues nobody uses does not wait for them when it starts."""
+    program = (
+        "import sys, httpx\n"
+        "from emulator.embedded import embedded\n"
+        "from emulator.settings import Settings\n"
+        "with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:\n"
+        "    print('emulator.listeners.queues' in sys.modules)\n"
+        "    print(httpx.get(emulator.queues, trust_env=False).status_code)\n"
+        "    print('emulator.listeners.queues' in sys.modules)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout.split(), ran.returncode) == (["False", "300", "True"], 0), ran.stderr
