@@ -21,8 +21,8 @@ def inject(hit: Hit) -> Done | None:
 
 TYPE = FaultType(
     "partial_failure",
-    "Some entries of a batch fail while the call succeeds, as in PutRecords. A message put alone is spared; on the "
-    "AMQP port each of a channel's confirmed publishes is an entry, and nacked.",
+    "Some entries of a batch fail while the call succeeds, as in PutRecords. A message put alone is spared; "
+    "on the AMQP port each of a channel's confirmed publishes is an entry, and nacked.",
     Phase.ENTRY,
     (Direction.PUBLISH,),
     inject,
