@@ -23,8 +23,9 @@ pytest.importorskip("textual_serve", reason="the serve extra is not installed")
 
 
 _BLANK_BYTES = 40_000
-_ANOTHER_BYTES = 2_000
-"""A picture of the screens has far more bytes than an empty page, and another of another screen."""
+"""A picture of the screens has more bytes than one of an empty page."""
+NAMES = {"clip": {"x": 0, "y": 0, "width": 700, "height": 18, "scale": 1}}
+"""Where the screens' names stand, the one that is shown marked."""
 
 
 def free_port() -> int:
@@ -71,14 +72,17 @@ async def test_a_real_browser_shows_the_screens_and_takes_keys(
         async with session.put(f"{browser}/json/new?{page}") as opened:
             target = await opened.json(content_type=None)
         async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as devtools:
-            streams = await pictured(devtools, lambda image: len(image) > _BLANK_BYTES)
-            for kind in ("keyDown", "char", "keyUp"):
-                text = {"text": "5"} if kind == "char" else {}
+            whole = await pictured(devtools, lambda image: len(image) > _BLANK_BYTES)
+            (tmp_path / "streams.png").write_bytes(whole)
+            streams = await pictured(devtools, steady(), **NAMES)
+            for kind in ("mousePressed", "mouseReleased"):
+                place = {"x": 300, "y": 300, "button": "left", "clickCount": 1}
+                await asked(devtools, "Input.dispatchMouseEvent", type=kind, **place)
+            for kind in ("keyDown", "keyUp"):
+                text = {"text": "5"} if kind == "keyDown" else {}
                 await asked(devtools, "Input.dispatchKeyEvent", type=kind, key="5", code="Digit5", **text)
-            faults = await pictured(devtools, lambda image: abs(len(image) - len(streams)) > _ANOTHER_BYTES)
-    for name, image in (("streams", streams), ("faults", faults)):
-        (tmp_path / f"{name}.png").write_bytes(image)
-        assert image.startswith(b"\x89PNG")
+            await pictured(devtools, lambda image: image != streams, **NAMES)
+            (tmp_path / "faults.png").write_bytes(await pictured(devtools, bool))
 
 
 async def asked(devtools: Any, method: str, **parameters: object) -> dict[str, Any]:
@@ -91,13 +95,24 @@ async def asked(devtools: Any, method: str, **parameters: object) -> dict[str, A
             return result
 
 
-async def pictured(devtools: Any, fit: Callable[[bytes], bool]) -> bytes:
-    """A screenshot of the page, once it is ``fit``."""
+async def pictured(devtools: Any, fit: Callable[[bytes], object], **part: object) -> bytes:
+    """A screenshot of the page, or of a part of it, once it is ``fit``."""
     while True:
-        answer = await asked(devtools, "Page.captureScreenshot", format="png")
+        answer = await asked(devtools, "Page.captureScreenshot", format="png", **part)
         if fit(image := base64.b64decode(answer.get("data", ""))):
             return image
         await asyncio.sleep(0.2)
+
+
+def steady() -> Callable[[bytes], bool]:
+    """Whether a picture is as the one before."""
+    before: list[bytes] = [b""]
+
+    def same(image: bytes) -> bool:
+        last, before[0] = before[0], image
+        return bool(image) and image == last
+
+    return same
 
 
 async def answered(session: Any, page: str) -> str:
