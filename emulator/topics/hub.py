@@ -78,7 +78,9 @@ class Hub:
         return [topic for topic in self._meant(subscription) if self.door.rights(user, topic.name).read]
 
     def attach(self, subscription: Subscription) -> None:
-        """Have ``subscription`` sent what comes from now on."""
+        """Have ``subscription`` sent what comes from now on, if it has not been ended by what came before."""
+        if not subscription.live:
+            return
         self._attached[subscription] = None
         if subscription.pattern is not None:
             self._patterns[subscription] = None

@@ -16,25 +16,22 @@ from emulator.topics.live_topic import LiveTopic, Withdrawal
 from emulator.topics.messages import PublishMessage
 from emulator.topics.refusals import Refused
 from emulator.topics.subscription import Subscriber, Subscription
-from emulator.topics.transaction_log import Entry
+from emulator.topics.transaction_log import Entry, number_of
 from emulator.topics.update import Update
 
 Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
-
 
 _decode = msgspec.json.Decoder().decode
 
 
 class _Lease:
-    """A message on its way: to whom, and until when (``Clock.elapsed``)."""
+    """A message on its way to ``holder``."""
 
-    __slots__ = ("cancels", "holder", "until", "update")
+    __slots__ = ("holder", "update")
 
-    def __init__(self, update: Update, holder: Subscription, until: float, cancels: int) -> None:
+    def __init__(self, update: Update, holder: Subscription) -> None:
         self.update = update
         self.holder = holder
-        self.until = until
-        self.cancels = cancels
 
 
 class MessageQueue:
@@ -95,11 +92,13 @@ class MessageQueue:
 
     def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int:
         """Acknowledge, cancel or expire what ``session`` has on lease; how many. All or Refused."""
-        numbers = [int(one) if one.isdecimal() else 0 for one in dict.fromkeys(bookmarks)]
-        for number, bookmark in zip(numbers, dict.fromkeys(bookmarks), strict=True):
-            lease = self._leased.get(number)
-            if lease is None or lease.holder.session is not session:
+        numbers: list[int] = []
+        for bookmark in dict.fromkeys(bookmarks):
+            number = number_of(bookmark)
+            lease = None if number is None else self._leased.get(number)
+            if number is None or lease is None or lease.holder.session is not session:
                 raise Refused("bad bookmark", f"this session has no message {bookmark[:80]!r} on lease")
+            numbers.append(number)
         if options.cancel:
             self._cancel(numbers)
         else:
@@ -125,7 +124,7 @@ class MessageQueue:
 
     def _chosen(self) -> list[tuple[Update, Subscription]]:
         chosen: list[tuple[Update, Subscription]] = []
-        free = [one for one in self.takers if one.backlog < self._most(one)]
+        free = [one for one in self.takers if one.backlog < self._most(one) and not one.session.closed]
         for update in self._waiting.values() if free else ():
             taker = next((one for one in free if one.holds is None or one.holds(update.data)), None)
             if taker is None:
@@ -146,14 +145,17 @@ class MessageQueue:
         """Whether messages were handed out."""
         if chosen and not self._leases and not self._taken_for_good(chosen):
             return False
+        messages: list[tuple[Subscription, PublishMessage]] = []
         for update, taker in chosen:
             del self._waiting[update.number]
             until = self._lend(update, taker) if self._leases else ""
-            taker.session.deliver(self._message(update, taker, until))
+            messages.append((taker, self._message(update, taker, until)))
             # Whoever was served last comes last.
-            if taker in self.takers:
-                del self.takers[taker]
-                self.takers[taker] = None
+            del self.takers[taker]
+            self.takers[taker] = None
+        # Who cannot take a message may be closed by it, and what it held be handed out anew at once.
+        for taker, message in messages:
+            taker.session.deliver(message)
         return bool(chosen)
 
     def _taken_for_good(self, chosen: list[tuple[Update, Subscription]]) -> bool:
@@ -173,7 +175,7 @@ class MessageQueue:
     def _lend(self, update: Update, taker: Subscription) -> str:
         clock, seconds = self._hub.clock, self._definition.lease
         until = clock.elapsed() + seconds
-        lease = _Lease(update, taker, until, self._cancels.get(update.number, 0))
+        lease = _Lease(update, taker)
         self._leased[update.number] = lease
         if not self._ends:
             self._hub.agenda.put(seconds, self._end_leases)

@@ -77,7 +77,9 @@ class Subscription:
         self.shape = timestamp + 2 * delta + 4 * no_empties
 
     def hold(self, record: Holdable) -> None:
-        """Remember that ``record`` was sent."""
+        """Remember that ``record`` was sent, if that did not end the subscription."""
+        if not self.live:
+            return
         record.holders[self] = None
         self.held.add(record)
 

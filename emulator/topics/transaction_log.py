@@ -123,8 +123,9 @@ class TransactionLog:
     def _number(self, bookmark: str) -> int:
         if bookmark == "0":
             return 0
-        if len(bookmark) == _DIGITS and bookmark.isdecimal() and int(bookmark) < self.next:
-            return int(bookmark)
+        number = number_of(bookmark)
+        if number is not None and number < self.next:
+            return number
         try:
             said = datetime.fromisoformat(bookmark)
         except ValueError:
@@ -139,3 +140,8 @@ class TransactionLog:
 def bookmark_of(number: int) -> str:
     """What subscribers are told of the entry ``number``: it rises with it, and means nothing else to them."""
     return f"{number:0{_DIGITS}d}"
+
+
+def number_of(bookmark: str) -> int | None:
+    """The number of the entry that ``bookmark`` was made of; None when it is no bookmark."""
+    return int(bookmark) if len(bookmark) == _DIGITS and bookmark.isdecimal() else None

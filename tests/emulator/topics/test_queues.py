@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from emulator.topics import Access, Entitlement, Queue, Topic, Topics
 from emulator.topics.commands import DeltaPublish, Publish, SowDelete, Subscribe
+from emulator.topics.messages import Message
 from tests.emulator.topics.conftest import Client, World, raw, said
 
 WORK = Queue(name="work", lease=30, max_backlog=2)
@@ -121,10 +124,10 @@ def test_only_who_holds_a_message_settles_it(world: World) -> None:
     topics = world.topics(WORK)
     publish(topics, 2)
     bob, cat = taker(topics), taker(topics, "cat")
-    for bookmark in (cat.published[0].bookmark, "nonsense", "0000000000000099"):
+    for bookmark in (cat.published[0].bookmark, "nonsense", "0000000000000099", "1", "9" * 5000):
         both = f"{bob.published[0].bookmark},{bookmark}"
         reason = _reason(bob, SowDelete("work", bookmark=both, ack_type="processed"))
-        assert reason == f"bad bookmark: this session has no message {bookmark!r} on lease"
+        assert reason == f"bad bookmark: this session has no message {bookmark[:80]!r} on lease"
     assert settle(bob, 0) == ""
     assert settle(bob, 0).startswith("bad bookmark")
     assert _reason(bob, SowDelete("work", filter="1=1", ack_type="processed")).startswith("bad command")
@@ -139,6 +142,34 @@ def test_at_most_once_is_never_delivered_again(world: World) -> None:
     assert {message.lease_period for message in bob.published} == {""}
     bob.session.close()
     assert numbers(taker(topics, "cat")) == []
+
+
+@pytest.mark.parametrize("how", ["closes", "raises"])
+def test_nothing_is_handed_to_who_is_closed_by_a_message(world: World, how: str) -> None:
+    """A client that breaks at its first message costs that one at most; the others are another's."""
+    topics = world.topics(Queue(name="work", semantics="at-most-once"))
+    publish(topics, 3)
+
+    def breaks(_: Message) -> None:
+        if how == "raises":
+            raise ConnectionResetError
+        broken.close()
+
+    broken = topics.session("bad", breaks)
+    broken.execute(Subscribe("work", sub_id="one"))
+    broken.execute(Subscribe("work", sub_id="two"))
+    topics.tend()
+    assert numbers(taker(topics, "cat")) == [2, 3]
+
+
+def test_a_lease_of_who_is_closed_by_its_message_goes_to_another(world: World) -> None:
+    """The message that broke its receiver, and those that were to follow it, are handed out again at once."""
+    topics = world.topics(WORK)
+    broken = topics.session("bad", lambda _: broken.close())
+    broken.execute(Subscribe("work", sub_id="s", opts="max_backlog=2"))
+    cat = taker(topics, "cat", opts="max_backlog=2")
+    publish(topics, 2)
+    assert numbers(cat) == [1, 2]
 
 
 def test_a_filter_takes_only_what_it_matches_and_blocks_nobody(world: World) -> None:

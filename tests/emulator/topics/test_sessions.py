@@ -69,6 +69,20 @@ def test_a_client_that_cannot_take_a_message_harms_nobody_else(world: World) -> 
     assert world.kinds() == ["topic.session_failed"]
 
 
+def test_a_client_that_closes_while_it_is_answered_leaves_nothing_behind(world: World) -> None:
+    """A session that ends at the first message of a result is not subscribed, and holds no record."""
+    topics = world.topics(MORTAL)
+    ann = Client(topics, "ann")
+    ann.do(Publish("objects", raw(id=1)))
+    hasty = topics.session("hasty", lambda _: hasty.close())
+    hasty.execute(SowAndSubscribe("objects", sub_id="s", opts="oof"))
+    hasty = topics.session("hasty", lambda _: hasty.close())
+    hasty.execute(Subscribe("news", sub_id="s", ack_type="processed"))
+    assert [(one.name, one.subscriptions) for one in topics.summaries()] == [("objects", 0)]
+    (record,) = topics._hub.topics["objects"].store or ()
+    assert record.holders == {}
+
+
 def test_nothing_is_done_for_a_closed_session(world: World) -> None:
     """Commands after the end are not executed, and nothing is delivered."""
     topics = world.topics(MORTAL)
