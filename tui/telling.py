@@ -77,7 +77,8 @@ def _added(fields: _Fields) -> str:
 
 
 def _created(fields: _Fields) -> str:
-    return f"the stream {fields.get('stream')} was made with {fields.get('shards')} shards"
+    shards = fields.get("shards")
+    return f"the stream {fields.get('stream')} was made with {shards} shard{'' if shards == 1 else 's'}"
 
 
 def _place(fields: _Fields) -> str:

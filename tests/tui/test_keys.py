@@ -174,3 +174,31 @@ async def test_a_filter_saved_by_name_stands_for_itself(canned: Canned, tmp_path
         await until(pilot, lambda: type(pilot.app.screen).__name__ == "StreamsScreen")
         await pilot.press("escape", "slash", *"@bad", "enter")
         await until(pilot, lambda: browser.filter == "code:GENERR006")
+
+
+async def test_the_mouse_does_what_the_keys_do(canned: Canned) -> None:
+    """A click on a screen's name goes there, one on a row puts the cursor on it, one more opens it."""
+    async with opened(canned) as pilot:
+        rows = pilot.app.screen.query_one(MessageList)
+        await until(pilot, lambda: rows.current is not None)
+        first = round(rows.scroll_y)
+        await pilot.click(MessageList, offset=(5, 3))
+        assert rows.cursor == first + 2
+        assert not rows.following
+        await pilot.click(MessageList, offset=(5, 3))
+        await until(pilot, lambda: pilot.app.screen.query_one(MessageDetail).detail is not None)
+        await pilot.click("#places", offset=(text_of(pilot).index(" 5 Faults") + 3, 0))
+        await until(pilot, lambda: pilot.app.current_mode == "faults")
+
+
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (200, "● embedded · seed 42 · 500 messages · 1 fault · 20:28:40 UTC"),
+        (80, "● 500 messages"),
+    ],
+)
+async def test_the_top_line_says_what_there_is_room_for(canned: Canned, width: int, said: str) -> None:
+    """Nothing is cut: on a small screen less is said."""
+    async with opened(canned, size=(width, 30)) as pilot:
+        await until(pilot, lambda: said in text_of(pilot).splitlines()[0])

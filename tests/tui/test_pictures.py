@@ -35,11 +35,11 @@ KEYS = {
     "readers": ("r",),
     "help": ("question_mark",),
 }
-_SMALL = ("streams", "readers", "detail", "sequences", "errors", "faults", "buckets", "scenarios", "run")
+SCREENS = ("streams", "sequences", "audit", "errors", "faults", "buckets", "scenarios", "run")
 SEEN = [
     *((name, DARK, WIDE) for name in KEYS if name != "readers"),
-    *((name, DARK, NARROW) for name in _SMALL),
-    *((name, LIGHT, WIDE) for name in ("streams", "detail", "faults", "run")),
+    *((name, DARK, NARROW) for name in (*SCREENS, "readers", "detail")),
+    *((name, LIGHT, WIDE) for name in (*SCREENS, "detail")),
     ("streams", LIGHT, NARROW),
 ]
 

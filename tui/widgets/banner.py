@@ -12,11 +12,13 @@ from textual.widgets import Static
 from emulator.resources import ClockReading
 from tui.actions import places
 from tui.figures import clock_time, count
+from tui.messages import Snapshot
 
 if TYPE_CHECKING:
     from tui.app import SandboxApp
 
 _STATE_CELLS = 16
+_MARGIN_CELLS = 4
 
 
 class Banner(Horizontal):
@@ -36,6 +38,7 @@ class Banner(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._said = ""
+        self._named = 0
 
     def compose(self) -> ComposeResult:
         yield Static(id="places")
@@ -51,10 +54,11 @@ class Banner(Horizontal):
         here = self.app.current_mode
         named = [(key, name, f" {key} {label} ") for key, name, label in places()]
         room = sum(len(text) for _, _, text in named) + _STATE_CELLS <= self.app.size.width
+        shown = [(name, text if room or name == here else f" {key} ") for key, name, text in named]
+        self._named = sum(len(text) for _, text in shown)
         links = (
-            f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'}"
-            f"{text if room or name == here else f' {key} '}[/][/]"
-            for key, name, text in named
+            f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'}{text}[/][/]"
+            for name, text in shown
         )
         self.query_one("#places", Static).update(Content.from_markup("".join(links)))
 
@@ -67,15 +71,7 @@ class Banner(Horizontal):
         elif app.snapshot is None:
             said = "… connecting"
         else:
-            status = app.snapshot.status
-            clock = _pace(status.clock)
-            faults = sum(fault.enabled for fault in app.snapshot.faults)
-            wide = (
-                f"{status.profile} · seed {status.seed} · {count(status.messages)} messages · "
-                f"{faults} fault{'' if faults == 1 else 's'} · {clock_time(status.clock.time)[:8]} UTC{clock}"
-            )
-            narrow = f"{count(status.messages)} msg" + (f" · {faults}⚡" if faults else "")
-            said = f"● {wide if self.size.width >= 130 else narrow}"
+            said = f"● {_state(app.snapshot, self.size.width - self._named - _MARGIN_CELLS)}"
         # A line that is drawn draws whatever lies between it and the others that are.
         if said != self._said:
             self._said = said
@@ -84,6 +80,22 @@ class Banner(Horizontal):
     def on_resize(self) -> None:
         self._show_places()
         self._show_state()
+
+
+def _state(snapshot: Snapshot, cells: int) -> str:
+    """How the sandbox is, as much of it as there is room for."""
+    status = snapshot.status
+    faults = sum(fault.enabled for fault in snapshot.faults)
+    clock = f"{clock_time(status.clock.time)[:8]} UTC{_pace(status.clock)}"
+    messages = f"{count(status.messages)} messages"
+    struck = f"{faults} fault{'' if faults == 1 else 's'}"
+    short = f"{count(status.messages)} msg" + (f" · {faults}⚡" if faults else "")
+    fuller = (
+        f"{status.profile} · seed {status.seed} · {messages} · {struck} · {clock}",
+        f"{messages} · {struck} · {clock}",
+        f"{messages} · {clock}",
+    )
+    return next((said for said in fuller if len(said) <= cells), short)
 
 
 def _pace(clock: ClockReading) -> str:
