@@ -54,8 +54,8 @@ def patch_queue(call: Call) -> Answer:
         raise bad_body(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
     if (call.header(b"content-type") or "").partition(";")[0].strip() != _JSON_PATCH:
         accepted = {"Accept-Patch": _JSON_PATCH}
-        title = f"Accepted media type for PATCH: {accepted}."
-        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, title)
+        description = f"Accepted media type for PATCH: {accepted}."
+        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "415 Unsupported Media Type", description)
     if not call.body:
         raise bad_body("PATCH body could not be empty for update.")
     operations = call.json()
