@@ -17,6 +17,7 @@ from emulator.topics.definitions import (
     Topic,
     View,
 )
+from emulator.topics.filters import read_path
 from emulator.topics.hub import Hub
 from emulator.topics.keys import KeyFields
 from emulator.topics.live_topic import LiveTopic
@@ -70,7 +71,8 @@ def _topic(hub: Hub, definition: Definition) -> LiveTopic:
                 raise ValueError("lease is above 0 and max_backlog at least 1")
             store = None
         case View():
-            KeyFields(definition.name, (*definition.keys, *(column.path for column in definition.columns)))
+            for path in (*definition.keys, *(column.path for column in definition.columns)):
+                read_path(path)
         case ConflatedTopic(interval=seconds) if not 0 < seconds < math.inf:
             raise ValueError(f"interval {seconds} is no number of seconds above 0")
     return LiveTopic(definition.name, definition, hub.door, store)
@@ -103,16 +105,9 @@ def _attach_copy(hub: Hub, definition: View | ConflatedTopic) -> None:
             )
         origin.followers.append(maker)
         for record in origin.store:
-            maker.updated(_update(origin, record))
+            maker.updated(record.said(origin.name))
     if isinstance(maker, Conflator):
         maker.tell()
-
-
-def _update(origin: LiveTopic, record: Record) -> Update:
-    """What was said last of ``record``."""
-    update = Update(origin.name, record.body, record.data, record.time, record.key, record.correlation_id)
-    update.user_id, update.expires = record.user_id, record.expires
-    return update
 
 
 def _recall_checkpoint(hub: Hub, checkpoint: Checkpoint) -> None:

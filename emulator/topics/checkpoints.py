@@ -16,8 +16,7 @@ from emulator.topics.definitions import Definition, Topic
 from emulator.topics.hub import Hub
 from emulator.topics.live_topic import LiveTopic
 from emulator.topics.queues import MessageQueue
-from emulator.topics.transaction_log import Entry
-from emulator.topics.update import Update
+from emulator.topics.transaction_log import Entry, published
 
 ENTRIES_BETWEEN: Final = 100_000
 
@@ -142,27 +141,11 @@ def _checked(raw: bytes) -> Checkpoint | None:
 def _records(topic: LiveTopic) -> Iterator[Entry]:
     if topic.store is None or not isinstance(topic.definition, Topic):
         return
-    for one in topic.store:
-        yield Entry(
-            "published", topic.name, one.time, one.key, one.body, one.correlation_id, one.user_id, one.expires
-        )
+    for record in topic.store:
+        yield published(record.said(topic.name))
 
 
 def _waiting(topic: LiveTopic) -> Iterator[Waiting]:
     if isinstance(topic.queue, MessageQueue):
         for update in topic.queue.outstanding():
-            yield Waiting(topic.name, update.number, entry_of(update))
-
-
-def entry_of(update: Update) -> Entry:
-    """The entry that says what ``update`` does."""
-    return Entry(
-        "published",
-        update.topic,
-        update.time,
-        update.key,
-        update.body,
-        update.correlation_id,
-        update.user_id,
-        update.expires,
-    )
+            yield Waiting(topic.name, update.number, published(update))

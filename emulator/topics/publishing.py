@@ -18,7 +18,7 @@ from emulator.topics.merging import merged
 from emulator.topics.records import Record, Store
 from emulator.topics.refusals import Refused
 from emulator.topics.session import Session
-from emulator.topics.transaction_log import Entry, bookmark_of
+from emulator.topics.transaction_log import bookmark_of, published
 from emulator.topics.update import Update
 
 DEEPEST: Final = 200
@@ -156,18 +156,10 @@ def _log(hub: Hub, topic: LiveTopic, session: Session, command: Publish, update:
     body = bytes(update.body)
     if b"\n" in body:
         update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
-    entry = Entry(
-        "published",
-        topic.name,
-        update.time,
-        update.key,
-        update.body,
-        update.correlation_id,
-        session.user,
-        update.expires,
-        session.publisher if command.seq is not None else "",
-        command.seq,
-    )
+    entry = published(update)
+    entry.user_id = session.user
+    if command.seq is not None:
+        entry.publisher, entry.seq = session.publisher, command.seq
     number = hub.log.append(entry)
     if topic.logged:
         update.number, update.bookmark = number, bookmark_of(number)

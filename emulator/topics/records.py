@@ -39,6 +39,12 @@ class Record:
         self.correlation_id, self.user_id = update.correlation_id, update.user_id
         self.expires, self.time = update.expires, update.time
 
+    def said(self, topic: str) -> Update:
+        """What was said last of it in ``topic``."""
+        update = Update(topic, self.body, self.data, self.time, self.key, self.correlation_id)
+        update.user_id, update.expires = self.user_id, self.expires
+        return update
+
 
 class Store:
     """Records by key, in the order in which they came. ``key_fields`` None: the publisher gives the key."""

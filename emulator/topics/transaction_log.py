@@ -13,6 +13,7 @@ import msgspec
 from emulator.journal import Segments
 from emulator.topics.headers import listed
 from emulator.topics.refusals import Refused
+from emulator.topics.update import Update
 
 Kind: TypeAlias = Literal["published", "deleted", "expired", "taken"]
 
@@ -135,6 +136,20 @@ class TransactionLog:
             ) from None
         moment = said if said.tzinfo else said.replace(tzinfo=UTC)
         return self._segments.first_at_or_after(round(moment.timestamp() * 1000)) - 1
+
+
+def published(update: Update) -> Entry:
+    """The entry that says what ``update`` does."""
+    return Entry(
+        "published",
+        update.topic,
+        update.time,
+        update.key,
+        update.body,
+        update.correlation_id,
+        update.user_id,
+        update.expires,
+    )
 
 
 def bookmark_of(number: int) -> str:
