@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
+from emulator.client import AsyncClient
+from emulator.embedded import embedded
+from emulator.settings import Settings
+from emulator.topic_port import TopicPort
+from emulator.topics.commands import Publish, SowDelete
 from tests.tui.canned_topics import CannedWithTopics
 from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, text_of, until
 from tui.app import SandboxApp
@@ -84,6 +91,21 @@ async def test_another_topic_is_chosen_with_enter() -> None:
         await pilot.press("end", "enter")
         await until(pilot, lambda: "orders: 0 records" in text_of(pilot))
         assert pilot.app.command == "sandbox topic subscribe orders"  # type: ignore[attr-defined]
+
+
+async def test_against_a_real_sandbox() -> None:
+    """What a publisher does is on the screen a moment later, and what it deletes is told as deleted."""
+    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)
+    with embedded(settings) as emulator, TopicPort(emulator.topics) as port:
+        async with opened(AsyncClient(emulator.control)) as pilot:
+            await pilot.press(KEY)
+            await until(pilot, lambda: "objects: 0 records" in text_of(pilot))
+            data = msgspec.Raw(b'{"objectUUID": "a", "objectTitle": "fish"}')
+            await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
+            await until(pilot, lambda: "objectTitle fish" in text_of(pilot))
+            await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
+            await until(pilot, lambda: "2 changes, 1 left the focus" in text_of(pilot))
+            assert "deleted" in text_of(pilot)
 
 
 @pytest.mark.parametrize(

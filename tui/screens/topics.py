@@ -144,13 +144,13 @@ class TopicsScreen(Place):
         if (message.topic, message.matching, message.after) != (self._topic, self._matching, self._after):
             return
         self.query_one("#records", RowList).fill(message.page.records)
-        self._say(message.page)
         if message.changes.last < self._after:
             self._changes.clear()  # the sandbox began afresh
         self._after = message.changes.last
         if message.changes.changes:
             self._changes.extendleft(message.changes.changes)
             self.query_one("#changes", RowList).fill(tuple(self._changes))
+        self._say(message.page)
 
     def _say(self, page: TopicRecordPage) -> None:
         shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
