@@ -58,24 +58,31 @@ def _topic(hub: Hub, definition: Definition) -> LiveTopic:
         raise ValueError("there is another one of this name")
     if not NAME.fullmatch(definition.name):
         raise ValueError("a name has letters, digits and the characters . / : _ -")
-    store: Store | None = Store(None)
+    _check(definition)
+    return LiveTopic(definition.name, definition, hub.door, _store(definition))
+
+
+def _check(definition: Definition) -> None:
     match definition:
         case Topic(expiration=seconds) if seconds is not None and not 0 <= seconds < math.inf:
             raise ValueError(f"expiration {seconds} is no number of seconds from 0 on")
-        case Topic(keys="publisher"):
-            pass
-        case Topic(keys=keys):
-            store = Store(KeyFields(definition.name, keys)) if isinstance(keys, tuple) and keys else None
-        case Queue():
-            if definition.lease <= 0 or definition.max_backlog < 1:
-                raise ValueError("lease is above 0 and max_backlog at least 1")
-            store = None
-        case View():
-            for path in (*definition.keys, *(column.path for column in definition.columns)):
+        case Queue(lease=seconds, max_backlog=most) if not 0 < seconds < math.inf or most < 1:
+            raise ValueError("lease is above 0 and max_backlog at least 1")
+        case View(keys=keys, columns=columns):
+            for path in (*keys, *(column.path for column in columns)):
                 read_path(path)
         case ConflatedTopic(interval=seconds) if not 0 < seconds < math.inf:
             raise ValueError(f"interval {seconds} is no number of seconds above 0")
-    return LiveTopic(definition.name, definition, hub.door, store)
+
+
+def _store(definition: Definition) -> Store | None:
+    match definition:
+        case Queue() | Topic(keys=()):
+            return None
+        case Topic(keys=tuple() as paths):
+            return Store(KeyFields(definition.name, paths))
+        case _:
+            return Store(None)
 
 
 def _attach_queue(hub: Hub, definition: Queue) -> None:
