@@ -25,13 +25,15 @@ class User(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Topics beside ``objects``, or ``objects`` anew. Without ``users`` clients say themselves who they are.
 
-    ``entitlements`` as in ``Access``: without any everybody may do everything.
+    ``entitlements`` as in ``Access``: without any everybody may do everything. ``retention`` is how many
+    seconds, a week, the transaction log can be replayed at least; None for ever.
     """
 
     topics: tuple[Definition, ...] = ()
     users: tuple[User, ...] = ()
     entitlements: tuple[Entitlement, ...] | None = None
     reveal_users: bool = True
+    retention: float | None = 604_800.0
 
     @property
     def definitions(self) -> tuple[Definition, ...]:

@@ -152,6 +152,7 @@ class TopicService:
                 self.configuration.definitions,
                 access=self.configuration.access,
                 fsync=self._fsync,
+                retention=self.configuration.retention,
             )
             stack.callback(topics.close)
             positions = Positions(directory / "positions.log" if directory else None)

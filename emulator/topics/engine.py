@@ -26,7 +26,7 @@ from emulator.topics.commands import (
     Subscribe,
     Unsubscribe,
 )
-from emulator.topics.definitions import EVERYBODY, Access, Definition
+from emulator.topics.definitions import EVERYBODY, Access, BadDefinition, Definition
 from emulator.topics.deleting import sow_delete
 from emulator.topics.hub import Hub
 from emulator.topics.live_topic import LiveTopic
@@ -103,6 +103,8 @@ class Topics:
         fsync: bool = False,
         retention: float | None = None,
     ) -> None:
+        if retention is not None and not retention >= 0:
+            raise BadDefinition(f"retention {retention} is no number of seconds from 0 on")
         log = TransactionLog(directory, fsync=fsync)
         path = None if directory is None else directory / "checkpoint"
         try:

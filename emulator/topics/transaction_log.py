@@ -92,7 +92,8 @@ class TransactionLog:
 
     def trim(self, before: float) -> None:
         """Forget the entries that are older than ``before``, in seconds since the epoch."""
-        self._segments.trim(int(before * 1000))
+        if before > 0:
+            self._segments.trim(int(before * 1000))
 
     def sync(self) -> None:
         """Return when what was appended is as safe as it was asked to be. Raises OSError."""

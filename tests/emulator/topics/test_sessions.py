@@ -160,6 +160,16 @@ def test_definitions_that_cannot_be_are_refused(world: World, reason: str) -> No
     assert reason in str(caught.value)
 
 
+def test_a_retention_is_a_number_of_seconds(world: World) -> None:
+    """Less than nothing is refused; for ever is for ever."""
+    with pytest.raises(BadDefinition, match="retention -1 is no number of seconds"):
+        world.topics(retention=-1)
+    topics = world.topics(Topic(name="news", logged=True), retention=float("inf"))
+    Client(topics, "ann").do(Publish("news", raw(id=1)))
+    topics._checkpoints.write()
+    assert len(topics.history("news")) == 1
+
+
 def test_an_entitlement_whose_filter_is_none_is_refused(world: World) -> None:
     """The error names the entitlement."""
     access = Access(entitlements=(Entitlement(user="ann", topic="objects", filter="/a ="),))
