@@ -44,6 +44,20 @@ SEEN = [
 ]
 
 
+PLACES = tuple(
+    (str(number), name.lower(), name)
+    for number, name in enumerate(
+        ("Streams", "Sequences", "Audit", "Errors", "Faults", "Buckets", "Scenarios", "Queues", "Topics"), 1
+    )
+)
+
+
+@pytest.fixture(autouse=True)
+def _the_screens_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen that is added later has pictures of its own, and is no reason to take every other anew."""
+    monkeypatch.setattr("tui.widgets.banner.places", lambda: PLACES)
+
+
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until every list on the screen has its rows, and a message that is opened is there."""
     app = pilot.app
