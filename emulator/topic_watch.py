@@ -12,11 +12,12 @@ from emulator.clock import Clock
 from emulator.topic_resources import OURS, TopicChange, TopicChangePage
 from emulator.topic_service import TopicService
 from emulator.topics import Session
-from emulator.topics.commands import SowAndSubscribe
+from emulator.topics.commands import SowAndSubscribe, Subscribe
 from emulator.topics.messages import Ack, Message, OofMessage, PublishMessage
 
 _KEPT: Final = 1_000
 _WATCHED: Final = 8
+_ID: Final = "changes"
 _NULL: Final = msgspec.Raw(b"null")
 
 
@@ -33,7 +34,10 @@ class TopicWatch:
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     def changes(self, topic: str, filter_: str, after: int, limit: int) -> TopicChangePage:
-        """Up to ``limit`` changes numbered above ``after``, oldest first. ValueError for a bad filter."""
+        """Up to ``limit`` changes numbered above ``after``, oldest first.
+
+        ValueError for a bad filter, and for a queue, whose messages are taken by who sees them.
+        """
         with self._lock:
             kept = self._kept.pop((topic, filter_), None)
             if kept is None or kept.ended:
@@ -44,15 +48,22 @@ class TopicWatch:
         return kept.page(after, limit)
 
     def _subscribed(self, topic: str, filter_: str) -> _Kept:
+        subscription = self._subscription(topic, filter_)
         kept = _Kept(self._service.clock)
         kept.session = self._service.session(OURS, kept.take, ended=kept.end)
-        kept.session.execute(
-            SowAndSubscribe(topic=topic, filter=filter_, opts="oof", sub_id="changes", ack_type="processed")
-        )
+        kept.session.execute(subscription)
         if kept.refused:
             self._leave(kept)
             raise ValueError(kept.refused)
         return kept
+
+    def _subscription(self, topic: str, filter_: str) -> Subscribe | SowAndSubscribe:
+        known = {each.name: each for each in self._service.open().summaries()}.get(topic)
+        if known is not None and known.kind == "queue":
+            raise ValueError(f"{topic!r} is a queue: who watches it would take its messages")
+        if known is None or known.records is None:
+            return Subscribe(topic=topic, filter=filter_, sub_id=_ID, ack_type="processed")
+        return SowAndSubscribe(topic=topic, filter=filter_, opts="oof", sub_id=_ID, ack_type="processed")
 
     def _leave(self, kept: _Kept) -> None:
         self._service.left(kept.session, kept.end)

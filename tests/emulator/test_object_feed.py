@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from emulator.client import Client, RefusedError
 from emulator.clock import Clock, timestamp
 from emulator.embedded import Embedded, embedded
 from emulator.settings import Settings
+from emulator.topic_port import TopicPort
+from emulator.topics.commands import Publish
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.sequence import split_raw
@@ -153,11 +156,11 @@ def test_changes_tell_what_came_and_what_left_and_why(sandbox: Sandbox) -> None:
     assert uuid in bytes(came.data).decode()
 
 
-def _changes(sandbox: Sandbox, count: int, **query: Any) -> tuple[Any, ...]:
+def _changes(sandbox: Sandbox, count: int, topic: str = "objects", **query: Any) -> tuple[Any, ...]:
     """The changes, once there are so many."""
     clock = Clock()
     for _ in range(1000):
-        found = sandbox.control.topics.changes("objects", **query).changes
+        found = sandbox.control.topics.changes(topic, **query).changes
         if len(found) >= count:
             return found
         clock.wait(0.01)
@@ -186,6 +189,26 @@ def test_the_topics_and_what_is_asked_wrongly(sandbox: Sandbox) -> None:
             ask("objects", matching="/a =")
         with pytest.raises(RefusedError, match="nowhere"):
             ask("nowhere")
+
+
+def test_what_can_be_watched_and_what_not(tmp_path: Path) -> None:
+    """A topic without a state of the world tells what passes; a queue cannot be watched without taking from it."""
+    file = tmp_path / "topics.toml"
+    file.write_text(
+        '[[topics]]\nkind = "topic"\nname = "work"\nlogged = true\n'
+        '[[topics]]\nkind = "queue"\nname = "jobs"\nof = ["work"]\n'
+    )
+    with embedded(replace(SETTINGS, topics=file)) as emulator:
+        sandbox = Sandbox(emulator)
+        assert sandbox.control.topics.changes("work").last == 0
+        with TopicPort(emulator.topics) as port:
+            port.execute(Publish(topic="work", data=msgspec.Raw(b'{"n":1}')))
+        (change,) = _changes(sandbox, 1, topic="work")
+        assert (change.cmd, change.topic, bytes(change.data)) == ("publish", "work", b'{"n":1}')
+        with pytest.raises(RefusedError, match="who watches it would take its messages"):
+            sandbox.control.topics.changes("jobs")
+        assert {each.name: each.records for each in sandbox.control.topics.list()}["jobs"] == 1
+        sandbox.close()
 
 
 def test_pages_are_of_all_the_records_in_order(sandbox: Sandbox) -> None:

@@ -83,14 +83,17 @@ async def test_a_filter_that_cannot_be_read_is_said_and_dropped() -> None:
 
 
 async def test_another_topic_is_chosen_with_enter() -> None:
-    """The records and changes are those of the topic that was opened."""
-    async with opened(CannedWithTopics()) as pilot:
+    """The records and changes are those of the topic that was opened; a queue is not looked into."""
+    canned = CannedWithTopics()
+    async with opened(canned) as pilot:
         await pilot.press(KEY)
         await until(pilot, lambda: rows(pilot, "topics").total == 3)
         rows(pilot, "topics").focus()
         await pilot.press("end", "enter")
         await until(pilot, lambda: "orders: 0 records" in text_of(pilot))
         assert pilot.app.command == "sandbox topic subscribe orders"  # type: ignore[attr-defined]
+        await until(pilot, lambda: "a queue's messages are for those who take them" in text_of(pilot))
+        assert not any(topic == "orders" for topic, _ in canned.topics.asked)
 
 
 async def test_against_a_real_sandbox() -> None:

@@ -27,6 +27,7 @@ _RECORDS = 1000
 _CHANGES = 1000
 _AGAIN_SECONDS = 1.0
 _FIRST = "objects"
+_QUEUE = "queue"  # whoever looks into one takes its messages
 
 
 class TopicsScreen(Place):
@@ -123,8 +124,9 @@ class TopicsScreen(Place):
         try:
             came.topics = await topics.list()
             of = {each.name: each for each in came.topics}.get(came.topic)
-            if of is not None and of.records is not None:
+            if of is not None and of.kind != _QUEUE and of.records is not None:
                 came.page = await topics.records(came.topic, matching=came.matching, limit=_RECORDS)
+            if of is not None and of.kind != _QUEUE:
                 came.changes = await topics.changes(
                     came.topic, matching=came.matching, after=came.after, limit=_CHANGES
                 )
@@ -143,7 +145,10 @@ class TopicsScreen(Place):
         self.query_one("#topics", RowList).fill(message.topics)
         if (message.topic, message.matching, message.after) != (self._topic, self._matching, self._after):
             return
-        self.query_one("#records", RowList).fill(message.page.records)
+        if (empty := self._why_none(message.topics)) and not message.page.total:
+            self.query_one("#records", RowList).say(empty)
+        else:
+            self.query_one("#records", RowList).fill(message.page.records)
         if message.changes.last < self._after:
             self._changes.clear()  # the sandbox began afresh
         self._after = message.changes.last
@@ -151,6 +156,15 @@ class TopicsScreen(Place):
             self._changes.extendleft(message.changes.changes)
             self.query_one("#changes", RowList).fill(tuple(self._changes))
         self._say(message.page)
+
+    def _why_none(self, topics: tuple[Topic, ...]) -> str:
+        """Why the topic has no records to show."""
+        of = {each.name: each for each in topics}.get(self._topic)
+        if of is None:
+            return "there is no such topic"
+        if of.kind == _QUEUE:
+            return "a queue's messages are for those who take them"
+        return "no records" if of.records is not None else "it keeps no state of the world"
 
     def _say(self, page: TopicRecordPage) -> None:
         shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
