@@ -27,6 +27,7 @@ from sandbox.cli.pipeline_options import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sandbox.pipeline.impact import Injected
     from sandbox.pipeline.run import Job
     from sandbox.pipeline.tables import Tables
 
@@ -116,9 +117,14 @@ def _run(spark: SparkSession, job: Job, *, once: bool, tell: Callable[[str, floa
     if once:
         return running.once(spark, job, progress=tell)
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return running.follow(spark, job, stopped=stop.is_set, progress=tell)
+    before = {
+        number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        return running.follow(spark, job, stopped=stop.is_set, progress=tell)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pipeline.command()
@@ -131,19 +137,32 @@ def _run(spark: SparkSession, job: Job, *, once: bool, tell: Callable[[str, floa
     metavar="FILE",
     help="Where the page is written.",
 )
+@click.option(
+    "--events",
+    metavar="FILE|running",
+    help="A run's events.ndjson, or the running sandbox's own: shows what the faults did.",
+)
 @spark_options
 @service_options
 @json_option
-def report(*, place: str, html: Path, session: Session, service: Service, as_json: bool) -> None:
+def report(
+    *,
+    place: str,
+    html: Path,
+    events: str | None,
+    session: Session,
+    service: Service,
+    as_json: bool,
+) -> None:
     """Add the tables up: a page with charts, and a summary here."""
     from emulator.rng import new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.pipeline.page import page  # noqa: PLC0415 -- as above
     from sandbox.pipeline.report import report as add_up  # noqa: PLC0415 -- as above
 
     with failures(), bar() as tell:
-        tables = tables_at(place, service)
+        tables, injected = tables_at(place, service), _injected(events, service)
         tell("adding up", 0.3)
-        found = add_up(session(), tables, new_uuid())
+        found = add_up(session(), tables, new_uuid(), injected)
     html.parent.mkdir(parents=True, exist_ok=True)
     html.write_text(page(found), encoding="utf-8")
     if as_json:
@@ -154,7 +173,22 @@ def report(*, place: str, html: Path, session: Session, service: Service, as_jso
         click.echo()
         codes = [(code, count, found.queued.get(code, 0)) for code, count in found.rejects.items()]
         print_table(("code", "rejected", "queued"), codes)
+    if found.impact:
+        click.echo()
+        struck = [(i.type, i.injected, i.messages, i.duplicates, i.rejects, i.p50) for i in found.impact]
+        print_table(("fault", "injected", "messages struck", "duplicates", "rejects", "p50 ms"), struck)
     click.echo(f"\npage: {html}")
+
+
+def _injected(events: str | None, service: Service) -> list[Injected]:
+    from sandbox.pipeline.impact import injected_by, injected_in  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if events is None:
+        return []
+    if events != "running":
+        return injected_in(Path(events))
+    with service.client() as client:
+        return injected_by(client)
 
 
 @pipeline.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,13 +17,29 @@ from sandbox.cli.failures import CommandFailed, Exit
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from emulator.client import Client
     from sandbox.pipeline.tables import Tables
 
 Session: TypeAlias = "Callable[[], SparkSession]"
 """Opens the Spark session that the options ask for."""
-Service: TypeAlias = Callable[[], tuple[str | None, str]]
-"""Gives the AWS endpoint's URL (None for AWS's own) and the region."""
 Command: TypeAlias = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Service:
+    """What the options ``--endpoint`` and ``--control`` name."""
+
+    endpoint: str | None
+    control: str | None
+
+    def __call__(self) -> tuple[str | None, str]:
+        """The AWS endpoint's URL (None for AWS's own) and the region."""
+        return _service(self.endpoint, self.control)
+
+    def client(self) -> Client:
+        """A client of the sandbox. CommandFailed when nothing was started here."""
+        return connect(self.control)
+
 
 streams_option = click.option(
     "--streams",
@@ -72,10 +89,13 @@ def service_options(command: Command) -> Command:
 
     @wraps(command)
     def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
-        return command(service=lambda: _service(endpoint, control), **others)
+        return command(service=Service(endpoint, control), **others)
 
-    text = "The AWS endpoint; by default that of the running sandbox, with 'aws' AWS's own."
-    return control_option(click.option("--endpoint", metavar="URL", help=text)(with_service))
+    text = (
+        "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox, with 'aws' AWS's own."
+    )
+    endpoint = click.option("--endpoint", metavar="URL", envvar="AWS_ENDPOINT_URL", help=text)
+    return control_option(endpoint(with_service))
 
 
 def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:

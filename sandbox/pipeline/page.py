@@ -21,6 +21,7 @@ def page(found: Report) -> str:
         _tiles(found),
         _section(f"Arrivals a {every}", *_arrivals(found)),
         _section("From published to arrived", *_latency(found)),
+        _section("What the faults did", *_impact(found)) if found.impact else "",
         rejects,
         _section("Streams", _streams(found)),
         _section("Tenants", _tenants(found)),
@@ -53,6 +54,18 @@ def _arrivals(found: Report) -> tuple[str, str]:
 def _latency(found: Report) -> tuple[str, str]:
     series = {"p50": [i.p50 for i in found.intervals], "p95": [i.p95 for i in found.intervals]}
     return _key(p50="--good", p95="--slow"), lines(_times(found), series, " ms")
+
+
+def _impact(found: Report) -> tuple[str, str, str]:
+    """How often faults struck over time, and what became of the messages that each type of them struck."""
+    series = {"injected": [sum(interval.faults.values()) for interval in found.intervals]}
+    titles = ("fault", "injected", "messages struck", "arrivals of them", "duplicates", "rejects")
+    rows = [
+        (i.type, i.injected, i.messages, i.arrivals, i.duplicates, i.rejects, i.p50, i.p95, i.p50_others)
+        for i in found.impact
+    ]
+    listed = _table((*titles, "p50 ms", "p95 ms", "p50 ms of those not struck"), rows)
+    return _key(injected="--slow"), stacked(_times(found), series), listed
 
 
 def _section(title: str, *content: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sandbox.pipeline import figures
+from sandbox.pipeline.impact import Impact, Injected, by_interval, impacts
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.tables import Tables
 
@@ -28,6 +31,8 @@ class Interval(msgspec.Struct, frozen=True):
     bytes: int
     p50: int | None
     p95: int | None
+    faults: dict[str, int] = {}
+    """How often each type of fault struck meanwhile."""
 
 
 class Tenant(msgspec.Struct, frozen=True):
@@ -71,10 +76,11 @@ class Report(msgspec.Struct, frozen=True):
     intervals: tuple[Interval, ...]
     tenants: tuple[Tenant, ...]
     examples: tuple[Reject, ...]
+    impact: tuple[Impact, ...] = ()
 
 
-def report(spark: SparkSession, tables: Tables, token: str) -> Report:
-    """Publish what is new, then add everything up."""
+def report(spark: SparkSession, tables: Tables, token: str, injected: Sequence[Injected] = ()) -> Report:
+    """Publish what is new, then add everything up, beside the faults that were ``injected`` meanwhile."""
     publish(spark, tables, token)
     sums = tables.read(spark, "figures").persist()
     firsts = [c.first for c in tables.commits if c.first is not None]
@@ -91,9 +97,10 @@ def report(spark: SparkSession, tables: Tables, token: str) -> Report:
         objects=_objects(tables.read(spark, "objects")),
         streams=_streams(sums),
         interval_minutes=minutes,
-        intervals=tuple(_intervals(sums, minutes)),
+        intervals=tuple(_with_faults(_intervals(sums, minutes), injected, minutes)),
         tenants=tuple(_tenants(sums)),
         examples=tuple(_examples(tables.read(spark, "rejects"))),
+        impact=tuple(impacts(spark, tables, injected)),
     )
     sums.unpersist()
     return found
@@ -184,12 +191,23 @@ def _intervals(sums: DataFrame, minutes: int) -> list[Interval]:
     return [
         Interval(
             f"{row.start.astimezone():%Y-%m-%dT%H:%M:%S%z}",
-            **_counts(row),
-            bytes=row.bytes or 0,
-            p50=row.p50,
-            p95=row.p95,
+            row.good or 0,
+            row.again or 0,
+            row.bad or 0,
+            row.bytes or 0,
+            row.p50,
+            row.p95,
         )
         for row in rows
+    ]
+
+
+def _with_faults(intervals: list[Interval], injected: Sequence[Injected], minutes: int) -> list[Interval]:
+    starts = [datetime.fromisoformat(interval.start).timestamp() for interval in intervals]
+    struck = by_interval(injected, starts, minutes * 60.0)
+    return [
+        msgspec.structs.replace(interval, faults=faults)
+        for interval, faults in zip(intervals, struck, strict=True)
     ]
 
 

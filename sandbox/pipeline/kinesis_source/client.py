@@ -178,6 +178,25 @@ class Client:
 
 
 _P = TypeVar("_P", bound=Page)
+_R = TypeVar("_R", Mark, Record)
+
+
+class Once:
+    """Lets each record behind a position through once, however often the service delivers it."""
+
+    def __init__(self, after: str) -> None:
+        self._after = int(after) if after[:1].isdigit() else -1
+        self._seen: set[str] = set()
+
+    def of(self, records: list[_R]) -> list[_R]:
+        """Those that are new."""
+        fresh: list[_R] = []
+        for record in records:
+            number = record.sequence_number
+            if number not in self._seen and int(number) > self._after:
+                self._seen.add(number)
+                fresh.append(record)
+        return fresh
 
 
 def _shard(raw: dict[str, Any], listed: set[str], before: str) -> Shard:

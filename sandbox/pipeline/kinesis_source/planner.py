@@ -10,7 +10,7 @@ from datetime import datetime
 
 from pyspark.sql.datasource import InputPartition
 
-from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, MarkPage, Shard
+from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, MarkPage, Once, Shard
 from .errors import DataLossError, KinesisSourceError, ServiceError
 from .options import LATEST, Settings
 
@@ -136,7 +136,7 @@ class Planner:
 
     def _walk(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
         self._confirm(shard, start)
-        walk, iterator = Walk(start, start), self._client.iterator(shard, start)
+        walk, iterator, once = Walk(start, start), self._client.iterator(shard, start), Once(start)
         records = size = since = weight = 0
         while (max_records is None or records < max_records) and (max_bytes is None or size < max_bytes):
             limit = self._settings.records_per_request
@@ -148,8 +148,8 @@ class Planner:
                     raise
                 iterator = self._client.iterator(shard, walk.position)
                 continue
-            if count := len(page.records):
-                walk.position = page.records[-1].sequence_number
+            if fresh := once.of(page.records):
+                count, walk.position = len(fresh), fresh[-1].sequence_number
                 records, size, since, weight = records + count, size + length, since + count, weight + length
             if since >= self._settings.records_per_partition or weight >= _BYTES_PER_PARTITION:
                 walk.marks.append((walk.position, since))

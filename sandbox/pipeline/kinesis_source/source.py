@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from .client import TRIM_HORIZON, Client, Record, RecordPage
+from .client import TRIM_HORIZON, Client, Once, Record, RecordPage
 from .errors import DataLossError, ServiceError
 from .options import Settings
 from .planner import SHARD_END, Offset, Planner, ShardRange
@@ -35,7 +35,7 @@ def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator
     DataLossError when fewer are there than the walk counted (unless failOnDataLoss is false).
     """
     bound = None if part.until == SHARD_END else int(part.until)
-    position, seen = part.after, 0
+    position, seen, once = part.after, 0, Once(part.after)
     iterator: str | None = client.iterator(part.shard, position)
     while iterator and (bound is None or not (position[:1].isdigit() and int(position) >= bound)):
         try:
@@ -47,13 +47,14 @@ def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator
                 raise
             iterator = client.iterator(part.shard, position)
             continue
-        records = page.records
-        if bound is not None and records and int(records[-1].sequence_number) > bound:
-            records = [record for record in records if int(record.sequence_number) <= bound]
+        fresh = once.of(page.records)
+        records = fresh
+        if bound is not None and fresh and int(fresh[-1].sequence_number) > bound:
+            records = [record for record in fresh if int(record.sequence_number) <= bound]
         if records:
             yield _arrow(*client.named(part.shard), records)
             seen, position = seen + len(records), records[-1].sequence_number
-        if page.millis_behind_latest == 0 or len(records) < len(page.records):
+        if page.millis_behind_latest == 0 or len(records) < len(fresh):
             break
         iterator = page.next_shard_iterator
     short = part.records is not None and seen != part.records

@@ -34,6 +34,8 @@ def credentials() -> Iterator[None]:
 def spark(credentials: None) -> Iterator[Any]:
     from sandbox.pipeline.session import open_session
 
-    session = open_session("local[2]", memory="1g")
+    # A dozen rows never earn back what compiling their queries costs.
+    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    session = open_session("local[2]", memory="1g", settings=interpreted)
     yield session
     session.stop()

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from emulator.clock import stopwatch
+from emulator.clock import Clock, stopwatch
 from emulator.embedded import embedded
 from emulator.settings import Settings
 from sandbox import java
 from sandbox.cli import main
+from sandbox.pipeline.place import Place
+from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import Endpoint, load
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
 
 
 class Ran(NamedTuple):
@@ -60,14 +66,51 @@ def test_from_the_audit_log_to_answers(spark: Any, pipeline: Callable[..., Ran],
         assert "not in" in lacking.out
     asked = pipeline("query", "SELECT count(*) AS n FROM messages", "--at", "tables", "--json")
     assert json.loads(asked.out) == {"n": 40}
-    reported = pipeline("report", "--at", "tables", "--html", "page.html")
+    told = '{"id":1,"time":1.5,"kind":"fault.injected","type":"reshard","message_id":null}'
+    (tmp_path / "events.ndjson").write_text(f"{told}\n")
+    reported = pipeline("report", "--at", "tables", "--html", "page.html", "--events", "events.ndjson")
     assert reported.code == 0
+    assert re.search(r"^reshard +1 +0 ", reported.out, re.MULTILINE)
+    assert "What the faults did" in (tmp_path / "page.html").read_text()
     assert "GENERR007" in reported.out
     assert "<svg" in (tmp_path / "page.html").read_text()
     wrong = pipeline("query", "SELEKT 1", "--at", "tables")
     assert wrong.code == 2
     assert "SELEKT" in wrong.err
     assert "Traceback" not in wrong.err
+
+
+def test_following_takes_in_what_comes_until_interrupted(
+    spark: Any, pipeline: Callable[..., Ran], endpoint: Endpoint, tmp_path: Path
+) -> None:
+    """``--follow`` goes on while records come, also behind a split; Ctrl-C ends it with all of them in."""
+    stream, sent = endpoint.stream(), load(seed=12, messages=20, sequences=1)
+    half = len(sent.records) // 2
+    endpoint.put(stream, sent.records[:half])
+
+    def person() -> None:
+        clock, place = Clock(), Place.at(tmp_path / "tables")
+        while (there := Tables(place).rows()["arrivals"]) < len(sent.records):
+            if there == half and len(endpoint.shards(stream)) == 1:
+                endpoint.client("kinesis").split_shard(
+                    StreamName=stream, ShardToSplit="shardId-000000000000", NewStartingHashKey=str(2**127)
+                )
+                endpoint.put(stream, sent.records[half:])
+            clock.wait(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    at_the_keyboard = threading.Thread(target=person, daemon=True)
+    at_the_keyboard.start()
+    before = signal.getsignal(signal.SIGINT)
+    ran = pipeline(
+        "run", "--follow", "--streams", stream, "--to", "tables", "--endpoint", endpoint.url, "--json"
+    )
+    at_the_keyboard.join()
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)
+    assert (rows["arrivals"], rows["messages"], rows["sequences"]) == (len(sent.records), 20, 1)
+    assert rows["objects"] > 0
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_without_tables_one_line_says_how_to_get_some(pipeline: Callable[..., Ran]) -> None:

@@ -19,7 +19,7 @@ from sandbox.pipeline.tables import AnotherRunError, Tables
 from schemas.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
 
 
 def _job(endpoint: Endpoint, stream: str, to: Path | str, **more: Any) -> Job:

@@ -44,6 +44,11 @@ class Endpoint:
         self.client("kinesis").create_stream(StreamName=name, ShardCount=shards)
         return name
 
+    def shards(self, stream: str) -> list[str]:
+        """The ids of a stream's shards, open or not."""
+        listed = self.client("kinesis").list_shards(StreamName=stream)["Shards"]
+        return [str(shard["ShardId"]) for shard in listed]
+
     def names(self) -> list[str]:
         return list(self.client("kinesis").list_streams(Limit=1000)["StreamNames"])
 

@@ -31,7 +31,7 @@ class ModelStream:
     def __init__(self) -> None:
         self.shards: dict[str, ModelShard] = {"shard-0": ModelShard()}
         self.next = 1
-        self.expire_next = False
+        self.expire_next = self.redelivers = False
         self.server_time = 1000.0
 
     def put(self, shard: str, count: int) -> None:
@@ -81,6 +81,8 @@ class ModelStream:
         shard = self.shards[name]
         end = min(int(start) + min(limit, 3), len(shard.records))
         found = shard.records[int(start) : end]
+        if self.redelivers:
+            found = found[:1] + found + shard.records[:2]
         done = end == len(shard.records)
         following = None if done and not shard.open else f"{name}|{end}"
         records: list[Any] = (
@@ -234,6 +236,20 @@ def test_a_shard_that_is_gone_is_data_loss() -> None:
     """A checkpoint that names a shard which no longer exists stops the run with that shard's name."""
     with pytest.raises(DataLossError, match="shard shard-7 is gone"):
         _planner(ModelStream()).end({"shard-7": "3"}, None, None)
+
+
+def test_what_the_service_delivers_again_is_read_once() -> None:
+    """Records that come twice, at once or much later, are one record each, and no loss of data."""
+    stream = ModelStream()
+    stream.put("shard-0", 10)
+    stream.redelivers = True
+    planner = Planner(_settings(recordsPerPartition="4"), stream)  # type: ignore[arg-type]
+    start = planner.first("TRIM_HORIZON")
+    end = planner.end(start, None, None)
+    assert end == {"shard-0": "10"}
+    ranges = planner.ranges(start, end)
+    assert len(ranges) > 1
+    assert [n for part in ranges for n in _read(stream, part)] == list(range(1, 11))
 
 
 def test_a_range_that_gives_fewer_records_than_planned_is_data_loss() -> None:

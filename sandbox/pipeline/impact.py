@@ -1,0 +1,168 @@
+"""What the faults did: the events of a sandbox beside the tables, message by message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from sandbox.pipeline.failures import UsageError
+from sandbox.pipeline.tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from emulator.client import Client
+
+INJECTED = "fault.injected"
+_OUTCOMES = ("messages", "parts", "duplicates", "rejects")
+
+
+class Injected(NamedTuple):
+    """A fault that struck: its type, when in seconds since the epoch, and which message, if it was one."""
+
+    type: str
+    time: float
+    message_id: str | None
+
+
+class Impact(msgspec.Struct, frozen=True):
+    """What became of the messages that a type of fault struck.
+
+    ``messages`` are those it struck, by messageId; of all their arrivals, ``duplicates`` and ``rejects`` are
+    so many. Latency is from published to arrived in milliseconds, ``p50_others`` that of the messages which
+    no fault struck; None where there are none.
+    """
+
+    type: str
+    injected: int
+    messages: int
+    arrivals: int
+    duplicates: int
+    rejects: int
+    p50: int | None
+    p95: int | None
+    p50_others: int | None
+
+
+class _Fields(msgspec.Struct):
+    type: str = ""
+    message_id: str | None = None
+
+
+class _Line(msgspec.Struct):
+    """An event, its fields beside its time as the control API has them or apart as a run leaves them."""
+
+    time: float
+    kind: str
+    type: str = ""
+    message_id: str | None = None
+    fields: _Fields | None = None
+
+
+def injected_in(events: Path) -> list[Injected]:
+    """The faults in an ``events.ndjson``, as a scenario's run leaves it. UsageError for another file."""
+    decode = msgspec.json.Decoder(_Line).decode
+    try:
+        lines = [decode(line) for line in events.read_bytes().splitlines() if line.strip()]
+    except (OSError, msgspec.MsgspecError) as wrong:
+        raise UsageError(f"{events} is no file of events: {wrong}") from None
+    found = [line for line in lines if line.kind == INJECTED]
+    apart = [line.fields or _Fields(line.type, line.message_id) for line in found]
+    return [Injected(f.type, line.time, f.message_id) for line, f in zip(found, apart, strict=True)]
+
+
+def injected_by(control: Client) -> list[Injected]:
+    """The faults that a running sandbox tells of."""
+    found: list[Injected] = []
+    last = 0
+    while page := control.events(after=last):
+        found += [
+            Injected(str(event.fields["type"]), event.time, event.fields.get("message_id"))
+            for event in page
+            if event.kind == INJECTED
+        ]
+        last = page[-1].id
+    return found
+
+
+def by_interval(
+    injected: Iterable[Injected], starts: Sequence[float], seconds: float
+) -> list[dict[str, int]]:
+    """How often each type struck in intervals that begin at ``starts`` and last ``seconds``."""
+    counts: list[dict[str, int]] = [{} for _ in starts]
+    for fault in injected:
+        for start, count in zip(starts, counts, strict=True):
+            if start <= fault.time < start + seconds:
+                count[fault.type] = count.get(fault.type, 0) + 1
+    return counts
+
+
+def impacts(spark: SparkSession, tables: Tables, injected: Sequence[Injected]) -> list[Impact]:
+    """One ``Impact`` a type, in the order of their names."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    if not injected:
+        return []
+    struck = {(fault.message_id, fault.type) for fault in injected if fault.message_id}
+    struck_ids = spark.createDataFrame(sorted(struck), "message_id STRING, type STRING")
+    rows = _arrivals(spark, tables).join(F.broadcast(struck_ids), "message_id", "left")
+    found = {
+        row.type: row
+        for row in rows.groupBy("type")
+        .agg(
+            F.count("*").alias("arrivals"),
+            F.count_if(F.col("outcome") == "duplicates").alias("duplicates"),
+            F.count_if(F.col("outcome") == "rejects").alias("rejects"),
+            _latency(F.percentile_approx, [0.5, 0.95]).alias("latency"),
+        )
+        .collect()
+    }
+    others = _middle(found.get(None))[0]
+    types = sorted({fault.type for fault in injected})
+    return [_impact(kind, injected, struck, found.get(kind), others) for kind in types]
+
+
+def _impact(
+    kind: str, injected: Sequence[Injected], struck: Iterable[tuple[str, str]], row: Any, others: int | None
+) -> Impact:
+    p50, p95 = _middle(row)
+    return Impact(
+        kind,
+        injected=sum(fault.type == kind for fault in injected),
+        messages=sum(of == kind for _, of in struck),
+        arrivals=row.arrivals if row else 0,
+        duplicates=row.duplicates if row else 0,
+        rejects=row.rejects if row else 0,
+        p50=p50,
+        p95=p95,
+        p50_others=others,
+    )
+
+
+def _middle(row: Any) -> tuple[int | None, int | None]:
+    p50, p95 = row.latency if row and row.latency else (None, None)
+    return p50, p95
+
+
+def _latency(percentile: Any, ranks: list[float]) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    passed = F.greatest(F.unix_millis("arrived") - F.unix_millis("published"), F.lit(0))
+    first = F.col("outcome").isin("messages", "parts") & F.col("published").isNotNull()
+    column: Column = percentile(F.when(first, passed), ranks)
+    return column
+
+
+def _arrivals(spark: SparkSession, tables: Tables) -> DataFrame:
+    """Every arrival with its messageId and the table it went to."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    columns = "message_id STRING, arrived TIMESTAMP, published TIMESTAMP"
+    frames = (
+        tables.read(spark, name, columns=columns).withColumn("outcome", F.lit(name)) for name in _OUTCOMES
+    )
+    return reduce(lambda one, other: one.unionByName(other), frames)
