@@ -8,12 +8,15 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from emulator.queues import limits
 from emulator.queues.errors import BadValue
 from emulator.queues.limits import Range
 
 RESOURCE_TYPES = frozenset({"messages", "subscriptions"})
 SUBSCRIBER_SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
+_packed = msgspec.msgpack.Encoder().encode
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9_\-.]+", re.ASCII)
 
 
@@ -82,6 +85,16 @@ def subscription_ttl(ttl: Any) -> None:
     if ttl < limits.SUBSCRIPTION_TTL_LEAST:
         least = limits.SUBSCRIPTION_TTL_LEAST
         raise BadValue(f"The TTL for a subscription must be at least {least} seconds long.")
+
+
+def kept(document: Any) -> None:
+    """What a client gave to be kept must be something that can be: the journal has integers of 64 bits."""
+    try:
+        _packed(document)
+    except OverflowError as error:
+        raise BadValue("JSON contains integer that is too large.") from error
+    except RecursionError as error:
+        raise BadValue("JSON is nested too deeply.") from error
 
 
 def _limit(limit: int, allowed: Range) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from emulator.queues import limits
+from emulator.queues import checks, limits
 from emulator.queues.errors import BadPatch, BadValue, PatchConflict
 from emulator.queues.limits import Range
 
@@ -56,7 +56,8 @@ def shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(metadata: Mapping[str, Any]) -> None:
-    """Raise ``BadValue`` when a reserved key has a value that it cannot have."""
+    """Raise ``BadValue`` when a reserved key has a value that it cannot have, or any that cannot be kept."""
+    checks.kept(metadata)
     for key, allowed in _INTEGERS.items():
         value = metadata.get(key)
         if value is None:

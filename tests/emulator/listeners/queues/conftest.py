@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -26,10 +27,10 @@ class AnsweredReply:
 class InProcess:
     """The application without a port in front."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Path | None = None) -> None:
         self.clock = Clock(frozen_at=NOON)
         self.events = Events(self.clock)
-        self.engine = QueueEngine(None, self.clock, self.events)
+        self.engine = QueueEngine(journal, self.clock, self.events)
         self._app = QueuesApp(self.engine, self.events)
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> AnsweredReply:
