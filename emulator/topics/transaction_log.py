@@ -56,6 +56,7 @@ class TransactionLog:
     def __init__(self, directory: Path | None, *, fsync: bool) -> None:
         self.durable = directory is not None
         self._segments = Segments(directory)
+        self._arrival = self._segments.last_arrival
         self._fsync = fsync
         self._grown_at = sys.maxsize
         self._grown: Callable[[], None] = lambda: None
@@ -74,9 +75,10 @@ class TransactionLog:
         """Keep ``entries``, all of them or none, and return the number of the first. Raises Refused."""
         first = self._segments.next
         lines = b"\n".join([*map(_encode, entries), b""])
-        arrival = max(self._segments.last_arrival, int(entries[0].time * 1000))
+        # A clock may be set back; what is looked for by its time must lie in order all the same.
+        self._arrival = max(self._arrival, int(entries[0].time * 1000))
         try:
-            self._segments.append(lines, len(entries), len(lines), arrival)
+            self._segments.append(lines, len(entries), len(lines), self._arrival)
         except OSError as error:
             raise Refused(
                 "not stored", f"the log could not be written ({error}); nothing was changed"

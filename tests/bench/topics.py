@@ -48,7 +48,7 @@ def _row(measured: str, rate: float) -> Row:
 
 
 def _rate(definitions: Sequence[Definition], filters: list[str], disk: Path | None) -> float:
-    """Publishes a second of messages that match the one filter, or one of the many; ``disk`` None: no files."""
+    """Publishes a second of what matches the one filter, or one of the many; ``disk`` None: no files."""
     clock = Clock()
     received: list[Message] = []
     with tempfile.TemporaryDirectory(dir=disk) as folder:
