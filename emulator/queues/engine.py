@@ -95,6 +95,10 @@ class QueueEngine:
 
     def _run(self) -> None:
         while not self._closed:
-            due = self.settle()
+            try:
+                due = self.settle()
+            except OSError:
+                # What could not be told now is over all the same, and operations see it so.
+                due = None
             pause = _LONGEST_WAIT if due is None else min(max(due - self.now(), 0.0), _LONGEST_WAIT)
             self._clock.wait(pause, lambda: self._closed)

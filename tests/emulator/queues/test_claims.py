@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from emulator.queues import Address
@@ -111,3 +113,28 @@ def test_what_is_out_of_bounds_claims_nothing(queues, wrong) -> None:
     with pytest.raises(BadValue):
         queues.claim(**wrong)
     assert len(queues.claimed(20)) == 1
+
+
+def test_a_full_disk_does_not_end_the_watch(queues, monkeypatch) -> None:
+    """An event that cannot be written leaves the next one to be told."""
+    emit, refused = queues.events.emit, threading.Event()
+
+    def full_once(kind: str, **fields: object) -> object:
+        if kind == "queue.claim_expired" and not refused.is_set():
+            refused.set()
+            raise OSError("no space left on device")
+        return emit(kind, **fields)
+
+    queues.post(b"1", b"2")
+    queues.claim(ttl=60)
+    queues.claim(ttl=120)
+    monkeypatch.setattr(queues.events, "emit", full_once)
+    queues.engine.watch()
+    queues.clock.advance(60)
+    assert refused.wait(10)
+    real = type(queues.clock)()
+    deadline = real.elapsed() + 10
+    while not queues.told("claim_expired") and real.elapsed() < deadline:
+        queues.clock.advance(60)
+        real.wait(0.01)
+    assert len(queues.told("claim_expired")) == 1
