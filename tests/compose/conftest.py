@@ -31,6 +31,23 @@ class Stack:
     command: Callable[..., subprocess.CompletedProcess[str]]
     name: str
 
+    def compose(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Docker Compose, with the variables of this stack."""
+        variables = {
+            "SANDBOX_COMPOSE_NAME": self.name,
+            "SANDBOX_CONTROL_PORT": self.said["control"].rpartition(":")[2],
+            "SANDBOX_TOKEN": self.said["token"],
+        }
+        return subprocess.run(
+            ["docker", "compose", "-f", str(FILE), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **variables},
+            timeout=600,
+        )
+
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:

@@ -54,8 +54,8 @@ def test_compose_understands_the_file() -> None:
 def test_only_the_emulator_is_published_and_on_loopback() -> None:
     """No other container can be reached from this machine, and none from another."""
     for name, service in configured("tui", "pipeline")["services"].items():
-        published = service.get("ports", [])
-        assert [port["host_ip"] for port in published] == (["127.0.0.1"] * 3 if name == "emulator" else [])
+        published = {port["host_ip"] for port in service.get("ports", [])}
+        assert published == ({"127.0.0.1"} if name == "emulator" else set())
 
 
 def test_the_image_needs_no_other_to_be_built() -> None:
@@ -223,6 +223,19 @@ def test_status_logs_and_doctor_know_the_stack(stack: Stack) -> None:
     assert stack.command("doctor").returncode == 0
     second = stack.command("up", "--profile", "compose")
     assert (second.returncode, "runs here already" in second.stderr) == (3, True)
+
+
+@pytest.mark.compose
+@pytest.mark.timeout(900)
+def test_the_screens_image_is_built_and_reaches_the_emulator(stack: Stack) -> None:
+    """By the service's name, with its own variables; Textual is in it. The pipeline's, of a gigabyte, is not."""
+    built = stack.compose("--profile", "tui", "build", "tui")
+    assert built.returncode == 0, built.stderr
+    run = ("--profile", "tui", "run", "--rm", "--no-deps", "--no-TTY")
+    for words in (["status"], ["tui", "--help"]):
+        ran = stack.compose(*run, "tui", *words)
+        assert ran.returncode == 0, ran.stderr
+    assert stack.compose(*run, "--entrypoint", "python", "tui", "-c", "import tui.app").returncode == 0
 
 
 @pytest.mark.compose
