@@ -228,7 +228,7 @@ def test_status_logs_and_doctor_know_the_stack(stack: Stack) -> None:
 @pytest.mark.compose
 @pytest.mark.timeout(900)
 def test_the_screens_image_is_built_and_reaches_the_emulator(stack: Stack) -> None:
-    """By the service's name, with its own variables; Textual is in it. The pipeline's, of a gigabyte, is not."""
+    """By the service's name, with its own variables; Textual is in it."""
     built = stack.compose("--profile", "tui", "build", "tui")
     assert built.returncode == 0, built.stderr
     run = ("--profile", "tui", "run", "--rm", "--no-deps", "--no-TTY")
