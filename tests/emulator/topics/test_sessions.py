@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -24,9 +25,9 @@ from emulator.topics import (
     View,
 )
 from emulator.topics.attendant import attend
-from emulator.topics.commands import Publish, SowAndSubscribe, Subscribe
+from emulator.topics.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
 from emulator.topics.messages import Message
-from tests.emulator.topics.conftest import Client, World, raw
+from tests.emulator.topics.conftest import Client, World, raw, said
 
 MORTAL = Topic(name="objects", keys=("/id",), expiration=0)
 
@@ -107,6 +108,26 @@ def test_topics_that_nobody_wants_are_not_kept(world: World) -> None:
     assert [summary.name for summary in topics.summaries()] == ["news.1"]
     bob.session.close()
     assert topics.summaries() == []
+
+
+def test_publishers_on_many_threads_do_not_disturb_each_other(world: World) -> None:
+    """Every message is delivered once, in the order of the log, and each publisher's in its own order."""
+    topics = world.topics(Topic(name="objects", keys=("/id",), logged=True))
+    bob = Client(topics, "bob")
+    bob.do(Subscribe("objects", sub_id="s"))
+
+    def publish(user: str) -> None:
+        session = topics.session(user, lambda _: None)
+        for number in range(200):
+            session.execute(DeltaPublish("objects", raw(**{"id": number % 7, user: number})))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(publish, ("ann", "cat", "dan", "eve")))
+    marks = [message.bookmark for message in bob.published]
+    assert marks == sorted(set(marks))
+    assert len(marks) == 800
+    for user in ("ann", "cat", "dan", "eve"):
+        assert [said(one)[user] for one in bob.published if one.user_id == user] == list(range(200))
 
 
 async def test_an_attendant_does_what_is_due_when_it_is_due() -> None:
