@@ -68,7 +68,8 @@ def _line(row: MessageRow) -> tuple[object, ...]:
     from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
 
     marks = " ".join(row.marks)
-    shard = row.shard.removeprefix("shardId-").lstrip("0") or "0"
+    queue = row.shard.startswith("amqp-")
+    shard = "amqp" if queue else row.shard.removeprefix("shardId-").lstrip("0") or "0"
     return (
         timestamp(row.time)[11:-1],
         row.stream,

@@ -22,6 +22,7 @@ def test_figures_are_written_for_reading() -> None:
     assert figures.clock_time(1_780_000_000.0901) == "20:26:40.090"
     assert [figures.span(s) for s in (0.34, 2.5, 360, 7200)] == ["340 ms", "2.5 s", "6.0 min", "2.0 h"]
     assert figures.shard("shardId-000000000012") == "0012"
+    assert figures.shard("amqp-1795262743512") == "amqp"
     assert figures.tail("1234567890", 5) == "…7890"
 
 
