@@ -18,6 +18,7 @@ import msgspec
 from emulator import resources as r
 from emulator.clock import Clock
 from emulator.events import Event, event_of
+from emulator.processing_client import AsyncProcessing, Processing
 from emulator.queue_client import AsyncQueues, Queues
 from emulator.reader_resources import ReaderList
 from emulator.scenario_client import AsyncScenarios, Scenarios
@@ -74,6 +75,11 @@ class Client:
     def scenarios(self) -> Scenarios:
         """The scenarios that it can play; RefusedError where it has none."""
         return Scenarios(self._ask)
+
+    @cached_property
+    def processing(self) -> Processing:
+        """Asynchronous messages and the systems they call; RefusedError where it has none."""
+        return Processing(self._ask)
 
     @cached_property
     def queues(self) -> Queues:
@@ -236,6 +242,10 @@ class AsyncClient:
     @cached_property
     def scenarios(self) -> AsyncScenarios:
         return AsyncScenarios(self._ask)
+
+    @cached_property
+    def processing(self) -> AsyncProcessing:
+        return AsyncProcessing(self._ask)
 
     @cached_property
     def queues(self) -> AsyncQueues:

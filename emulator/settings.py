@@ -54,7 +54,8 @@ class Settings:
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
     ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
     ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
-    which topics there are, who may use them and what stands for whom. With ``confirm_subscriptions`` the
+    which topics there are, who may use them and what stands for whom, ``integration`` one that says what is
+    done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
     subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
     and again after a reset.
     """
@@ -74,6 +75,7 @@ class Settings:
     amqp: Literal["auto", "off"] = "off"
     amqp_port: int = 5672
     topics: Path | None = None
+    integration: Path | None = None
     data_dir: Path | None = Path(STATE_DIRECTORY, "data")
     fsync: bool = False
     seed: int = 0
@@ -107,6 +109,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topics_port: int | None = None
     confirm_subscriptions: bool = False
     topics: str | None = None
+    integration: str | None = None
     data_dir: str = f"{STATE_DIRECTORY}/data"
     fsync: bool = False
     seed: int | None = None
@@ -164,6 +167,7 @@ def _settle(given: _Given, directory: Path, environment: Mapping[str, str]) -> S
     fields = msgspec.structs.asdict(given) | {
         "region": given.region or region,
         "topics": directory / given.topics if given.topics else None,
+        "integration": directory / given.integration if given.integration else None,
         "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
         "seed": new_seed() if given.seed is None else given.seed,
         "topology": read_topology(given.topology, directory),

@@ -43,6 +43,9 @@ COMMANDS: dict[str, Row] = {
     "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),
     "claim": Row("sandbox.cli.claim:claim", "Hold messages of a queue for a time: triage the error queue."),
     "topic": Row("sandbox.cli.topic:topic", "Publish to topics, ask their state of the world, subscribe."),
+    "process": Row(
+        "sandbox.cli.process:process", "Process messages asynchronously: send, find, restart, cancel."
+    ),
     "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and begin afresh."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),

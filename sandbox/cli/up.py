@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "--topics-port", type=int, metavar="N", help="Topics (AMPS).  [default: 9007, or any free; 0: any free]"
 )
 @click.option("--topics", metavar="FILE", help="Which topics there are, and who may use them.")
+@click.option("--integration", metavar="FILE", help="What is done with asynchronous messages.")
 @click.option("--amqp-port", type=int, metavar="N", help="RabbitMQ, where it is installed.  [default: 5672]")
 @click.option(
     "--amqp", type=click.Choice(["auto", "off"]), help="Whether to start RabbitMQ.  [default: auto]"

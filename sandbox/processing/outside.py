@@ -29,6 +29,12 @@ class Answer:
     text: str = ""
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        if self.kind == "error":
+            return self.text
+        length = f" {self.seconds:g}s" if self.seconds else ""
+        return f"{self.kind}{length}" + (f": {self.text}" if self.text else "")
+
 
 def read_answer(written: str) -> Answer:
     """An answer as people write it. ValueError says what can be written.
@@ -73,6 +79,12 @@ class OutsideSystem:
         self._point = FaultPoint(stage, clock, channel, Kind.MEMORY)
         if stage is not None:
             stage.saw(channel, Kind.MEMORY)
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """What it will answer to the next calls."""
+        with self._lock:
+            return tuple(str(answer) for answer in self._script)
 
     def script(self, answers: Iterable[str]) -> None:
         """What to answer from now on, whatever the script was. ValueError as ``read_answer``."""

@@ -58,13 +58,16 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
     from emulator.embedded import Embedded  # noqa: PLC0415 -- as above
     from emulator.foundation import UpstreamFailed  # noqa: PLC0415 -- as above
+    from sandbox.processing.control import ProcessingResources  # noqa: PLC0415 -- as above
+    from sandbox.processing.integration import IntegrationError, read_integration  # noqa: PLC0415 -- as above
     from sandbox.scenarios.control import scenario_resources  # noqa: PLC0415 -- as above
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
-        async with Embedded(settings, more=(scenario_resources,)) as emulator:
+        processing = ProcessingResources(read_integration(settings.integration))
+        async with Embedded(settings, more=(scenario_resources, processing.over)) as emulator:
             found = _described(settings, emulator)
             running.write(found)
             try:
@@ -73,7 +76,8 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
                     await asked_to_stop.wait()
             finally:
                 running.remove(found.pid)
-    except (DirectoryInUse, UpstreamFailed) as error:
+                await asyncio.to_thread(processing.close)
+    except (DirectoryInUse, UpstreamFailed, IntegrationError) as error:
         raise CannotStart(str(error)) from error
     except OSError as error:
         raise CannotStart(error.strerror or str(error)) from error

@@ -1,0 +1,178 @@
+"""``sandbox process``: what becomes of messages after they arrived, and what can be done about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from emulator.processing_resources import AsyncMessage, AsyncMessageDetail, OutsideSystem
+
+_TITLES = ("number", "received", "state", "service", "operation", "source", "correlation", "failed", "why")
+
+
+@click.group()
+def process() -> None:
+    """Hand messages over to be processed, find them, restart or cancel them.
+
+    By default the messages of the service metadata, operations create, update and delete, go to the
+    simulated systems repository, preservation and catalogue. To faults these are the channels outside/NAME.
+    """
+
+
+@process.command()
+@click.argument("service")
+@click.argument("operation")
+@click.argument("body", default="")
+@click.option("--source", default="CLI", show_default=True, help="The system that it comes from.")
+@click.option("--correlation", metavar="ID", help="What that system calls it.  [default: drawn]")
+@click.option(
+    "--object", "object_id", metavar="ID", help="The object that is changed; newer ones outdate older."
+)
+@click.option("--entity", "entity_type", metavar="TYPE", help="What kind of object that is.")
+@click.option("--funnel", metavar="VALUE", help="Of messages with this value one is processed at a time.")
+@click.option("--in-order", "guaranteed_order", is_flag=True, help="And in the order of their times.")
+@control_option
+@json_option
+def send(control: str | None, as_json: bool, **given: Any) -> None:
+    """Hand over a message of SERVICE's OPERATION; it is persisted when this returns."""
+    from emulator.processing_resources import NewAsyncMessage  # noqa: PLC0415 -- kept out of sandbox --help
+
+    with connect(control) as client:
+        taken = client.processing.receive(NewAsyncMessage(**given))
+    if as_json:
+        print_json(taken)
+    else:
+        click.echo(f"message {taken.message.number} is {taken.message.state}")
+
+
+@process.command("list")
+@click.option("--state", metavar="STATE", help="NEW, IN_QUEUE, PROCESSING, PARTLY_FAILED, OK, FAILED, ...")
+@click.option("--source", metavar="TEXT", help="A part of the source's name.")
+@click.option("--correlation", metavar="TEXT", help="A part of the correlation id.")
+@click.option("--process", metavar="TEXT", help="A part of the process id.")
+@click.option("--service", metavar="TEXT", help="A part of the service's name.")
+@click.option("--operation", metavar="TEXT", help="A part of the operation's name.")
+@click.option("--error-code", metavar="CODE", help="The code of the last error.")
+@click.option("--text", metavar="TEXT", help="A part of the message, or of what was said of it.")
+@click.option("--before", type=int, metavar="NUMBER", help="Only older ones.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="So many at most."
+)
+@control_option
+@json_option
+def list_(control: str | None, as_json: bool, **wanted: Any) -> None:
+    """Find messages, the newest first."""
+    with connect(control) as client:
+        found = client.processing.search(
+            **{name: value for name, value in wanted.items() if value is not None}
+        )
+    if as_json:
+        print_json({"messages": found})
+    else:
+        print_table(_TITLES, (_row(each) for each in found))
+
+
+@process.command()
+@click.argument("number", type=int)
+@control_option
+@json_option
+def show(number: int, control: str | None, as_json: bool) -> None:
+    """Show the life of message NUMBER: its changes, its calls, its children, its errors."""
+    with connect(control) as client:
+        found = client.processing.show(number)
+    _show(found, as_json=as_json)
+
+
+@process.command()
+@click.argument("number", type=int)
+@click.option("--total", is_flag=True, help="Make all calls again, also those that succeeded.")
+@control_option
+@json_option
+def restart(number: int, total: bool, control: str | None, as_json: bool) -> None:
+    """Process message NUMBER again, once it has ended."""
+    from emulator.processing_resources import Restart  # noqa: PLC0415 -- as above
+
+    with connect(control) as client:
+        found = client.processing.restart(number, Restart("total" if total else "partial"))
+    _show(found, as_json=as_json)
+
+
+@process.command()
+@click.argument("number", type=int)
+@control_option
+@json_option
+def cancel(number: int, control: str | None, as_json: bool) -> None:
+    """End message NUMBER, which has not ended yet."""
+    with connect(control) as client:
+        found = client.processing.cancel(number)
+    _show(found, as_json=as_json)
+
+
+@process.command()
+@click.argument("name", required=False)
+@click.argument("answers", nargs=-1, metavar="[ANSWER]...")
+@control_option
+@json_option
+def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_json: bool) -> None:
+    """Show the simulated systems; with NAME, have that one answer ANSWERs from now on, and ok after them.
+
+    An ANSWER is ok, "ok: TEXT", "business: WHY", 500, "timeout 5s", "slow 2s" or "down 1m".
+    """
+    from emulator.processing_resources import Script  # noqa: PLC0415 -- as above
+
+    with connect(control) as client:
+        api = client.processing
+        found = api.script(name, Script(answers)) if name and answers else api.systems()
+    found = tuple(each for each in found if name in {None, each.name})
+    if as_json:
+        print_json({"systems": found})
+    else:
+        print_table(("system", "called", "answers next"), (_system(each) for each in found))
+
+
+def _row(message: AsyncMessage) -> tuple[object, ...]:
+    from emulator.clock import timestamp  # noqa: PLC0415 -- as above
+
+    return (
+        message.number,
+        timestamp(message.received),
+        message.state,
+        message.service,
+        message.operation,
+        message.source,
+        message.correlation,
+        message.failed,
+        message.description,
+    )
+
+
+def _system(system: OutsideSystem) -> tuple[object, ...]:
+    return system.name, system.received, ", ".join(system.script) or "ok"
+
+
+def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    from emulator.clock import timestamp  # noqa: PLC0415 -- as above
+
+    print_table(_TITLES, [_row(found.message)])
+    for error in found.business_errors:
+        click.echo(f"business error: {error}")
+    click.echo()
+    changes = ((timestamp(e.time), e.before, e.cause, e.after, e.why) for e in found.changes)
+    print_table(("time", "was", "what happened", "is", "why"), changes)
+    if found.calls:
+        click.echo()
+        calls = ((e.operation, e.key, e.state, e.failed, e.description) for e in found.calls)
+        print_table(("call", "key", "state", "failed", "why"), calls)
+    if found.children:
+        click.echo()
+        print_table(_TITLES, (_row(each) for each in found.children))
+    if found.actions:
+        click.echo(f"\nmay be: {', '.join(found.actions)}")

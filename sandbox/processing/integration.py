@@ -1,0 +1,112 @@
+"""What a sandbox does with asynchronous messages: which outside systems are called, in which order."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.faults.stage import Stage
+from sandbox.processing.exchange import Exchange
+from sandbox.processing.outside import Outside, OutsideSystem, read_answer
+from sandbox.processing.parameters import Parameters
+from sandbox.processing.routes import Route, Routes
+
+
+class IntegrationError(ValueError):
+    """A file that cannot be used: says which, and what is wrong with it."""
+
+
+class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A simulated system, and what it answers to its first calls."""
+
+    script: tuple[str, ...] = ()
+
+
+class RouteOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Messages of a service's operation: the systems that are called with each, one after another."""
+
+    service: str
+    operation: str
+    calls: tuple[str, ...]
+
+
+class Integration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Systems by name, routes, and how the processing is set."""
+
+    systems: dict[str, System]
+    routes: tuple[RouteOf, ...]
+    parameters: Parameters = Parameters(throttling=None)
+
+
+_SYSTEMS: Final = ("repository", "preservation", "catalogue")
+DEFAULT: Final = Integration(
+    systems={name: System() for name in _SYSTEMS},
+    routes=(
+        RouteOf("metadata", "create", _SYSTEMS),
+        RouteOf("metadata", "update", _SYSTEMS),
+        RouteOf("metadata", "delete", ("catalogue", "repository")),
+    ),
+)
+"""What follows an RDSS message where nothing else is said."""
+
+
+def read_integration(path: Path | None) -> Integration:
+    """From a TOML file; the default without one. Raises ``IntegrationError``."""
+    if path is None:
+        return DEFAULT
+    try:
+        found = msgspec.convert(_parsed(path), Integration)
+        _check(found)
+    except (OSError, ValueError) as error:
+        raise IntegrationError(f"{path} cannot be used: {error}") from error
+    return found
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    # The framework takes sixty messages a minute from a source; a sandbox takes what comes, unless told.
+    parameters = {"throttling": None} | document.get("parameters", {})
+    return document | {"parameters": parameters}
+
+
+def _check(found: Integration) -> None:
+    for name, system in found.systems.items():
+        for answer in system.script:
+            try:
+                read_answer(answer)
+            except ValueError as error:
+                raise ValueError(f"systems.{name}: {error}") from error
+    for route in found.routes:
+        if unknown := sorted(set(route.calls) - found.systems.keys()):
+            there = ", ".join(found.systems) or "none"
+            raise ValueError(
+                f"{route.service}.{route.operation} calls {', '.join(unknown)}; the systems are {there}"
+            )
+
+
+def systems_of(found: Integration, clock: Clock, stage: Stage) -> Outside:
+    """The simulated systems, which the faults can strike as the channels ``outside/NAME``."""
+    return Outside(OutsideSystem(name, clock, stage, system.script) for name, system in found.systems.items())
+
+
+def routes_of(found: Integration) -> Routes:
+    """The routes. ValueError when two are of the same operation."""
+    routes = Routes()
+    for each in found.routes:
+        routes.add(each.service, each.operation, _calling(each.calls))
+    return routes
+
+
+def _calling(systems: Iterable[str]) -> Route:
+    """A route that calls systems with the message; what succeeded is not called again at the next attempt."""
+
+    def route(exchange: Exchange) -> None:
+        for system in systems:
+            exchange.call_collecting(system, exchange.body)
+
+    return route
