@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.tui.canned import Canned
 from tests.tui.conftest import NARROW, WIDE, until
 from tui.app import SandboxApp
 from tui.preferences import Preferences
+from tui.screens.run import RunScreen
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList
 
@@ -64,12 +66,26 @@ async def settled(pilot: Pilot[Any]) -> None:
     app.screen.query("*").set(disabled=False)
     for rows in app.screen.query(RowList):
         if rows._source is not None and rows.id != "list":
-            await until(pilot, lambda rows=rows: rows._told[0] >= 0 or rows.total == 0)
+            await until(pilot, partial(_told, rows))
     for detail in app.screen.query(MessageDetail):
         if detail.display:
-            await until(pilot, lambda detail=detail: detail.detail is not None)
+            await until(pilot, partial(_there, detail))
+    for library in app.screen.query("#library").results(RowList):
+        await until(pilot, partial(_came, library))
     for _ in range(5):
         await pilot.pause(0.05)
+
+
+def _came(rows: RowList[Any]) -> bool:
+    return rows.current is not None
+
+
+def _told(rows: RowList[Any]) -> bool:
+    return rows._told[0] >= 0 or rows.total == 0
+
+
+def _there(detail: MessageDetail) -> bool:
+    return detail.detail is not None
 
 
 @pytest.mark.parametrize(("name", "theme", "size"), SEEN, ids=lambda value: str(value).replace(" ", ""))
@@ -82,6 +98,8 @@ def test_screen(snap_compare: Callable[..., bool], name: str, theme: str, size: 
         for key in KEYS[name]:
             await settled(pilot)
             await pilot.press(key)
+            if (name, key) == ("run", "enter"):
+                await until(pilot, lambda: isinstance(app.screen, RunScreen))
         for field in app.screen.query("Input"):
             field.cursor_blink = False  # type: ignore[attr-defined]
         await settled(pilot)
