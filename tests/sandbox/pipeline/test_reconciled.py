@@ -33,5 +33,5 @@ def test_after_faults_and_deaths_everything_dispatched_is_everywhere_once(spark:
     assert {kind: impact.injected for kind, impact in told.items()} == struck
     assert told["oversize"].messages == told["oversize"].rejects == struck["oversize"]
     assert told["duplicate"].duplicates >= told["duplicate"].messages > 0
-    assert (told["reshard"].messages, told["reshard"].arrivals, told["reshard"].p50) == (0, 0, None)
+    assert told["reshard"].messages == struck["reshard"], "each came with the message that set it off"
     assert told["latency"].p50 is not None
