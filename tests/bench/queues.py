@@ -20,8 +20,8 @@ from tests.bench.rows import US, Row
 from tests.bench.subjects import HOME, free_port
 from tests.real_clients.install import python_environment
 
-CLAIMS = 2_000
-HELD = 5_000
+CLAIMS = 1_000
+HELD = 3_000
 ROUNDS = 2
 _WORKERS = 4
 _POSTED_AT_ONCE = 100
@@ -43,9 +43,9 @@ log_file = {folder}/zaqar.log
 message_store = redis
 management_store = redis
 [drivers:message_store:redis]
-uri = redis://127.0.0.1:{redis}
+uri = redis://127.0.0.1:{redis}?socket_timeout=30
 [drivers:management_store:redis]
-uri = redis://127.0.0.1:{redis}
+uri = redis://127.0.0.1:{redis}?socket_timeout=30
 [drivers:transport:wsgi]
 bind = 127.0.0.1
 port = {port}
@@ -110,14 +110,24 @@ def measure(claims: int = CLAIMS, held: int = HELD, rounds: int = ROUNDS) -> Ite
             ports["Zaqar"] = stack.enter_context(_zaqar())
         except (OSError, subprocess.CalledProcessError) as error:
             sys.stderr.write(f"no real Zaqar beside us: {error}\n")
-        found = [
-            row
-            for number in range(rounds)
-            for subject, port in ports.items()
-            for row in _round(subject, port, f"q{number}", claims, held)
-        ]
-    for row in found[: len(found) // rounds]:
-        yield row._replace(value=max(other.value for other in found if other[:2] == row[:2]))
+        best: dict[tuple[str, str], Row] = {}
+        for number in range(rounds):
+            for subject, port in ports.items():
+                for row in _round_or_reason(subject, port, f"q{number}", claims, held):
+                    known = best.get(row[:2])
+                    if known is None or row.value > known.value:
+                        best[row[:2]] = row
+    yield from best.values()
+
+
+def _round_or_reason(subject: str, port: int, queue: str, claims: int, held: int) -> Iterator[Row]:
+    """A round; of a peer that breaks off, what it had until then, and why no more."""
+    try:
+        yield from _round(subject, port, queue, claims, held)
+    except (AssertionError, OSError) as error:
+        if subject == US:
+            raise
+        sys.stderr.write(f"{subject} broke off: {error}\n")
 
 
 def _round(subject: str, port: int, queue: str, claims: int, held: int) -> Iterator[Row]:
