@@ -47,9 +47,9 @@ class WebSocketProtocol(asyncio.Protocol):
     """A connection taken over from HTTP/1.1 at its handshake.
 
     The application sees ``websocket.connect``, then each whole message of at
-    most ``LONGEST_MESSAGE`` bytes, at last ``websocket.disconnect``. Sending to
-    a peer that has left raises ConnectionResetError. Before it accepts it may
-    answer as to a request instead, with ``websocket.close`` (403) or a response.
+    most ``LONGEST_MESSAGE`` bytes, at last ``websocket.disconnect``. What it
+    sends to a client that has left goes nowhere. Before it accepts it may answer
+    as to a request instead, with ``websocket.close`` (403) or a response.
     """
 
     def __init__(self, connections: Connections, scope: HttpScope, transport: asyncio.Transport) -> None:
@@ -191,7 +191,7 @@ class WebSocketProtocol(asyncio.Protocol):
     async def send(self, message: Message) -> None:
         kind = message["type"].removeprefix("websocket.")
         if self._left or self._closing_code or self.done:
-            raise ConnectionResetError("the other end of this WebSocket has left")
+            return
         if kind == "send":
             text = message.get("text")
             event = BytesMessage(message["bytes"]) if text is None else TextMessage(text)

@@ -43,7 +43,7 @@ class TopicsPort:
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         try:
             await self._answer(scope, receive, send)
-        except (ConnectionAborted, OSError):
+        except ConnectionAborted:
             raise
         except Exception as error:  # noqa: BLE001 -- every error becomes an answer
             await refusal(_as_ours(error), self._failed)(scope, receive, send)

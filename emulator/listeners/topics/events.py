@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import Final
 
 import msgspec
@@ -36,12 +35,11 @@ async def follow(conversation: Conversation, command: Subscription, receive: Rec
             task.cancel()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
     for error in ends:
-        if isinstance(error, Exception) and not isinstance(error, DeliveryFailed | OSError):
+        if isinstance(error, Exception) and not isinstance(error, DeliveryFailed):
             raise error
     if conversation.outbox.closed == "slow":
         raise ConnectionAborted
-    with contextlib.suppress(OSError):
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _write(conversation: Conversation, send: Send) -> None:

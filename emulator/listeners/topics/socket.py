@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -75,15 +74,13 @@ async def _leave(conversation: Conversation, ends: Sequence[object], send: Send)
     """Say why the connection ends, to a client that is still there."""
     for error in ends:
         if isinstance(error, DeliveryFailed):
-            with contextlib.suppress(OSError):
-                await send({"type": "websocket.close", "code": _FAILED, "reason": str(error)})
+            await send({"type": "websocket.close", "code": _FAILED, "reason": str(error)})
             return
-        if isinstance(error, Exception) and not isinstance(error, OSError):
+        if isinstance(error, Exception):
             raise error
     reason = conversation.outbox.closed
     if reason == "slow":
         raise ConnectionAborted
     if reason in _CLOSES:
         code, why = _CLOSES[reason]
-        with contextlib.suppress(OSError):
-            await send({"type": "websocket.close", "code": code, "reason": why})
+        await send({"type": "websocket.close", "code": code, "reason": why})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -235,6 +236,28 @@ async def test_what_is_against_the_protocol_fails_the_connection(frame: bytes, c
         assert await left.get() == code
         await peer.wait_closed()
         assert peer.close_code == code
+
+
+async def test_no_bytes_bring_the_port_down() -> None:
+    """Whatever comes after a handshake, nothing fails unforeseen, and the next client is served."""
+    failures: list[Exception] = []
+    handshake = (
+        b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    frames = (b"", b"\x81\x85", b"\x02\x81\x00\x00\x00\x00", b"\x89\xfe\x00\x80", b"\x88\x81\x00\x00\x00\x00")
+    async with running(starlette(echo), on_failure=failures.append) as server, asyncio.timeout(60):
+        for number in range(60):
+            noise = hashlib.shake_128(bytes([number])).digest(number * 7)
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(handshake + frames[number % len(frames)] + noise)
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+        async with client(server) as peer:
+            await peer.send("still here")
+            assert await peer.recv() == "still here"
+    assert failures == []
 
 
 async def test_a_slow_reader_holds_the_sender_back() -> None:
