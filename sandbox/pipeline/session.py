@@ -70,6 +70,8 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         # A message may be a megabyte: what goes to Python at once is bounded by bytes, not by rows alone.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 1024 * 1024),
+        # On a busy machine Python may take long to answer.
+        "spark.python.authenticate.socketTimeout": "60s",
         "spark.python.daemon.module": "sandbox.pipeline.python_daemon",
     }
     if master.startswith("local"):

@@ -1,0 +1,60 @@
+"""A run on a machine so busy that Spark's Python starts too late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from sandbox.pipeline import run as running
+from sandbox.pipeline.failures import PipelineFailedError, WorkerLateError, failure_of
+from sandbox.pipeline.place import Place
+from sandbox.pipeline.run import Job
+from sandbox.pipeline.tables import Tables
+
+
+def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:
+    """Makes the first ``times`` queries end late."""
+    left = iter(range(times))
+
+    @contextmanager
+    def query(*_: Any) -> Iterator[tuple[Any, Tables]]:
+        if next(left, None) is not None:
+            raise WorkerLateError("late")
+        yield object(), Tables(Place.at(place))
+
+    monkeypatch.setattr(running, "_query", query)
+
+
+@pytest.mark.parametrize(("late", "ends"), [(0, True), (2, True), (3, False)])
+def test_a_query_that_starts_too_late_begins_anew_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, late: int, ends: bool
+) -> None:
+    """Twice the run tries again and says so; the third time it fails."""
+    _late(monkeypatch, late, tmp_path)
+    job, attended, said = Job(Place.at(tmp_path)), list[object](), list[str]()
+
+    def tell(what: str, _share: float) -> None:
+        said.append(what)
+
+    def ran() -> Tables:
+        return running._ran(cast("Any", None), job, {}, tell, lambda query, _: attended.append(query))
+
+    if ends:
+        assert ran().rows()["arrivals"] == 0
+    else:
+        with pytest.raises(WorkerLateError):
+            ran()
+    assert len(attended) == ends
+    assert said == ["Spark's Python was late: starting again"] * min(late, 2)
+
+
+def test_what_spark_says_of_a_late_python_is_known_as_such() -> None:
+    """The line that Spark fails with becomes that error, and no other does."""
+    late = failure_of(RuntimeError("Job aborted ...: Python worker failed to connect back.\n\tat ..."))
+    assert isinstance(late, WorkerLateError)
+    assert "too busy" in str(late)
+    assert type(failure_of(RuntimeError("no space left"))) is PipelineFailedError
