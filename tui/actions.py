@@ -21,6 +21,7 @@ class Group(StrEnum):
     ERRORS = "Error queues"
     FAULTS = "Faults"
     BUCKETS = "Buckets"
+    PROCESSING = "Processing"
     QUEUES = "Queues"
     TOPICS = "Topics"
     SCENARIOS = "Scenarios"
@@ -70,6 +71,7 @@ ACTIONS: tuple[Action, ...] = (
         ("go_scenarios", "7", "Scenarios", "Bad days to play and to follow step by step."),
         ("go_queues", "8", "Queues", "Queues with claims: who holds which messages, and for how long still."),
         ("go_topics", "9", "Topics", "Topics: their records, what changes in them, what leaves and why."),
+        ("go_processing", "0", "Processing", "Asynchronous messages: states, calls and retries in time."),
         ("help", "question_mark,f1", "Help", "This page.", True),
         ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
         ("quit", "q", "Quit", "Leave; the sandbox goes on running.", True),
@@ -134,6 +136,14 @@ ACTIONS: tuple[Action, ...] = (
         Group.BUCKETS,
         ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", True),
         ("prefix", "slash", "Prefix", "Only objects whose key begins so.", True),
+    ),
+    *_in(
+        Group.PROCESSING,
+        ("filter", "slash", "Filter", "Only messages like state:FAILED source:CRM text:invoice", True),
+        ("all", "escape", "All", "Every message again."),
+        ("restart", "r", "Restart", "Process the message again, without the calls that succeeded.", True),
+        ("restart_totally", "R", "Restart whole", "The same with all its calls."),
+        ("cancel", "delete,backspace", "Cancel", "End the message, if it has not ended.", True),
     ),
     *_in(
         Group.QUEUES,

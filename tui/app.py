@@ -18,6 +18,7 @@ from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
 from tui.screens.errors import ErrorsScreen
 from tui.screens.faults import FaultsScreen
+from tui.screens.processing import ProcessingScreen
 from tui.screens.queues import QueuesScreen
 from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
@@ -36,6 +37,7 @@ class SandboxApp(ThemedApp):
         "errors": ErrorsScreen,
         "faults": FaultsScreen,
         "buckets": BucketsScreen,
+        "processing": ProcessingScreen,
         "queues": QueuesScreen,
         "topics": TopicsScreen,
         "scenarios": ScenariosScreen,

@@ -1,0 +1,205 @@
+"""Asynchronous processing: the messages by state, and the life of one drawn in time."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from emulator.client import RefusedError
+from emulator.processing_resources import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
+from tui.actions import Group, bindings
+from tui.messages import Undone
+from tui.processing_lines import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
+from tui.screens.confirm import Confirm
+from tui.screens.place import Place
+from tui.screens.prompt import Prompt
+from tui.widgets.row_list import RowList
+from tui.widgets.text_lines import TextLines, pretty
+from tui.widgets.waterfall import Waterfall
+
+_MESSAGES = 500
+_AGAIN_SECONDS = 1.0
+_FIELDS = ("state", "source", "correlation", "process", "service", "operation", "error_code", "text")
+
+
+class ProcessingScreen(Place):
+    """The messages over the outside systems; beside them the life of one, and all that is known of it."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.PROCESSING)
+    DEFAULT_CSS = """
+    ProcessingScreen {
+        #panes > Vertical { width: 1fr; height: 1fr; }
+        #asynchronous { height: 1fr; }
+        #systems { height: 8; border-top: hkey $panel; }
+        #wanted, #named { height: 1; padding: 0 1; background: $panel-darken-1; }
+        Waterfall { height: 1fr; }
+        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
+        &.-narrow TextLines { display: none; }
+        &.-wide #found { border-right: vkey $panel; }
+    }
+    """
+
+    class Came(Message):
+        """The messages that are as wanted, the systems, and one message whole."""
+
+        def __init__(self, wanted: str, messages: tuple[AsyncMessage, ...]) -> None:
+            super().__init__()
+            self.wanted = wanted
+            self.messages = messages
+            self.systems: tuple[OutsideSystem, ...] = ()
+            self.one: AsyncMessageDetail | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wanted = ""
+        self._number: int | None = None
+        self._refused = ""
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="found"):
+                yield Static(id="wanted", markup=False)
+                yield RowList(MESSAGE_COLUMNS, empty="no messages: sandbox process send", id="asynchronous")
+                yield RowList(SYSTEM_COLUMNS, empty="no systems", id="systems")
+            with Vertical(id="life"):
+                yield Static(id="named", markup=False)
+                yield Waterfall()
+                yield TextLines()
+
+    def on_mount(self) -> None:
+        self.query_one("#asynchronous").focus()
+        self._look()
+        self.set_interval(_AGAIN_SECONDS, self._look_while_seen)
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        self._look()
+
+    def action_filter(self) -> None:
+        def use(wanted: str | None) -> None:
+            if wanted is not None:
+                self._find(wanted)
+
+        hint = "state:FAILED source:CRM operation:create text:invoice"
+        self.app.push_screen(Prompt("Only messages like", hint=hint, value=self._wanted), use)
+
+    def action_all(self) -> None:
+        self._find("")
+
+    def action_restart(self) -> None:
+        """Again, without the calls that succeeded."""
+        self._act("Process it again? What succeeded is not called again.", "Restart", Restart("partial"))
+
+    def action_restart_totally(self) -> None:
+        self._act("Process it again, with all its calls?", "Restart", Restart("total"))
+
+    def action_cancel(self) -> None:
+        self._act("End it? Its source is told.", "Cancel it", None)
+
+    def _act(self, question: str, yes: str, how: Restart | None) -> None:
+        number = self._number
+        if number is None:
+            self.post_message(Undone("there is no message under the cursor"))
+            return
+
+        def act(wanted: bool | None) -> None:
+            if wanted:
+                total = " --total" if how and how.kind == "total" else ""
+                command = f"sandbox process {'restart' if how else 'cancel'} {number}{total}"
+                self.sandbox.errand(self._do(number, how), command)
+
+        self.app.push_screen(Confirm(f"Message {number}. {question}", yes), act)
+
+    async def _do(self, number: int, how: Restart | None) -> str:
+        processing = self.client.processing
+        found = await (processing.restart(number, how) if how else processing.cancel(number))
+        self._look()
+        return f"message {number} is {found.message.state}"
+
+    def _find(self, wanted: str) -> None:
+        self._wanted = wanted
+        self._look()
+        options = " ".join(f"--{name.replace('_', '-')} '{value}'" for name, value in _search(wanted).items())
+        self.sandbox.command = f"sandbox process list {options}".rstrip()
+
+    def _look_while_seen(self) -> None:
+        if self.is_current and not self.sandbox.lost:
+            self._look()
+
+    @work(group="processing", exclusive=True)
+    async def _look(self) -> None:
+        processing = self.client.processing
+        try:
+            wanted = self._wanted
+            came = self.Came(wanted, await processing.search(limit=_MESSAGES, **_search(wanted)))
+            came.systems = await processing.systems()
+            shown = self._number or (came.messages[0].number if came.messages else None)
+            if shown is not None:
+                came.one = await processing.show(shown)
+            self.post_message(came)
+        except RefusedError as error:
+            if str(error) != self._refused:
+                self._refused = str(error)
+                self.post_message(Undone(str(error)))
+        except self.sandbox.failures as error:
+            self.post_message(Undone(str(error)))
+
+    def on_processing_screen_came(self, message: Came) -> None:
+        if message.wanted != self._wanted:
+            return
+        self._refused = ""
+        rows = self.query_one("#asynchronous", RowList)
+        rows.fill(message.messages)
+        self.query_one("#systems", RowList).fill(message.systems)
+        more = "the newest " if len(message.messages) == _MESSAGES else ""
+        which = f" like {self._wanted}" if self._wanted else ""
+        self.query_one("#wanted", Static).update(f"{more}{len(message.messages):,} messages{which}")
+        if message.one is not None and self._number in {None, message.one.message.number}:
+            self._draw(message.one)
+
+    def _draw(self, found: AsyncMessageDetail) -> None:
+        row = found.message
+        self._number = row.number
+        may = f"; may be: {', '.join(found.actions)}" if found.actions else ""
+        self.query_one("#named", Static).update(
+            f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
+        )
+        self.query_one(Waterfall).show(life_of(found))
+        self.query_one(TextLines).show(pretty(_known(found)), json=True)
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row = message.row
+        if isinstance(row, AsyncMessage) and self.focused is message.control and row.number != self._number:
+            self._number = row.number
+            self._look()
+
+
+def _search(wanted: str) -> dict[str, str]:
+    """``state:OK invoice`` as the query's fields; what names none is text."""
+    found: dict[str, str] = {}
+    for word in wanted.split():
+        name, colon, value = word.partition(":")
+        known = colon and name in _FIELDS
+        key, text = (name, value) if known else ("text", word)
+        found[key] = f"{found[key]} {text}" if key in found else text
+    if "state" in found:
+        found["state"] = found["state"].upper()
+    return found
+
+
+def _known(found: AsyncMessageDetail) -> dict[str, Any]:
+    """What the lines do not show."""
+    row = msgspec.to_builtins(found.message)
+    rest = {
+        "children": [f"{each.number} {each.state} {each.binding or ''}".strip() for each in found.children],
+        "business errors": list(found.business_errors),
+        "custom data": found.custom_data,
+        "body": found.body,
+    }
+    return {name: value for name, value in (row | rest).items() if value not in (None, [], "")}
