@@ -14,8 +14,10 @@ from textual.pilot import Pilot
 
 from tests.tui.canned import Canned
 from tests.tui.conftest import NARROW, WIDE, until
+from tui.actions import ACTIONS, Group
 from tui.app import SandboxApp
 from tui.preferences import Preferences
+from tui.rates import Levels
 from tui.screens.run import RunScreen
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList
@@ -46,6 +48,10 @@ SEEN = [
 ]
 
 
+GROUPS = (
+    *(Group.EVERYWHERE, Group.LIST, Group.MESSAGES, Group.MESSAGE, Group.STREAMS, Group.SEQUENCES),
+    *(Group.ERRORS, Group.FAULTS, Group.BUCKETS, Group.SCENARIOS, Group.RUN),
+)
 PLACES = tuple(
     (str(number), name.lower(), name)
     for number, name in enumerate(
@@ -55,9 +61,17 @@ PLACES = tuple(
 
 
 @pytest.fixture(autouse=True)
-def _the_screens_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A screen that is added later has pictures of its own, and is no reason to take every other anew."""
+def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen that is added later has pictures of its own, and is no reason to take every other anew.
+
+    How often the sandbox was asked before the picture is no matter of it either.
+    """
+    known = {f"everywhere.go_{mode}" for _, mode, _ in PLACES}
+    ours = [each for each in ACTIONS if each.group in GROUPS]
+    helped = tuple(each for each in ours if each.id in known or not each.id.startswith("everywhere.go_"))
+    monkeypatch.setattr("tui.screens.help.ACTIONS", helped)
     monkeypatch.setattr("tui.widgets.banner.places", lambda: PLACES)
+    monkeypatch.setattr("tui.widgets.stream_tree.Levels", partial(Levels, keep=1))
 
 
 async def settled(pilot: Pilot[Any]) -> None:
