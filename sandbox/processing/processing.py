@@ -62,6 +62,7 @@ class Processing:
         self.confirmations = Confirmations(self.store, self.parameters, confirm or LogConfirmation())
         self.progress = Progress(self.store, self.confirmations)
         self._events = events
+        self._routes = routes
         ordering = Ordering(self.store, self.parameters)
         throttling = Throttling(self.parameters, clock)
         self._intake = Intake(self.store, self.parameters, ordering, throttling, validators)
@@ -125,7 +126,7 @@ class Processing:
 
     def take_up(self) -> int:
         """Queue the messages in the store whose time has come, and confirm what is due; how many messages."""
-        taken = self._upkeep.take_up()
+        taken = self._upkeep.take_up(self._routes.endpoints)
         for message in taken:
             self._enqueue(message, _AGAIN)
         self.confirmations.tell_due()

@@ -32,6 +32,11 @@ class Routes:
             raise ValueError(f"there is a route {uri} already")
         self._routes[uri] = route
 
+    @property
+    def endpoints(self) -> list[str]:
+        """The URIs under which the routes begin."""
+        return list(self._routes)
+
     def find(self, service: str, operation: str) -> Route:
         """The route of a message. ProcessingError when there is none here."""
         uri = start_endpoint(service, operation)

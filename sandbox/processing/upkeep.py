@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from sandbox.processing.calls import Calls
 from sandbox.processing.errors import Code
@@ -29,16 +32,16 @@ class Upkeep:
         self._ordering = ordering
         self._progress = progress
 
-    def take_up(self) -> list[Message]:
+    def take_up(self, endpoints: Sequence[str]) -> list[Message]:
         """Messages PARTLY_FAILED or POSTPONED whose interval is over, IN_QUEUE for this process now.
 
-        The earliest first. Another process that is at it as well may be faster; after more than five times
-        the rest is left to it.
+        The earliest first, and only those of the start endpoints that this process has routes for. Another
+        process that is at it as well may be faster; after more than five times the rest is left to it.
         """
         taken: list[Message] = []
         lost = 0
         now = self._store.clock.time()
-        due = self._store.rows(_DUE, now, _AT_ONCE)
+        due = self._store.rows(_DUE, now, msgspec.json.encode(endpoints).decode(), _AT_ONCE)
         for number, step in due:
             message = self._claim(number, step)
             if message is None:
@@ -93,6 +96,7 @@ class Upkeep:
 _DUE: Final = f"""
 SELECT number, step FROM (
   SELECT number, step, timestamp FROM messages INDEXED BY due WHERE {IS_TAKEN_UP_AGAIN} AND due <= ?
+    AND 'direct:' || service || '_' || operation || '_out_route' IN (SELECT value FROM json_each(?))
   ORDER BY due LIMIT ?
 ) ORDER BY timestamp, number
 """  # noqa: S608 -- conditions of ours
