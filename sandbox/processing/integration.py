@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.faults.stage import Stage
+from sandbox.processing.calls import KeyKind
 from sandbox.processing.exchange import Exchange
 from sandbox.processing.outside import Outside, OutsideSystem, read_answer
 from sandbox.processing.parameters import Parameters
@@ -106,7 +107,9 @@ def _calling(systems: Iterable[str]) -> Route:
     """A route that calls systems with the message; what succeeded is not called again at the next attempt."""
 
     def route(exchange: Exchange) -> None:
+        # Without an object there is nothing that a newer message could have changed since.
+        kind = KeyKind.ENTITY if exchange.message.object_id else KeyKind.MESSAGE
         for system in systems:
-            exchange.call_collecting(system, exchange.body)
+            exchange.call_collecting(system, exchange.body, kind=kind)
 
     return route

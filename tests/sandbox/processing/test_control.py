@@ -97,6 +97,17 @@ def test_a_system_that_fails_is_called_again_when_the_interval_is_over(shared: H
     }
 
 
+def test_a_newer_message_of_the_same_object_outdates_one_that_failed(shared: House) -> None:
+    """The older ends SKIPPED at its next attempt; one that names no object is never outdated."""
+    for object_id, end in (("3", "SKIPPED"), (None, "OK")):
+        shared.client.processing.script("repository", Script(("500",)))
+        older = shared.send(object_id=object_id)
+        shared.settled(older, "PARTLY_FAILED")
+        shared.settled(shared.send(object_id=object_id), "OK")
+        shared.clock.advance(121)
+        shared.settled(older, end)
+
+
 def test_a_total_restart_calls_everything_again(shared: House) -> None:
     """A partial one calls nothing that succeeded."""
     processing = shared.client.processing
