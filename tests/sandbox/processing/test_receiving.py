@@ -89,9 +89,10 @@ def test_a_message_without_a_route_waits_for_a_process_that_has_one(site: Site, 
     assert message.description == (
         "there is no route direct:customer_set_out_route; there are direct:customer_get_out_route"
     )
+    assert site.retry(process) == 0
     site.routes.add("customer", "set", lambda _: None)
     site.retry(process)
-    assert state_of(process, number) is State.OK
+    assert (state_of(process, number), message_of(process, number).failed) == (State.OK, 1)
 
 
 def test_a_route_has_one_processor(site: Site) -> None:
