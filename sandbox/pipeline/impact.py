@@ -75,10 +75,10 @@ def injected_in(events: Path) -> list[Injected]:
     return [Injected(f.type, line.time, f.message_id) for line, f in zip(found, apart, strict=True)]
 
 
-def injected_by(control: Client) -> list[Injected]:
-    """The faults that a running sandbox tells of."""
+def injected_by(control: Client, since: int = 0) -> list[Injected]:
+    """The faults that a running sandbox tells of, in events behind the one with the id ``since``."""
     found: list[Injected] = []
-    last = 0
+    last = since
     while page := control.events(after=last):
         found += [
             Injected(str(event.fields["type"]), event.time, event.fields.get("message_id"))

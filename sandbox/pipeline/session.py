@@ -53,7 +53,8 @@ def open_session(
 
 
 def _settings(master: str, memory: str) -> dict[str, str]:
-    quiet = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+    # Spark matches what a stopped batch failed with by an expression that recurses with every character.
+    quiet = f"-Xss8m -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     chosen = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

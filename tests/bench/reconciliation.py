@@ -52,7 +52,7 @@ class Sandbox:
 
     def start(self) -> None:
         ports = ["--aws-port", str(self.aws), "--control-port", str(self.control)]
-        ports += ["--queues-port", "0", "--topics-port", "0", "--amqp", "off"]
+        ports += ["--queues-port", "0", "--topics-port", "0", "--amqp", "off", "--seed", "1"]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "sandbox", "up", "--json", *ports, "--data-dir", "data"],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -106,12 +106,14 @@ class Ran:
     rows: dict[str, int]
 
 
-def dispatched_and_received(folder: Path, sandbox: Sandbox, messages: int, per_round: int) -> int:
-    """Send in rounds, each with its faults, each ended by a death; then receive everything.
+def sent_in_rounds(
+    folder: Path, sandbox: Sandbox, messages: int, per_round: int
+) -> tuple[int, list[Injected]]:
+    """Send in rounds, each with its faults, each ended by a death.
 
-    The messages sent, parts one by one.
+    The messages sent, parts one by one, and what the faults did to them.
     """
-    clock, sent = Clock(), 0
+    clock, sent, injected = Clock(), 0, list[Injected]()
     with closing(Repository(folder / "sender.sqlite3", clock)) as sender:
         for seed in range(1, messages // per_round + 1):
             plan = Plan(
@@ -120,15 +122,22 @@ def dispatched_and_received(folder: Path, sandbox: Sandbox, messages: int, per_r
             items = workload(plan, clock.time())
             total = sum(len(item.parts) for item in items)
             with sandbox.client() as client:
+                since = client.last_event()
                 for fault in plan.faults(total):
                     client.add_fault(fault)
-            for _ in send(sandbox.endpoint, sender, clock, items):
-                pass
+                for _ in send(sandbox.endpoint, sender, clock, items):
+                    pass
+                injected += injected_by(client, since)
             sent += total
             sandbox.die()
+    return sent, injected
+
+
+def _received(folder: Path, sandbox: Sandbox, sent: int) -> None:
+    """A receiver takes everything there is."""
+    clock = Clock()
     with closing(Repository(folder / "receiver.sqlite3", clock)) as receiver:
         receive(sandbox.endpoint, receiver, clock, _Idle(receiver, clock, sent))
-    return sent
 
 
 @dataclass
@@ -185,7 +194,8 @@ def run(
     from sandbox.pipeline.run import Job, once
 
     with _started(folder) as sandbox:
-        sent = dispatched_and_received(folder, sandbox, messages, per_round)
+        sent, injected = sent_in_rounds(folder, sandbox, messages, per_round)
+        _received(folder, sandbox, sent)
         streams = _audited(sandbox)
         for told in driver_dies_at:
             _driver_killed_at(told, sandbox, folder / "tables", ",".join(streams), batch)
@@ -194,8 +204,6 @@ def run(
         tables = once(spark, job)
         running = Running(url, "us-east-1", streams, "rdss-audit", folder / "receiver.sqlite3")
         found = reconcile(spark, tables, running)
-        with sandbox.client() as client:
-            injected = injected_by(client)
         return Ran(found, sent, injected, sandbox.deaths + len(driver_dies_at), tables.rows())
 
 
