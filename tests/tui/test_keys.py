@@ -14,6 +14,7 @@ from tests.tui.conftest import opened, text_of, until
 from tui.actions import ACTIONS, Group, places
 from tui.preferences import Preferences, read
 from tui.screens.help import Help
+from tui.screens.run import RunScreen
 from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
@@ -45,7 +46,7 @@ async def test_every_key_has_its_action_where_it_is_said_to(canned: Canned, grou
     async with opened(canned) as pilot:
         for key in WAYS[group]:
             await pilot.press(key)
-            await until(pilot, lambda: any(rows.total for rows in pilot.app.screen.query(RowList)))
+            await until(pilot, partial(_arrived, pilot, key))
         wanted = [action for action in ACTIONS if action.group is group]
         await until(pilot, lambda: wanted[0].keys.split(",")[0] in pilot.app.screen.active_bindings)
         for action in wanted:
@@ -54,6 +55,14 @@ async def test_every_key_has_its_action_where_it_is_said_to(canned: Canned, grou
                 assert active.binding.id == action.id, key
                 name = action.handler.partition("(")[0]
                 assert callable(getattr(active.node, f"action_{name}")), action.id
+
+
+def _arrived(pilot: Pilot[None], key: str) -> bool:
+    modes = {key: mode for key, mode, _ in places()}
+    there = (
+        isinstance(pilot.app.screen, RunScreen) if key == "enter" else pilot.app.current_mode == modes[key]
+    )
+    return there and any(rows.current is not None for rows in pilot.app.screen.query(RowList))
 
 
 def _stands_at(pilot: Pilot[None], mode: str, text: str) -> bool:
