@@ -17,16 +17,18 @@ def run_application(
     show: Callable[[Deed], None],
     finished: Callable[[], bool],
     *,
+    work: Callable[[], int] = lambda: 0,
     wait: float = 0.6,
 ) -> None:
     """Receive and answer until nothing has come for ``wait`` seconds and ``finished`` says that is all.
 
-    Each deed is shown once it can no longer be undone. Raises as ``Receiver.step`` and ``Gateway.flush`` do.
+    ``work`` is what an application does between receiving; how many messages it worked on. Each deed is shown
+    once it can no longer be undone. Raises as ``Receiver.step`` and ``Gateway.flush`` do.
     """
     shown = _last(repository)
     outbox.flush()
     while True:
-        came = receiver.step(limit=1, wait=wait)
+        came = receiver.step(limit=1, wait=wait) + work()
         outbox.flush()
         for deed in deeds_after(repository, shown):
             show(deed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
+    from sandbox.applications.asynchronous import Asynchronous
     from sandbox.applications.deeds import Deed
     from sandbox.outbox import Outbox
     from sandbox.receiver import Application
@@ -48,6 +50,11 @@ def application() -> None:
     metavar="PEM",
     help="preservation: a private authority, or a host's certificate, to trust for files over HTTPS.",
 )
+@click.option(
+    "--asynchronous",
+    is_flag=True,
+    help="Write down what arrives, work on it later, and try again what fails.",
+)
 @click.option("--once", is_flag=True, help="Stop when everything that is there has been processed.")
 @control_option
 @json_option
@@ -58,6 +65,7 @@ def run(
     answers: str,
     folder: Path,
     trust: Path | None,
+    asynchronous: bool,
     once: bool,
     control: str | None,
     as_json: bool,
@@ -67,6 +75,8 @@ def run(
     A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
     with the files it refers to, tells so with a PreservationEvent, and flags what is deleted. What cannot be
     processed goes to the error or invalid queue. Stopped, it goes on where it was the next time.
+
+    With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
     from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
     from emulator.clock import Clock  # noqa: PLC0415 -- as above
@@ -89,15 +99,47 @@ def run(
             _opened(kind, found, answers, clock, folder=folder, trust=trust) as (
                 repository,
                 outbox,
-                processing,
+                at_once,
             ),
+            _later(kind, found, repository, at_once, clock, wanted=asynchronous) as later,
             receiver_over_kinesis(
-                found.endpoint, channel, repository, processing, clock, queues=found.queues
+                found.endpoint, channel, repository, later or at_once, clock, queues=found.queues
             ) as receiver,
         ):
-            run_application(receiver, outbox, repository, show, lambda: once)
+            if later is None:
+                run_application(receiver, outbox, repository, show, lambda: once)
+                return
+            later.reject = receiver.reject
+            done = partial(_nothing_left, later, once=once)
+            run_application(receiver, outbox, repository, show, done, work=later.work)
     except (ChannelUnavailable, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+
+
+def _nothing_left(later: Asynchronous, *, once: bool) -> bool:
+    return once and not later.unfinished
+
+
+@contextmanager
+def _later(
+    kind: str,
+    found: FoundStream,
+    repository: Repository,
+    application: Application,
+    clock: Clock,
+    *,
+    wanted: bool,
+) -> Iterator[Asynchronous | None]:
+    """The application behind asynchronous processing, where that is wanted."""
+    if not wanted:
+        yield None
+        return
+    from emulator.events import Events  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.applications.asynchronous import Asynchronous  # noqa: PLC0415 -- as above
+
+    store = found.repository(f"{kind}-processing")
+    with closing(Asynchronous(store, repository, application, clock, Events(clock))) as later:
+        yield later
 
 
 @contextmanager

@@ -107,6 +107,12 @@ class Receiver:
             decide(delivery.data)
             self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
+    def reject(self, data: bytes, code: ErrorCode, why: str) -> None:
+        """Move a message that was taken, and failed later, to the queue of its code."""
+        with self._repository.transaction():
+            self._rejects.keep(data, code, why)
+        self._rejects.flush()
+
     def give_up_late_sequences(self) -> None:
         """Reject the parts of sequences whose missing parts have not come in time, as GENERR001."""
         for sequence in self._repository.overdue(self._clock.time() - self._patience):

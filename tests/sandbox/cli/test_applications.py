@@ -50,6 +50,16 @@ def test_the_adaptor_publishes_the_example_and_the_repository_takes_it(ask: Ask)
     assert ask("application", "run", "repository", "--once").out == ""
 
 
+def test_a_repository_that_works_later_does_the_same(ask: Ask) -> None:
+    """With --asynchronous every message is written down first; the deeds are the same, and once each."""
+    with _running("adaptor", "example", "--port", "0") as url:
+        ask("adaptor", "run", "--source", url, "--once")
+    ran = ask("application", "run", "repository", "--asynchronous", "--once")
+    assert (ran.code, ran.err) == (0, "")
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["MetadataCreate"] * 2
+    assert ask("application", "run", "repository", "--asynchronous", "--once").out == ""
+
+
 def test_the_preservation_system_fetches_over_https(ask: Ask, tmp_path: Path) -> None:
     """A file from a server that cuts every answer is packaged; the event is on the output channel."""
     content = b"reef" * 100_000

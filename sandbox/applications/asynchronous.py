@@ -1,0 +1,138 @@
+"""An application whose work is done later: what arrives is written down first, and worked on with retries."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from emulator.clock import Clock
+from emulator.events import Events
+from sandbox.processing import (
+    Exchange,
+    NewMessage,
+    Parameters,
+    Processing,
+    Routes,
+    State,
+    TechnicalError,
+    ValidationError,
+)
+from sandbox.processing.administration import Administration, Search
+from sandbox.processing.confirmation import Confirmation
+from sandbox.processing.errors import Code
+from sandbox.processing.states import FINAL
+from sandbox.receiver import Application, ApplicationError, Arrival
+from sandbox.repository import Repository
+from schemas.catalogue import terms
+from schemas.error_codes import ErrorCode
+from schemas.peek import peek
+
+Reject: TypeAlias = Callable[[bytes, ErrorCode, str], None]
+"""Moves a message to the queue of its code."""
+
+_SERVICE: Final = "application"
+_SOURCE: Final = "RDSS"
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS worked (messageId TEXT PRIMARY KEY) WITHOUT ROWID"
+_CODED: Final = re.compile(r"((?:GENERR|APPERRMET)\d{3}): (.*)", re.DOTALL)
+_FINAL: Final = frozenset({ErrorCode.APPERRMET004})
+"""What no other attempt changes. An object that is not there may come: messages overtake one another."""
+_OPEN: Final = tuple(state for state in State if state not in FINAL)
+
+
+class Asynchronous:
+    """Between a receiver and ``application``: the receiver calls this, which writes down and returns.
+
+    ``work`` does the rest on the caller's thread. What fails is tried again, what fails for good goes the way
+    of ``reject``, which is to be set before the first ``work``.
+    """
+
+    reject: Reject
+
+    def __init__(
+        self,
+        path: Path,
+        repository: Repository,
+        application: Application,
+        clock: Clock,
+        events: Events,
+        *,
+        parameters: Parameters | None = None,
+    ) -> None:
+        self._repository = repository
+        self._application = application
+        self._clock = clock
+        with repository.transaction() as store:
+            store.execute(_TABLE)
+        routes = Routes()
+        for message_type in terms("MessageType"):
+            routes.add(_SERVICE, message_type, _route)
+        self._processing = Processing(
+            path,
+            routes,
+            self._call,
+            clock,
+            events,
+            parameters=parameters or Parameters(throttling=None),
+            confirm=self._ended,
+        )
+        self.administration = Administration(self._processing)
+
+    def __call__(self, arrival: Arrival, _store: sqlite3.Connection, /) -> None:
+        header = arrival.header
+        receipt = self._processing.receive(
+            NewMessage(
+                service=_SERVICE,
+                operation=header.message_type or "",
+                body=arrival.data,
+                source=_SOURCE,
+                correlation=header.message_id,
+                timestamp=self._clock.time(),
+            )
+        )
+        # Written down before, by a receiver that ended before it had committed: it is in good hands.
+        if receipt.number is None and receipt.code != Code.NOT_SAVED:
+            raise ApplicationError(ErrorCode.GENERR009, receipt.additional_info or "not taken")
+
+    def work(self) -> int:
+        """Work on what is there and due; how many messages."""
+        self._processing.look_after()
+        self._processing.take_up()
+        return self._processing.drain()
+
+    @property
+    def unfinished(self) -> int:
+        """Messages that have not ended; a hundred stand for any more."""
+        return sum(len(self.administration.search(Search(state=state))) for state in _OPEN)
+
+    def close(self) -> None:
+        """Give up what is not done, for the next process on the store."""
+        self._processing.close()
+
+    def _call(self, _target: str, request: bytes) -> bytes:
+        """The work, once: what it wrote and that it is done are committed together."""
+        arrival = Arrival(request, peek(request), 1)
+        message_id = arrival.header.message_id
+        with self._repository.transaction() as store:
+            if store.execute("SELECT 1 FROM worked WHERE messageId = ?", (message_id,)).fetchone():
+                return b""
+            try:
+                self._application(arrival, store)
+            except ApplicationError as error:
+                kind = ValidationError if error.code in _FINAL else TechnicalError
+                raise kind(f"{error.code}: {error}") from error
+            store.execute("INSERT INTO worked VALUES (?)", (message_id,))
+        return b""
+
+    def _ended(self, confirmation: Confirmation, /) -> None:
+        if confirmation.result == State.FAILED:
+            coded = _CODED.match(confirmation.additional_info or "")
+            code = ErrorCode[coded[1]] if coded else ErrorCode.GENERR009
+            why = coded[2] if coded else confirmation.additional_info or code.description
+            self.reject(confirmation.body, code, why)
+
+
+def _route(exchange: Exchange) -> None:
+    exchange.call(_SERVICE, exchange.body)
