@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: measure, print the table, write results.md and results.json."""
+"""``python -m tests.bench``: measure area by area, print the tables, renew results.md and results.json."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.bench import kinesis, pipeline, report
-from tests.bench.rows import Row
 
 DEEP = 10_000_000
+LONG = ("reconciliation",)
+"""Areas of half an hour: measured with --deep, or when they are named."""
 
 
 def main() -> int:
@@ -19,24 +20,24 @@ def main() -> int:
     parser.add_argument(
         "--depth", type=int, default=kinesis.DEPTH, help="records in one shard (default: %(default)s)"
     )
-    deep = f"--depth {DEEP}, and the pipeline's run of {pipeline.DEEP} messages"
-    parser.add_argument("--deep", action="store_const", dest="depth", const=DEEP, help=deep)
+    deeper = f"--depth {DEEP}, the pipeline's run of {pipeline.DEEP} messages, and what takes half an hour"
+    parser.add_argument("--deep", action="store_const", dest="depth", const=DEEP, help=deeper)
     parser.add_argument(
         "--only", action="append", default=[], help="one subject of Kinesis by its name; repeatable"
     )
     parser.add_argument("--area", action="append", choices=sorted(areas()), help="one area; repeatable")
     options = parser.parse_args()
-    rows: list[Row] = []
-    for area in options.area or sorted(areas()):
+    deep = options.depth == DEEP
+    for area in options.area or [name for name in sorted(areas()) if deep or name not in LONG]:
         if area == "kinesis":
-            rows += kinesis.measure(options.depth, tuple(options.only))
+            rows = list(kinesis.measure(options.depth, tuple(options.only)))
         elif area == "pipeline":
-            rows += pipeline.measure(deep=options.depth == DEEP)
+            rows = list(pipeline.measure(deep=deep))
         else:
-            rows += import_module(f"tests.bench.{area}").measure()
-    report.show(rows)
-    if not options.only and not options.area:
-        report.write(rows)
+            rows = list(import_module(f"tests.bench.{area}").measure())
+        report.show(area, rows)
+        if not options.only:
+            report.write(area, rows)
     return 0
 
 

@@ -56,10 +56,22 @@ def test_ratios_say_how_many_times_better_we_are() -> None:
 def test_the_table_has_a_column_a_subject(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """results.md holds every value, and a dash where a subject could not be measured."""
     monkeypatch.setattr(report, "FOLDER", tmp_path)
-    report.write([Row("rate", US, 300.0, "records/s", "more"), Row("ready", "peer", 0.5, "s")])
+    report.write("speed", [Row("rate", US, 300.0, "records/s", "more"), Row("ready", "peer", 0.5, "s")])
     lines = (report.FOLDER / "results.md").read_text().splitlines()
     assert "| rate, records/s | 300 | - |" in lines
     assert "| ready, s | - | 0.5 |" in lines
+
+
+def test_an_area_is_renewed_and_the_others_stay(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with its ratios, in both files."""
+    monkeypatch.setattr(report, "FOLDER", tmp_path)
+    for value in (2.0, 4.0):
+        report.write("speed", [Row("ready", US, 1.0, "s"), Row("ready", "peer", value, "s")])
+        report.write("size", [Row("memory", US, value, "MB")])
+    written = (report.FOLDER / "results.md").read_text()
+    assert "| ready, s | 1 | 4 (4 x) |" in written
+    assert "(2 x)" not in written
+    assert written.index("## size") < written.index("## speed")
 
 
 def test_the_soak_loses_and_repeats_nothing() -> None:
