@@ -132,5 +132,5 @@ async def test_a_browser_gets_the_screens(page: str) -> None:
         assert "RDSS sandbox" in await answered(session, page)
         seen = b""
         async with session.ws_connect(f"{page}/ws?width=160&height=48") as socket_:
-            while not (b"Streams" in seen and b"embedded" in seen):
+            while not (b"Streams" in seen and b"input" in seen):
                 seen += (await socket_.receive()).data or b""

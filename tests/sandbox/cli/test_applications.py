@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -29,7 +28,7 @@ def _running(*arguments: str) -> Iterator[str]:
             assert process.stdout is not None
             yield process.stdout.readline().strip()
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.wait(20)
 
 
