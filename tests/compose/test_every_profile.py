@@ -31,6 +31,8 @@ from emulator.rng import Chance, new_uuid
 from emulator.settings import Settings
 from sandbox.endpoint import Endpoint
 from sandbox.profiles import localstack
+from schemas.envelope import serialise
+from schemas.samples import Samples
 from tests.compose.conftest import Stack
 
 PROFILES = ("embedded", "relay", "localstack", "compose")
