@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -15,6 +15,8 @@ from emulator.queues.limits import (
     DEFAULT_CLAIMED,
 )
 
+PROJECT: Final = "rdss"
+"""The project whose queues are views on streams: each has its stream's name."""
 _Ttl = Annotated[int, msgspec.Meta(ge=CLAIM_TTL.least, le=CLAIM_TTL.most)]
 _Grace = Annotated[int, msgspec.Meta(ge=CLAIM_GRACE.least, le=CLAIM_GRACE.most)]
 _Limit = Annotated[int, msgspec.Meta(ge=CLAIMED_AT_ONCE.least, le=CLAIMED_AT_ONCE.most)]

@@ -15,13 +15,12 @@ from emulator.clock import Clock
 from emulator.faults.stage import Stage
 from emulator.kinesis import KinesisError, Scope
 from emulator.positions import Positions
+from emulator.queue_resources import PROJECT
 from emulator.queues import Address, Arrival, QueueEngine, SourceUnavailable
 from emulator.rng import new_uuid
 from emulator.stream_service import StreamService
 from schemas.peek import peek
 
-PROJECT: Final = "rdss"
-"""The project whose queues are views: each has its stream's name."""
 _LONGEST_LIFE: Final = 1_209_600
 _STREAM: Final = "stream"
 """Under this name, where a shard's would stand, the generation that the positions are of."""

@@ -13,7 +13,7 @@ from emulator.clock import Clock
 from emulator.events import Event, Events
 from emulator.notifications.requests import Notification, of_confirmation, of_message
 from emulator.notifications.retries import policy_of, waits
-from emulator.queue_views import PROJECT
+from emulator.queue_resources import PROJECT
 from emulator.queues import Address, QueueEngine, QueuesError
 from emulator.queues.errors import SubscriptionNotThere
 from emulator.queues.limits import PAGE

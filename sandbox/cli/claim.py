@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from emulator.queue_resources import PROJECT
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json, print_table
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from emulator.queue_resources import Claim, QueueList, QueueMessage
 
 F = TypeVar("F", bound=Callable[..., Any])
-_PROJECT = "rdss"
 _PREVIEW = 60
 
 
@@ -34,7 +34,7 @@ class QueueOrCommand(click.Group):
 def in_queue(command: F) -> F:
     """The options of every command about one queue."""
     project = click.option(
-        "--project", default=_PROJECT, show_default=True, help="Whose queue: views are of rdss."
+        "--project", default=PROJECT, show_default=True, help="Whose queue: views are of rdss."
     )
     return project(control_option(json_option(command)))
 

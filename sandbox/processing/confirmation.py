@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from emulator.clock import timestamp
+from emulator.events import Events
 from schemas.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -46,6 +47,23 @@ class LogConfirmation:
     def __call__(self, confirmation: Confirmation, /) -> None:
         info = f": {confirmation.additional_info}" if confirmation.additional_info else ""
         _LOG.info("%s %s is %s%s", confirmation.source, confirmation.correlation, confirmation.result, info)
+
+
+class EventConfirmation:
+    """Says so where everything else that happens is said: the event ``processing.confirmed``."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def __call__(self, confirmation: Confirmation, /) -> None:
+        self._events.emit(
+            "processing.confirmed",
+            message=confirmation.number,
+            source=confirmation.source,
+            correlation=confirmation.correlation,
+            result=confirmation.result,
+            additional_info=confirmation.additional_info,
+        )
 
 
 class DelegateConfirmation:

@@ -29,12 +29,12 @@ from emulator.processing_resources import (
 )
 from emulator.rng import new_uuid
 from sandbox.processing.administration import Administration, Details, Search
+from sandbox.processing.confirmation import EventConfirmation
 from sandbox.processing.errors import ProcessingError
 from sandbox.processing.integration import Integration, routes_of, systems_of
 from sandbox.processing.outside import Outside
 from sandbox.processing.processing import Processing
 from sandbox.processing.records import CallRecord, Message, NewMessage
-from sandbox.processing.states import State
 from sandbox.processing.transitions import IllegalTransitionError
 
 _STORE = "processing.sqlite3"
@@ -42,22 +42,9 @@ _ROW = AsyncMessage.__struct_fields__
 _BODY_SHOWN = 10_000
 
 
-class SearchQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to find; texts are parts of the values, times in seconds since the epoch."""
+class SearchQuery(Search, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to find, and how many of it."""
 
-    received_from: float | None = None
-    received_to: float | None = None
-    changed_from: float | None = None
-    changed_to: float | None = None
-    source: str | None = None
-    correlation: str | None = None
-    process: str | None = None
-    state: State | None = None
-    error_code: str | None = None
-    service: str | None = None
-    operation: str | None = None
-    text: str | None = None
-    before: int | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
@@ -129,6 +116,7 @@ class ProcessingResources:
                     parts.clock,
                     parts.events,
                     parameters=integration.parameters,
+                    confirm=EventConfirmation(parts.events),
                     fsync=parts.settings.fsync,
                 )
                 processing.start()
@@ -143,9 +131,7 @@ class ProcessingResources:
         return Path(self._folder.name) / _STORE
 
     def _search(self, asked: Asked[SearchQuery, None]) -> AsyncMessagePage:
-        wanted = msgspec.structs.asdict(asked.query)
-        limit = wanted.pop("limit")
-        found = self._open().administration.search(Search(**wanted), limit)
+        found = self._open().administration.search(asked.query, asked.query.limit)
         return AsyncMessagePage(tuple(map(_row, found)))
 
     def _receive(self, asked: Asked[Nothing, NewAsyncMessage]) -> AsyncMessageDetail:

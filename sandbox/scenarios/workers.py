@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from emulator.channels import Channel, Checkpoints, Delivery, Outcome, Receipt
-from emulator.queue_views import PROJECT
+from emulator.queue_resources import PROJECT
 from emulator.queues import Address, QueuesError
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository

@@ -13,7 +13,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.embedded import embedded
 from emulator.parts import Parts, assembled
-from emulator.queue_views import PROJECT
+from emulator.queue_resources import PROJECT
 from emulator.queues import Address, NewMessage, QueueEngine, SourceUnavailable
 from emulator.resources import NewFault, Topology
 from emulator.settings import Settings

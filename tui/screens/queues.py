@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from emulator.client import RefusedError
-from emulator.queue_resources import Claim, Queue, QueueList, QueueMessage
+from emulator.queue_resources import PROJECT, Claim, Queue, QueueList, QueueMessage
 from tui import figures
 from tui.actions import Group, bindings
 from tui.messages import Undone
@@ -158,7 +158,7 @@ class QueuesScreen(Place):
 
 
 def _project(project: str) -> str:
-    return "" if project == "rdss" else f" --project {project}"
+    return "" if project == PROJECT else f" --project {project}"
 
 
 def _lines(row: QueueMessage) -> list[str]:

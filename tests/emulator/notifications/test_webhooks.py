@@ -12,7 +12,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.embedded import Embedded, embedded
 from emulator.events import Event
-from emulator.queue_views import PROJECT
+from emulator.queue_resources import PROJECT
 from emulator.resources import Topology
 from emulator.settings import Settings
 from tests.emulator.notifications.conftest import Subscriber

@@ -144,13 +144,14 @@ def test_what_cannot_be_done_is_refused_with_its_reason(shared: House) -> None:
 def test_messages_are_found_by_what_they_are(shared: House) -> None:
     """The newest first, by state, source, parts of names, and older than one."""
     processing = shared.client.processing
-    numbers = [shared.send(object_id=f"found {n}", source="Finder", correlation=f"f-{n}") for n in range(3)]
+    sent = [{"object_id": f"found {n}", "correlation": f"found-{n}"} for n in range(3)]
+    numbers = [shared.send(source="Finder", **each) for each in sent]
     for number in numbers:
         shared.settled(number, "OK")
     found = processing.search(source="find", state="OK", limit=2)
     assert [each.number for each in found] == numbers[:0:-1]
     assert [each.number for each in processing.search(source="find", before=numbers[1])] == numbers[:1]
-    assert [each.correlation for each in processing.search(correlation="f-1")] == ["f-1"]
+    assert [each.correlation for each in processing.search(correlation="found-1")] == ["found-1"]
     assert processing.search(source="find", state="FAILED") == ()
 
 
@@ -172,6 +173,22 @@ def test_every_change_is_an_event(shared: House) -> None:
         e.fields["after"] for e in events if e.kind == "processing.changed" and e.fields["message"] == number
     ]
     assert changes == ["NEW", "IN_QUEUE", "PROCESSING", "OK"]
+
+
+def test_the_end_is_told_to_the_source_as_an_event(shared: House) -> None:
+    """With the source's own id and how it ended, once."""
+    number = shared.send(object_id="told", correlation="end-of-told")
+    shared.settled(number, "OK")
+    waiting = Clock()
+    deadline = waiting.elapsed() + 20
+    told: list[dict[str, Any]] = []
+    while not told and waiting.elapsed() < deadline:
+        events = shared.client.events(limit=10_000)
+        confirmed = (event.fields for event in events if event.kind == "processing.confirmed")
+        told = [fields for fields in confirmed if fields["message"] == number]
+    assert [(each["source"], each["correlation"], each["result"]) for each in told] == [
+        ("CONTROL", "end-of-told", "OK")
+    ]
 
 
 def test_what_was_not_done_is_done_after_a_restart(tmp_path: Path) -> None:
