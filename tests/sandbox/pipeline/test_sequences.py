@@ -30,8 +30,9 @@ def _parts(raw: bytes, status: str = "joined") -> list[dict[str, Any]]:
     pieces = split(decode(raw), limit=len(raw) // 3, new_id=lambda: next(ids))
     assert len(pieces) > 2
     return [
-        row(piece, NOW)
+        row(piece, NOW.timestamp())._asdict()
         | {
+            "data": piece,
             "stream": "input",
             "shard": f"shard-{at % 2}",
             "sequence_number": str(at),
