@@ -213,9 +213,7 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBat
     data = batch.column("data").fill_null(b"")
     # As whole numbers, for Arrow takes longer to make a datetime than the rest of a row takes.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
-    triples = zip(
-        data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True
-    )
+    triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
     rows = [row(raw, at, queued=stream in queues) for raw, at, stream in triples]
     given = {
         "stream": batch.column("streamName"),

@@ -1,22 +1,23 @@
 """The pipeline: records a second through the source and every stage, beside Spark's own JSON reader.
 
 The streams are the sandbox's own, in the process that measures, so what it costs to serve them is in every
-figure but the CPU's. ``python -m tests.bench --area pipeline``; with ``--deep`` the long run has five million
+figure. ``python -m tests.bench --area pipeline``; with ``--deep`` the long run has five million
 messages.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from statistics import median
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -26,10 +27,12 @@ from emulator.resources import Topology
 from emulator.settings import Settings
 from schemas.envelope import serialise
 from schemas.samples import Samples
+from tests.bench.load import Connection
 from tests.bench.rows import US, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 RECORDS, LONG, DEEP, SMALL = 100_000, 300_000, 5_000_000, 2_000
 _BATCH, _MICRO_BATCH, _DISTINCT = 50_000, 100, 2_000
@@ -53,7 +56,8 @@ def measure(*, deep: bool = False, sizes: Sizes | None = None) -> Iterator[Row]:
     chosen = sizes or Sizes(messages=DEEP if deep else LONG)
     folder = Path(mkdtemp(prefix="bench-pipeline-"))
     try:
-        with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=Topology())) as emulator:
+        data = folder / "data"
+        with embedded(Settings(aws_port=0, control_port=0, data_dir=data, topology=Topology())) as emulator:
             _fill_streams(emulator.aws, chosen, folder / "messages.ndjson")
             for cores in (1, 2):
                 rows = _spark(emulator.aws, folder, cores, chosen)
@@ -90,19 +94,12 @@ def _fill_streams(url: str, sizes: Sizes, ndjson: Path) -> None:
 
 
 def _put(url: str, stream: str, records: Iterable[bytes]) -> None:
-    import boto3
-
-    kinesis: Any = boto3.client(
-        "kinesis", endpoint_url=url, region_name="us-east-1", aws_access_key_id="b", aws_secret_access_key="b"
-    )
-    kinesis.create_stream(StreamName=stream, ShardCount=4)
-    some: list[dict[str, Any]] = []
-    for number, data in enumerate(records):
-        some.append({"Data": data, "PartitionKey": str(number)})
-        if len(some) == 250:
-            assert not kinesis.put_records(StreamName=stream, Records=some)["FailedRecordCount"]
-            some.clear()
-    assert not some, "streams are filled 250 records at a time"
+    with Connection(int(url.rpartition(":")[2])) as connection:
+        connection.call("CreateStream", {"StreamName": stream, "ShardCount": 4})
+        numbered = ({"Data": data, "PartitionKey": str(number)} for number, data in enumerate(records))
+        while some := list(islice(numbered, 250)):
+            answer = connection.call("PutRecords", {"StreamName": stream, "Records": some})
+            assert not answer["FailedRecordCount"]
 
 
 def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
@@ -111,21 +108,23 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
 
     spark = open_session(f"local[{cores}]", memory="2g")
     small = _tables(spark, url, Reading("small", _MICRO_BATCH), folder / f"small-{cores}")
-    yield Row(f"a batch of {_MICRO_BATCH}, p50", US, median(_seconds(small)) * 1000, "ms")
-    yield Row("an empty step of the source, p50", US, _steps(spark, url, folder / f"steps-{cores}"), "ms")
-    source = _timed(lambda: _discarded(spark, url, "records", folder / f"source-{cores}"))
-    yield Row("1 KB records through the source", US, sizes.records / source, "/s", "more")
+    yield Row(f"a batch of {_MICRO_BATCH}, p50", US, median(_each(small)) * 1000, "ms")
+    steps = _durations(_discarded(spark, url, "small", folder / f"steps-{cores}", _MICRO_BATCH))
+    yield Row("an empty step of the source, p50", US, median(steps) * 1000, "ms")
+    began = stopwatch()
+    (reading,) = _durations(_discarded(spark, url, "records", folder / f"source-{cores}"))
+    yield Row("starting and ending a query", US, (stopwatch() - began - reading) * 1000, "ms")
+    yield Row("1 KB records through the source", US, sizes.records / reading, "/s", "more")
     messages = sizes.messages if cores > 1 else min(sizes.messages, RECORDS)
     limit = None if messages == sizes.messages else messages
-    before = _cpu()
     commits = _tables(spark, url, Reading("messages", _BATCH, limit), folder / f"tables-{cores}")
-    used = (_cpu() - before) / messages
-    yield Row("messages to tables", US, messages / (commits[-1] - commits[0]), "/s", "more")
-    yield Row("messages to tables, CPU of one", US, used * 1e6, "µs")
-    each = [seconds / _BATCH * 1e6 for seconds in _seconds(commits)]
-    if len(each) >= 4:
-        yield Row("a message among the first 100,000", US, sum(each[:2]) / 2, "µs")
-        yield Row(f"a message among the last 100,000 of {messages:,}", US, sum(each[-2:]) / 2, "µs")
+    yield Row("messages to tables", US, messages / (commits[-1].at - commits[0].at), "/s", "more")
+    full = [each for each, commit in zip(_each(commits), commits[1:], strict=True) if commit.rows == _BATCH]
+    if len(full) >= 5:
+        # The first batch has the start of the query in it.
+        yield Row("a message of the 2nd and 3rd batch", US, sum(full[1:3]) / 2 / _BATCH * 1e6, "µs")
+        last = f"a message of the last two of {len(full)} batches"
+        yield Row(last, US, sum(full[-2:]) / 2 / _BATCH * 1e6, "µs")
     _json(spark, folder)
     alone = _timed(lambda: _json(spark, folder))
     yield Row("messages to tables", _PEER, min(sizes.messages, RECORDS) / alone, "/s", "more")
@@ -139,8 +138,20 @@ def _timed(work: Callable[[], object]) -> float:
     return stopwatch() - began
 
 
-def _seconds(commits: list[float]) -> list[float]:
-    return [later - earlier for earlier, later in pairwise(commits)]
+class Committed(NamedTuple):
+    """When a batch was committed, in seconds, and its rows; the first of a run is when it began to read."""
+
+    at: float
+    rows: int = 0
+
+
+def _each(commits: list[Committed]) -> list[float]:
+    return [later.at - earlier.at for earlier, later in pairwise(commits)]
+
+
+def _durations(query: StreamingQuery) -> list[float]:
+    """Seconds of each step of a query, from fixing where it ends to the commit, as Spark tells them."""
+    return [progress.durationMs["triggerExecution"] / 1000 for progress in query.recentProgress]
 
 
 def _json(spark: SparkSession, folder: Path) -> None:
@@ -164,7 +175,9 @@ def _json(spark: SparkSession, folder: Path) -> None:
     ).collect()
 
 
-def _discarded(spark: SparkSession, url: str, stream: str, checkpoint: Path, most: int | None = None) -> Any:
+def _discarded(
+    spark: SparkSession, url: str, stream: str, checkpoint: Path, most: int | None = None
+) -> StreamingQuery:
     """A query that takes what is there and throws it away, when it has ended."""
     options = {"streamName": stream, "endpointUrl": url, "startingPosition": "TRIM_HORIZON"}
     if most:
@@ -176,12 +189,6 @@ def _discarded(spark: SparkSession, url: str, stream: str, checkpoint: Path, mos
     return query
 
 
-def _steps(spark: SparkSession, url: str, checkpoint: Path) -> float:
-    """Milliseconds of a micro-batch that does nothing with its few records, in the middle."""
-    query = _discarded(spark, url, "small", checkpoint, _MICRO_BATCH)
-    return median(float(progress.durationMs["triggerExecution"]) for progress in query.recentProgress)
-
-
 class Reading(NamedTuple):
     """A stream read in batches, whole or up to ``limit`` records."""
 
@@ -190,20 +197,17 @@ class Reading(NamedTuple):
     limit: int | None = None
 
 
-def _tables(spark: SparkSession, url: str, reading: Reading, to: Path) -> list[float]:
-    """A run with every stage.
-
-    When it began to read, in seconds, and when each batch was committed.
-    """
+def _tables(spark: SparkSession, url: str, reading: Reading, to: Path) -> list[Committed]:
+    """A run with every stage."""
     from sandbox.pipeline.place import Place
     from sandbox.pipeline.run import Job, follow, once
 
     job = Job(Place.at(to, url), url, streams=(reading.stream,), records_per_trigger=reading.batch)
-    commits = [stopwatch()]
+    commits = [Committed(stopwatch())]
 
     def tell(what: str, _share: float) -> None:
-        if "records" in what:
-            commits.append(stopwatch())
+        if found := re.fullmatch(r"batch \d+: (\d+) records", what):
+            commits.append(Committed(stopwatch(), int(found[1])))
 
     if reading.limit is None:
         once(spark, job, progress=tell)
@@ -229,16 +233,6 @@ def _children() -> Iterator[tuple[str, Path]]:
             ancestor = found[ancestor][1]
         if ancestor == os.getpid():
             yield name, folder
-
-
-def _cpu() -> float:
-    """Seconds of processor time, user and system, of this process and all that came of it."""
-    ticks = 0
-    for folder in [Path("/proc/self"), *(folder for _, folder in _children())]:
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        ended = 0 if folder.name == "self" else sum(map(int, fields[13:15]))
-        ticks += sum(map(int, fields[11:13])) + ended
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _resident(name: str) -> float:

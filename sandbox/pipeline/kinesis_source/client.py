@@ -24,9 +24,10 @@ _RETRIES_OF_THE_UNKNOWN = 5
 
 
 class Mark(msgspec.Struct, rename="pascal"):
-    """A record of which only the sequence number is decoded."""
+    """A record of which only the place is decoded: its number, its arrival in seconds since the epoch."""
 
     sequence_number: str
+    approximate_arrival_timestamp: float
 
 
 class Record(msgspec.Struct, rename="pascal"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,10 +13,12 @@ from pyspark.sql.datasource import InputPartition
 from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, MarkPage, Once, Shard
 from .errors import DataLossError, KinesisSourceError, ServiceError
 from .options import LATEST, Settings
+from .tail import GLANCE, first_since, shortly_before_end
 
 SHARD_END = "SHARD_END"
 Offset = dict[str, str]
 _BYTES_PER_PARTITION = 32 * 1024 * 1024
+_MOST_PIECES = 64
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,19 @@ class Walk:
     """What a walk over a shard saw.
 
     ``position`` is where it stopped, ``ended`` that the shard has no more, ``marks`` are the borders of
-    partitions on the way: a sequence number and the records since the border before.
+    partitions on the way: a sequence number and the records since the border before, None where they were
+    passed over. ``size`` is bytes, ``first`` and ``last`` are arrivals, ``behind`` is how far the last record
+    was from the shard's tip, all in seconds.
     """
 
     start: str
     position: str
     ended: bool = False
-    marks: list[tuple[str, int]] = field(default_factory=list)
+    marks: list[tuple[str, int | None]] = field(default_factory=list)
+    size: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    behind: float = 0.0
 
     def ranges(self, shard: str) -> list[ShardRange]:
         """The walked records as partitions, cut at the marks."""
@@ -54,10 +62,13 @@ class Walk:
 
 
 class Planner:
-    """Decides what a batch reads: admits shards, walks them to fix the end, remembers who has caught up."""
+    """Decides what a batch reads: admits shards, fixes where each ends, remembers who has caught up.
 
-    def __init__(self, settings: Settings, client: Client) -> None:
-        self._settings, self._client = settings, client
+    ``glance`` is how many records of a shard are walked over before the rest is passed over.
+    """
+
+    def __init__(self, settings: Settings, client: Client, *, glance: int = GLANCE) -> None:
+        self._settings, self._client, self._glance = settings, client, glance
         self._confirmed: set[str] = set()
         self._walks: dict[tuple[str, str, str], Walk] = {}
         self._caught_up: set[str] = set()
@@ -93,7 +104,7 @@ class Planner:
         records, size = min(limits, default=None), max_bytes // len(reading) if max_bytes else None
         self._walks.clear()
         with ThreadPoolExecutor(min(8, len(reading))) as pool:
-            walks = pool.map(lambda shard: self._walk(shard, offset[shard], records, size), reading)
+            walks = pool.map(lambda shard: self._go(shard, offset[shard], records, size), reading)
             for shard, walk in zip(reading, walks, strict=True):
                 offset[shard] = SHARD_END if walk.ended else walk.position
                 self._walks[shard, walk.start, offset[shard]] = walk
@@ -134,11 +145,42 @@ class Planner:
             if shard not in listed and position != SHARD_END:
                 self._lost(f"shard {shard} is gone, read up to {position}")
 
+    def _go(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
+        """As far as the limits let, or to where the shard ends now.
+
+        With a limit its records must be counted; without one, most are passed over.
+        """
+        if max_records is not None or max_bytes is not None:
+            return self._walk(shard, start, max_records, max_bytes)
+        walk = self._walk(shard, start, self._glance, None)
+        if walk.ended or not walk.behind:
+            return walk
+        near = shortly_before_end(self._client, shard, walk.last, walk.last + walk.behind)
+        end = self._walk(shard, f"{AT_TIMESTAMP}{near}", None, None)
+        if _number(end.position) <= _number(walk.position):
+            return self._walk(shard, start, None, None)
+        borders = [*self._borders(shard, walk, end), end.position]
+        return Walk(start, end.position, end.ended, [*walk.marks, *((border, None) for border in borders)])
+
+    def _borders(self, shard: str, walk: Walk, end: Walk) -> Iterator[str]:
+        """Where to cut what lies between two walks, if it goes on as the first did.
+
+        At even distances of time.
+        """
+        seconds = end.last - walk.last
+        size = walk.size * seconds / max(walk.last - walk.first, 0.001)
+        pieces, before = min(_MOST_PIECES, round(size / _BYTES_PER_PARTITION)), _number(walk.position)
+        for piece in range(1, pieces):
+            found = first_since(self._client, shard, walk.last + seconds * piece / pieces)
+            if found and before < _number(found.sequence_number) < _number(end.position):
+                before = _number(found.sequence_number)
+                yield found.sequence_number
+
     def _walk(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
         self._confirm(shard, start)
         walk, iterator, once = Walk(start, start), self._client.iterator(shard, start), Once(start)
-        records = size = since = weight = 0
-        while (max_records is None or records < max_records) and (max_bytes is None or size < max_bytes):
+        records = since = weight = 0
+        while (max_records is None or records < max_records) and (max_bytes is None or walk.size < max_bytes):
             limit = self._settings.records_per_request
             limit = limit if max_records is None else min(limit, max_records - records)
             try:
@@ -149,8 +191,13 @@ class Planner:
                 iterator = self._client.iterator(shard, walk.position)
                 continue
             if fresh := once.of(page.records):
-                count, walk.position = len(fresh), fresh[-1].sequence_number
-                records, size, since, weight = records + count, size + length, since + count, weight + length
+                # What is delivered again may stand last.
+                count, latest = len(fresh), max(fresh, key=lambda record: _number(record.sequence_number))
+                walk.position, walk.last = latest.sequence_number, latest.approximate_arrival_timestamp
+                walk.first = walk.first or fresh[0].approximate_arrival_timestamp
+                records, since, weight = records + count, since + count, weight + length
+                walk.size += length
+            walk.behind = page.millis_behind_latest / 1000
             if since >= self._settings.records_per_partition or weight >= _BYTES_PER_PARTITION:
                 walk.marks.append((walk.position, since))
                 since = weight = 0
@@ -180,6 +227,11 @@ class Planner:
     def _lost(self, what: str) -> None:
         if self._settings.fail_on_data_loss:
             raise DataLossError(f"{what}. Set failOnDataLoss to false to go on with what is there.")
+
+
+def _number(position: str) -> int:
+    """A sequence number as one; -1 for a position that is none."""
+    return int(position) if position[:1].isdigit() else -1
 
 
 def _timestamp_position(position: str) -> str:

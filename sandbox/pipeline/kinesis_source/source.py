@@ -32,9 +32,16 @@ COLUMNS = (
 def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator[pa.RecordBatch]:
     """The records of one partition as Arrow batches in the order of the shard.
 
-    DataLossError when fewer are there than the walk counted (unless failOnDataLoss is false).
+    DataLossError when fewer are there than the walk counted, or, where nobody counted, when the record before
+    them is gone (unless failOnDataLoss is false).
     """
     bound = None if part.until == SHARD_END else int(part.until)
+    uncounted = part.records is None and part.after[:1].isdigit()
+    if uncounted and settings.fail_on_data_loss and not client.holds(part.shard, part.after):
+        raise DataLossError(
+            f"record {part.after} of shard {part.shard} has expired; records behind it may have too. "
+            "Set failOnDataLoss to false to go on with what is there."
+        )
     position, seen, once = part.after, 0, Once(part.after)
     iterator: str | None = client.iterator(part.shard, position)
     while iterator and (bound is None or not (position[:1].isdigit() and int(position) >= bound)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,13 +27,20 @@ class ModelShard:
 
 
 class ModelStream:
-    """Shards in memory with the client's methods; an iterator is ``shard|index`` and expires when told to."""
+    """Shards in memory with the client's methods; an iterator is ``shard|index`` and expires when told to.
+
+    Record n arrived n seconds after the epoch.
+    """
 
     def __init__(self) -> None:
         self.shards: dict[str, ModelShard] = {"shard-0": ModelShard()}
         self.next = 1
         self.expire_next = self.redelivers = False
-        self.server_time = 1000.0
+        self.page_size, self.record_size, self.fetched = 3, 100, 0
+
+    @property
+    def server_time(self) -> float:
+        return float(self.next)
 
     def put(self, shard: str, count: int) -> None:
         for _ in range(count):
@@ -62,11 +70,10 @@ class ModelStream:
 
     def iterator(self, shard: str, position: str) -> str:
         records = self.shards[shard].records
-        start = (
-            next((i for i, n in enumerate(records) if n > int(position)), len(records))
-            if position.isdigit()
-            else 0
-        )
+        behind = int(position) if position.isdigit() else 0
+        if position.startswith("AT_TIMESTAMP "):
+            behind = math.ceil(float(position.partition(" ")[2])) - 1
+        start = next((i for i, n in enumerate(records) if n > behind), len(records))
         return f"{shard}|{max(start, self.shards[shard].trimmed)}"
 
     def holds(self, shard: str, sequence_number: str) -> bool:
@@ -79,19 +86,22 @@ class ModelStream:
             raise ServiceError("ExpiredIteratorException", "too old", 400)
         name, _, start = iterator.partition("|")
         shard = self.shards[name]
-        end = min(int(start) + min(limit, 3), len(shard.records))
+        end = min(int(start) + min(limit, self.page_size), len(shard.records))
         found = shard.records[int(start) : end]
         if self.redelivers:
-            found = found[:1] + found + shard.records[:2]
+            earlier = shard.records[: int(start)]
+            found = found[:1] + found + earlier[:2] + earlier[-3:-2]
         done = end == len(shard.records)
         following = None if done and not shard.open else f"{name}|{end}"
         records: list[Any] = (
-            [Mark(str(n)) for n in found]
+            [Mark(str(n), float(n)) for n in found]
             if kind is MarkPage
-            else [Record(str(n), str(n).encode(), "key", 1.0) for n in found]
+            else [Record(str(n), str(n).encode(), "key", float(n)) for n in found]
         )
-        page = kind(millis_behind_latest=0 if done else 5, next_shard_iterator=following, records=records)
-        return page, 100 * len(found)
+        self.fetched += len(records)
+        behind = 0 if done else 1000 * (shard.records[-1] - shard.records[end - 1])
+        page = kind(millis_behind_latest=behind, next_shard_iterator=following, records=records)
+        return page, self.record_size * len(found)
 
 
 def _settings(**more: str) -> Settings:
@@ -170,8 +180,8 @@ class TestReading(Reading.TestCase):  # type: ignore[misc, name-defined]
     settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
 
 
-def _planner(stream: ModelStream, **options: str) -> Planner:
-    return Planner(_settings(**options), stream)  # type: ignore[arg-type]
+def _planner(stream: ModelStream, glance: int = 4, **options: str) -> Planner:
+    return Planner(_settings(**options), stream, glance=glance)  # type: ignore[arg-type]
 
 
 def test_a_stream_that_reads_on_while_shards_catch_up_ends_once() -> None:
@@ -191,7 +201,7 @@ def test_latest_waits_at_an_idle_shard_from_the_moment_it_began() -> None:
     children = stream.split("shard-0")
     planner = _planner(stream)
     offset = planner.first("LATEST")
-    assert offset == dict.fromkeys(children, "AT_TIMESTAMP 1000.0")
+    assert offset == dict.fromkeys(children, "AT_TIMESTAMP 1.0")
     stream.put(children[0], 1)
     assert planner.end(offset, None, None)[children[0]] == "1"
 
@@ -208,13 +218,17 @@ def test_a_limit_of_records_is_kept() -> None:
 
 
 def test_a_long_range_is_cut_into_partitions() -> None:
-    """One busy shard keeps more than one core busy."""
+    """One busy shard keeps more than one core busy, whether its records are counted or passed over."""
     stream = ModelStream()
     stream.put("shard-0", 30)
     planner = _planner(stream, recordsPerPartition="9")
     start = planner.first("TRIM_HORIZON")
+    ranges = planner.ranges(start, planner.end(start, 1000, None))
+    assert [part.records for part in ranges] == [9, 9, 9, 3]
+    stream.record_size = 8 * 1024 * 1024
     ranges = planner.ranges(start, planner.end(start, None, None))
-    assert len(ranges) == 4
+    assert [part.records for part in ranges][:2] == [4, None]
+    assert 4 < len(ranges) < 20
     assert [n for part in ranges for n in _read(stream, part)] == list(range(1, 31))
 
 
@@ -243,13 +257,50 @@ def test_what_the_service_delivers_again_is_read_once() -> None:
     stream = ModelStream()
     stream.put("shard-0", 10)
     stream.redelivers = True
-    planner = Planner(_settings(recordsPerPartition="4"), stream)  # type: ignore[arg-type]
+    for limit in (None, 1000):
+        planner = _planner(stream, recordsPerPartition="4")
+        start = planner.first("TRIM_HORIZON")
+        end = planner.end(start, limit, None)
+        assert end == {"shard-0": "10"}
+        ranges = planner.ranges(start, end)
+        assert len(ranges) > 1
+        assert [n for part in ranges for n in _read(stream, part)] == list(range(1, 11))
+
+
+def test_the_end_of_a_long_shard_is_found_without_reading_it() -> None:
+    """A hundred thousand records, a closed or an idle shard: the driver looks at a few hundred of them."""
+    stream = ModelStream()
+    stream.page_size = 50
+    stream.put("shard-0", 100_000)
+    child, idle = stream.split("shard-0")
+    stream.put(child, 50_000)
+    stream.put(idle, 7)
+    stream.next += 3_000_000
+    planner = _planner(stream, glance=50)
     start = planner.first("TRIM_HORIZON")
-    end = planner.end(start, None, None)
-    assert end == {"shard-0": "10"}
-    ranges = planner.ranges(start, end)
-    assert len(ranges) > 1
-    assert [n for part in ranges for n in _read(stream, part)] == list(range(1, 11))
+    parent = planner.end(start, None, None)
+    end = planner.end(parent, None, None)
+    assert (parent, end) == ({"shard-0": "SHARD_END"}, {child: "150000", idle: "150007"})
+    assert stream.fetched < 5000
+    ranges = [*planner.ranges(start, parent), *_planner(stream).ranges(parent, end)]
+    assert sorted(n for part in ranges for n in _read(stream, part)) == list(range(1, 150_008))
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_records_that_expire_between_planning_and_reading_are_data_loss(tolerant: bool) -> None:
+    """Also where nobody counted them: the one before them is gone too."""
+    stream = ModelStream()
+    stream.put("shard-0", 30)
+    planner = _planner(stream, failOnDataLoss=str(not tolerant))
+    start = planner.first("TRIM_HORIZON")
+    *_, last = planner.ranges(start, planner.end(start, None, None))
+    assert last == ShardRange("shard-0", "4", "30")
+    stream.shards["shard-0"].trimmed = 9
+    if tolerant:
+        assert _read(stream, last, _settings(failOnDataLoss="false")) == list(range(10, 31))
+    else:
+        with pytest.raises(DataLossError, match="record 4 of shard shard-0 has expired"):
+            _read(stream, last)
 
 
 def test_a_range_that_gives_fewer_records_than_planned_is_data_loss() -> None:
