@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,15 @@ import httpx
 import pytest
 
 from emulator.client import Client
+from emulator.clock import Clock
 from emulator.embedded import embedded
-from emulator.resources import ClockChange
+from emulator.queue_resources import PROJECT
+from emulator.resources import ClockChange, NewFault, Topology
 from emulator.settings import QUEUES_PORT, Settings
 from tests.emulator.listeners.queues.case import CLIENT
 
 _HEADERS = {"Client-ID": CLIENT, "X-Project-ID": "demo"}
+TOPOLOGY = Topology(streams={"input": 1}, claimable=("input",))
 
 
 def settings(**more: Any) -> Settings:
@@ -73,6 +78,33 @@ def test_time_that_is_moved_by_hand_ends_a_claim() -> None:
         "queue.claim_expired",
         "queue.claimed",
     ]
+
+
+def test_a_slow_channel_holds_up_nobody_else() -> None:
+    """While one request waits for the stream behind its queue, others are answered."""
+    with ThreadPoolExecutor(1) as others, ExitStack() as stack:
+        emulator = stack.enter_context(embedded(settings(topology=TOPOLOGY)))
+        control = stack.enter_context(Client(emulator.control))
+        viewing = stack.enter_context(
+            httpx.Client(
+                base_url=emulator.queues, trust_env=False, headers=_HEADERS | {"X-Project-ID": PROJECT}
+            )
+        )
+        control.change_clock(ClockChange("freeze"))
+        control.add_fault(
+            NewFault("latency", channel="input", direction="deliver", attributes={"delay": "60s"})
+        )
+        body = {"messages": [{"body": 1}]}
+        posted = others.submit(viewing.post, "/v2/queues/input/messages", json=body, timeout=60)
+        clock = Clock()
+        deadline = clock.elapsed() + 20
+        while not any(event.kind == "fault.injected" for event in control.events()):
+            assert clock.elapsed() < deadline
+            clock.wait(0.01)
+        assert asked(emulator.queues, "GET", "/").status_code == 300
+        assert not posted.done()
+        control.change_clock(ClockChange("advance", seconds=61))
+        assert posted.result(20).status_code == 201
 
 
 def test_a_usual_port_that_is_taken_keeps_no_sandbox_from_starting() -> None:
