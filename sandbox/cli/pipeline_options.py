@@ -72,7 +72,13 @@ def spark_options(command: Command) -> Command:
 
     options = (
         click.option(
-            "--master", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs."
+            "--master",
+            default="local[*]",
+            show_default=True,
+            show_envvar=True,
+            envvar="SANDBOX_SPARK_MASTER",
+            metavar="URL",
+            help="Where Spark runs.",
         ),
         click.option(
             "--memory", default="1g", show_default=True, metavar="SIZE", help="Heap of Spark's driver."
