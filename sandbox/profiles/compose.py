@@ -76,7 +76,8 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 def stop(found: Running) -> None:
     """Take the stack down; its volumes, and so what it holds, stay. Raises CannotStop."""
     ran = subprocess.run(
-        ["docker", "compose", "--project-name", str(found.stack), "-f", FILE, "down"],
+        # Whatever was started beside it belongs to it: its network and its name do.
+        ["docker", "compose", "--project-name", str(found.stack), "-f", FILE, "--profile", "*", "down"],
         capture_output=True,
         text=True,
         check=False,
