@@ -141,7 +141,11 @@ class Registry:
 
     def updating(self) -> dict[str, Any]:
         """The fields of a stream's state that say it is UPDATING from now on."""
-        return {"busy": "UPDATING", "busy_until": self.clock.time() + self.transition}
+        return {"busy": "UPDATING", "busy_until": self.settled_at()}
+
+    def settled_at(self) -> float:
+        """When what begins now is over. At once is at any time: the clock may go back to before now."""
+        return self.clock.time() + self.transition if self.transition else 0.0
 
     def write(self, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
         """Append records now; what was written is in ``take_touched`` until it is flushed and made known."""

@@ -23,7 +23,7 @@ def register_stream_consumer(registry: Registry, request: dict[str, Any], scope:
         raise in_use(f"Consumer {name} of stream {stream.arn} under account {stream.account} already exists.")
     registry.limits.new_consumer(stream, registry.clock.time())
     now = registry.clock.time()
-    consumer = ConsumerState(name, now, now + registry.transition, tags=request.get("Tags") or {})
+    consumer = ConsumerState(name, now, registry.settled_at(), tags=request.get("Tags") or {})
     registry.save(changed(stream.state, consumers=[*stream.state.consumers, consumer]))
     registry.events.emit("consumer.registered", stream=stream.name, consumer=name)
     return {"Consumer": _shape(registry, stream, consumer)}

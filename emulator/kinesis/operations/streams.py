@@ -46,7 +46,7 @@ def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
         next_shard=count,
         mode=mode,
         busy="CREATING",
-        busy_until=now + registry.transition,
+        busy_until=registry.settled_at(),
         tags=tags,
         max_record_kib=request.get("MaxRecordSizeInKiB", 1024),
         warm_mibps=request.get("WarmThroughputMiBps"),

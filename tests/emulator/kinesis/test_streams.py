@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,26 +17,6 @@ NOON = 1_790_000_000.0
 ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"
 
 
-def test_a_new_stream_is_described_with_shards_that_divide_the_hash_space(api: Api) -> None:
-    """Three shards: their ranges touch, and cover 0 to 2^128-1."""
-    api.create(shards=3)
-
-    description = api("DescribeStream", StreamName="s")["StreamDescription"]
-
-    ranges = [shard["HashKeyRange"] for shard in description["Shards"]]
-    assert ranges[0]["StartingHashKey"] == "0"
-    assert ranges[-1]["EndingHashKey"] == str(2**128 - 1)
-    for one, following in pairwise(ranges):
-        assert int(one["EndingHashKey"]) + 1 == int(following["StartingHashKey"])
-    assert description["StreamARN"] == ARN
-    assert description["StreamStatus"] == "ACTIVE"
-    assert description["RetentionPeriodHours"] == 24
-    assert description["StreamCreationTimestamp"] == NOON
-    assert description["EncryptionType"] == "NONE"
-    assert description["EnhancedMonitoring"] == [{"ShardLevelMetrics": []}]
-    assert not description["HasMoreShards"]
-
-
 @pytest.mark.parametrize("shards", [10_001, 2_000_000_000])
 def test_a_stream_larger_than_any_at_aws_is_refused_before_it_costs_anything(api: Api, shards: int) -> None:
     """However many shards are asked for, the answer is AWS's code at once, and no stream is left."""
@@ -46,20 +24,6 @@ def test_a_stream_larger_than_any_at_aws_is_refused_before_it_costs_anything(api
         api.create(shards=shards)
     assert refused.value.code == "LimitExceededException"
     assert api("ListStreams")["StreamNames"] == []
-
-
-def test_describing_pages_through_the_shards(api: Api) -> None:
-    """Limit and ExclusiveStartShardId go through all of them."""
-    api.create(shards=5)
-
-    first = api("DescribeStream", StreamName="s", Limit=3)["StreamDescription"]
-    last = first["Shards"][-1]["ShardId"]
-    rest = api("DescribeStream", StreamName="s", Limit=3, ExclusiveStartShardId=last)["StreamDescription"]
-
-    assert first["HasMoreShards"]
-    assert not rest["HasMoreShards"]
-    ids = [shard["ShardId"] for shard in first["Shards"] + rest["Shards"]]
-    assert ids == [f"shardId-{i:012d}" for i in range(5)]
 
 
 def test_a_page_is_never_longer_than_at_aws(api: Api) -> None:
@@ -71,22 +35,6 @@ def test_a_page_is_never_longer_than_at_aws(api: Api) -> None:
 
     assert (len(described["Shards"]), described["HasMoreShards"]) == (100, True)
     assert (len(listed["Shards"]), "NextToken" in listed) == (1000, True)
-
-
-def test_name_arn_and_id_address_the_same_stream(api: Api) -> None:
-    """What DescribeStreamSummary says of a stream can each be used to ask for it again."""
-    api.create()
-    summary = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"]
-
-    assert re.fullmatch("[a-z0-9]{20}-[a-z0-9]{3}", summary["StreamId"])
-    assert summary == api("DescribeStreamSummary", StreamARN=ARN)["StreamDescriptionSummary"]
-    assert summary == api("DescribeStreamSummary", StreamId=summary["StreamId"])["StreamDescriptionSummary"]
-    assert (summary["OpenShardCount"], summary["ConsumerCount"]) == (1, 0)
-    api.refuses(
-        "InvalidArgumentException", "do not name the same", "DescribeStream", StreamName="t", StreamARN=ARN
-    )
-    api.refuses("InvalidArgumentException", "Either StreamName or StreamARN", "DescribeStream")
-    api.refuses("InvalidArgumentException", "not valid", "DescribeStream", StreamARN="arn:aws:kinesis:x")
 
 
 def test_streams_of_accounts_and_regions_do_not_meet(api: Api) -> None:
@@ -120,26 +68,6 @@ def test_listing_pages_by_name(api: Api) -> None:
     assert api("ListStreams", ExclusiveStartStreamName="a")["StreamNames"] == ["b", "c"]
 
 
-def test_a_name_that_is_taken_or_unknown_is_said_in_the_words_of_aws(api: Api) -> None:
-    """Creating twice, and naming what is not there."""
-    api.create()
-
-    api.refuses(
-        "ResourceInUseException",
-        "Stream s under account 000000000000 already exists.",
-        "CreateStream",
-        StreamName="s",
-        ShardCount=1,
-    )
-    api.refuses(
-        "ResourceNotFoundException",
-        "Stream t under account 000000000000 not found.",
-        "DescribeStream",
-        StreamName="t",
-    )
-    api.refuses("InvalidArgumentException", "ShardCount must be set", "CreateStream", StreamName="t")
-
-
 def test_a_deleted_stream_is_gone_with_its_records(api: Api) -> None:
     """After deleting, a stream of the same name starts empty, and old iterators find nothing."""
     api.create()
@@ -158,17 +86,6 @@ def test_a_deleted_stream_is_gone_with_its_records(api: Api) -> None:
     api.restart()
     assert api.drain() == []
     api.refuses("ResourceNotFoundException", "not found", "GetRecords", ShardIterator=old)
-
-
-def test_a_stream_with_consumers_is_deleted_only_when_that_is_enforced(api: Api) -> None:
-    """As at AWS, EnforceConsumerDeletion is asked for."""
-    api.create()
-    api("RegisterStreamConsumer", StreamARN=ARN, ConsumerName="c")
-
-    api.refuses("ResourceInUseException", "EnforceConsumerDeletion", "DeleteStream", StreamName="s")
-    api("DeleteStream", StreamName="s", EnforceConsumerDeletion=True)
-
-    assert api("ListStreams")["StreamNames"] == []
 
 
 def test_transitions_take_as_long_as_the_clock_says(engines: Callable[..., Api]) -> None:
@@ -258,3 +175,32 @@ def test_many_changes_leave_a_small_journal_after_the_next_start(engines: Callab
 
     assert (api.directory / "state.log").stat().st_size < size / 100
     assert api("ListTagsForStream", StreamName="s")["Tags"] == [{"Key": "n", "Value": "1099"}]
+
+
+def test_an_arn_that_is_none_is_refused(api: Api) -> None:
+    """A stream's and a consumer's, as far as boto3 lets them through."""
+    api.refuses("InvalidArgumentException", "not valid", "DescribeStream", StreamARN="arn:aws:kinesis:x")
+    api.refuses("InvalidArgumentException", "not valid", "DescribeStreamConsumer", ConsumerARN="c")
+
+
+def test_a_stream_has_an_id_that_addresses_it_too(api: Api) -> None:
+    """As its name does; boto3 turns an id into a host of AWS's, so no client of ours can ask by it."""
+    api.create()
+    summary = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"]
+
+    assert summary == api("DescribeStreamSummary", StreamId=summary["StreamId"])["StreamDescriptionSummary"]
+
+
+def test_what_takes_no_time_is_over_also_when_the_clock_goes_back(api: Api) -> None:
+    """A stream that was made, resharded and given a consumer on an advanced clock serves in real time."""
+    api.clock.advance(40 * 365 * 86_400)
+    api.create()
+    api("UpdateShardCount", StreamName="s", TargetShardCount=2, ScalingType="UNIFORM_SCALING")
+    api("RegisterStreamConsumer", StreamARN=ARN, ConsumerName="c")
+
+    api.clock.resume_real_time()
+
+    consumer = api("DescribeStreamConsumer", StreamARN=ARN, ConsumerName="c")["ConsumerDescription"]
+    assert consumer["ConsumerStatus"] == "ACTIVE"
+    assert api.put()["ShardId"] != "shardId-000000000000"
+    api("DeleteStream", StreamName="s", EnforceConsumerDeletion=True)
