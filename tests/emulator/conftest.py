@@ -6,10 +6,10 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
@@ -20,6 +20,7 @@ from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.events import Event, Events
+from emulator.faults.containers import Container
 from emulator.faults.interceptor import KinesisFaults
 from emulator.faults.stage import Stage
 from emulator.kinesis import Engine
@@ -34,6 +35,8 @@ from emulator.relay.endpoints import AccountEndpoints, OneEndpoint
 from emulator.relay.traffic import Traffic
 from emulator.resources import NewFault
 from emulator.rng import Chance, new_uuid
+from tests.emulator.profile_bench import ProfileBench
+from tests.houses import PROFILES, borrowed, in_profiles
 
 ENDPOINTS = ("kinesis", "relay")
 NOON = 1_790_000_000.0
@@ -41,6 +44,29 @@ KINDS = ("memory", "kinesis", "relay", "rabbitmq")
 THROUGH_AMQP = "rabbitmq through the relay"
 STREAMS = ("memory", "kinesis", "relay")
 """A relay is Kinesis with the faults in one server and the engine in another."""
+EVERYWHERE = [*KINDS, THROUGH_AMQP, *in_profiles("kinesis", "rabbitmq")]
+STREAMS_EVERYWHERE = [*STREAMS, *in_profiles("kinesis")]
+
+
+class Struck(Container):
+    """A container that writes down what is done to it."""
+
+    did: ClassVar[list[str]] = []
+
+    def pause(self) -> None:
+        self.did.append("pause")
+
+    def resume(self) -> None:
+        self.did.append("resume")
+
+    def kill(self) -> None:
+        self.did.append("kill")
+
+    def disconnect(self) -> None:
+        self.did.append("disconnect")
+
+    def reconnect(self) -> None:
+        self.did.append("reconnect")
 
 
 @dataclass
@@ -55,6 +81,10 @@ class Bench:
     connect: Callable[..., Channel]
     on_the_wire: bool = False
     """Whether the faults strike AMQP itself, where a refusal has no code and a wait no end of its own."""
+    jumps: bool = False
+    """Whether something waits on the clock by itself, and so moves it."""
+    leeway: float = 2.0
+    """Seconds of the clock that may pass beside a wait."""
     name: str = field(default_factory=lambda: f"input-{new_uuid()[:8]}")
 
     def create(self, shards: int = 1) -> None:
@@ -78,8 +108,38 @@ class Bench:
     def fault(self, type_: str, **fields: Any) -> str:
         return self.stage.add(NewFault(type_, **fields)).name
 
+    def injected(self, name: str) -> int:
+        """How often a fault struck."""
+        return self.stage.get(name).injected
+
     def injections(self) -> list[Event]:
         return [event for event in self.events.since(limit=100_000) if event.kind == "fault.injected"]
+
+    def failures(self) -> list[Event]:
+        """What faults could not do."""
+        return [event for event in self.events.since(limit=100_000) if event.kind == "fault.failed"]
+
+    def meet(self, _channel: Channel) -> None:
+        """Let the stage see what kind of channel this is."""
+        self.stage.saw(self.name, self.kind)
+
+    def hurry(self) -> None:
+        """Let waits of minutes be over soon: on this clock all are over at once."""
+
+    @contextmanager
+    def target(self) -> Iterator[str]:
+        """The name of something that ``pause``, ``kill`` and ``isolate`` can strike."""
+        Struck.did.clear()
+        self.stage.targets["broker"] = Struck("project", "broker")
+        yield "broker"
+
+    def struck(self, _count: int) -> list[str]:
+        """What was done to the target, once all that is due was done: ``count`` things are expected."""
+        self.stage.settle()
+        return Struck.did
+
+
+AnyBench: TypeAlias = Bench | ProfileBench
 
 
 @pytest.fixture(scope="session")
@@ -95,17 +155,28 @@ def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     broker.stop()
 
 
-@pytest.fixture(params=KINDS)
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Each kind of broker in turn."""
-    with opened_bench(request.param, request) as found:
+@pytest.fixture(params=EVERYWHERE)
+def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+    """Each kind of broker in turn, RabbitMQ with the relay in front, and all of it in each profile."""
+    with bench_of(request) as found:
         yield found
 
 
-@pytest.fixture(params=STREAMS)
-def stream_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Each kind that has shards, in turn."""
-    with opened_bench(request.param, request) as found:
+@pytest.fixture(params=STREAMS_EVERYWHERE)
+def stream_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+    """Each kind that has shards, in turn, and Kinesis in each profile."""
+    with bench_of(request) as found:
+        yield found
+
+
+@contextmanager
+def bench_of(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+    profile, _, kind = request.param.partition(" ")
+    if not kind or profile not in PROFILES:
+        with opened_bench(request.param, request) as found:
+            yield found
+        return
+    with borrowed(profile, request) as house, closing(ProfileBench(house, kind)) as found:
         yield found
 
 
@@ -162,7 +233,8 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
             return remembered(RabbitMQChannel(url, name, clock=clock, stage=queue_stage, **options))
 
         like = {"relay": "kinesis", THROUGH_AMQP: "rabbitmq"}.get(kind, kind)
-        yield Bench(like, clock, events, stage, engine, connected, kind == THROUGH_AMQP)
+        over_amqp = kind == THROUGH_AMQP
+        yield Bench(like, clock, events, stage, engine, connected, over_amqp, jumps=over_amqp)
         for channel in open_channels:
             channel.close()
     stage.close()

@@ -1,8 +1,8 @@
-"""What every channel does, over the in-process engine, Kinesis through boto3, and a real RabbitMQ."""
+"""What every channel does: in-process, through boto3, over a real RabbitMQ, and in each profile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,16 +15,11 @@ from emulator.channels import (
     PublishRefused,
     Receipt,
 )
-from tests.emulator.conftest import KINDS, THROUGH_AMQP, Bench, opened_bench
+
+if TYPE_CHECKING:
+    from tests.emulator.conftest import AnyBench
 
 WAIT = 10.0
-
-
-@pytest.fixture(params=(*KINDS, THROUGH_AMQP))
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Each kind of broker in turn, and RabbitMQ with the relay in front."""
-    with opened_bench(request.param, request) as found:
-        yield found
 
 
 def read_all(channel: Channel, count: int) -> list[Delivery]:
@@ -37,7 +32,7 @@ def read_all(channel: Channel, count: int) -> list[Delivery]:
     return found + channel.read(limit=1000)
 
 
-def test_a_message_arrives_as_it_was_sent_with_the_receipt_of_its_place(bench: Bench) -> None:
+def test_a_message_arrives_as_it_was_sent_with_the_receipt_of_its_place(bench: AnyBench) -> None:
     """Bytes, key, shard and sequence number are those of the publisher's receipt."""
     bench.create()
     channel = bench.open()
@@ -50,7 +45,7 @@ def test_a_message_arrives_as_it_was_sent_with_the_receipt_of_its_place(bench: B
     assert not delivery.redelivered
 
 
-def test_messages_with_one_key_arrive_in_the_order_they_were_published(bench: Bench) -> None:
+def test_messages_with_one_key_arrive_in_the_order_they_were_published(bench: AnyBench) -> None:
     """Also when some went alone and some in a batch, and however many shards there are."""
     bench.create(shards=2)
     channel = bench.open()
@@ -61,7 +56,7 @@ def test_messages_with_one_key_arrive_in_the_order_they_were_published(bench: Be
     assert [int(delivery.data) for delivery in read_all(channel, 40)] == list(range(40))
 
 
-def test_a_batch_tells_what_became_of_each_entry_in_order(bench: Bench) -> None:
+def test_a_batch_tells_what_became_of_each_entry_in_order(bench: AnyBench) -> None:
     """A thousand entries, more than one call to Kinesis takes, have a thousand outcomes in their places."""
     bench.create(shards=3)
     channel = bench.open()
@@ -72,7 +67,7 @@ def test_a_batch_tells_what_became_of_each_entry_in_order(bench: Bench) -> None:
     )
 
 
-def test_a_large_message_fits(bench: Bench) -> None:
+def test_a_large_message_fits(bench: AnyBench) -> None:
     """The specification's largest, 1,000,000 bytes, and Kinesis' megabyte."""
     bench.create()
     channel = bench.open()
@@ -81,7 +76,7 @@ def test_a_large_message_fits(bench: Bench) -> None:
     assert len(delivery.data) == 1_048_000
 
 
-def test_an_empty_channel_gives_nothing(bench: Bench) -> None:
+def test_an_empty_channel_gives_nothing(bench: AnyBench) -> None:
     """Without an error, and a wait that ends."""
     bench.create()
     channel = bench.open()
@@ -89,7 +84,7 @@ def test_an_empty_channel_gives_nothing(bench: Bench) -> None:
     assert channel.read(wait=0.2) == []
 
 
-def test_no_more_than_the_limit_is_read_at_once(bench: Bench) -> None:
+def test_no_more_than_the_limit_is_read_at_once(bench: AnyBench) -> None:
     """And nothing is lost between two reads."""
     bench.create(shards=2)
     channel = bench.open()
@@ -101,7 +96,7 @@ def test_no_more_than_the_limit_is_read_at_once(bench: Bench) -> None:
     assert sorted(int(d.data) for read in reads for d in read) == list(range(25))
 
 
-def test_what_was_not_committed_comes_again_after_reopening(bench: Bench) -> None:
+def test_what_was_not_committed_comes_again_after_reopening(bench: AnyBench) -> None:
     """At least once: a consumer that dies before it commits gets the message again, in order."""
     bench.create()
     checkpoints = MemoryCheckpoints()
@@ -115,7 +110,7 @@ def test_what_was_not_committed_comes_again_after_reopening(bench: Bench) -> Non
     assert [d.sequence_number for d in again] == [d.sequence_number for d in deliveries[3:]]
 
 
-def test_what_was_committed_does_not_come_again(bench: Bench) -> None:
+def test_what_was_committed_does_not_come_again(bench: AnyBench) -> None:
     """A commit counts for everything before it, and one for an earlier message takes nothing back."""
     bench.create()
     checkpoints = MemoryCheckpoints()
@@ -128,7 +123,7 @@ def test_what_was_committed_does_not_come_again(bench: Bench) -> None:
     assert bench.open(checkpoints).read(wait=0.3) == []
 
 
-def test_a_commit_is_for_one_shard(stream_bench: Bench) -> None:
+def test_a_commit_is_for_one_shard(stream_bench: AnyBench) -> None:
     """Messages of other shards come again, whatever was committed in this one."""
     bench = stream_bench
     bench.create(shards=2)
@@ -143,12 +138,12 @@ def test_a_commit_is_for_one_shard(stream_bench: Bench) -> None:
     assert {d.data for d in read_all(bench.open(checkpoints), len(others))} == others
 
 
-def lineage(bench: Bench) -> dict[str, tuple[str, ...]]:
+def lineage(bench: AnyBench) -> dict[str, tuple[str, ...]]:
     names = ("ParentShardId", "AdjacentParentShardId")
     return {shard["ShardId"]: tuple(shard[n] for n in names if n in shard) for shard in bench.shards()}
 
 
-def reshard_under_load(bench: Bench, channel: Channel) -> int:
+def reshard_under_load(bench: AnyBench, channel: Channel) -> int:
     """Publish, split, publish, merge, publish; how many messages went."""
     sent = 0
 
@@ -169,7 +164,7 @@ def reshard_under_load(bench: Bench, channel: Channel) -> int:
     return sent
 
 
-def test_a_reshard_loses_nothing_and_keeps_the_order_of_a_key(stream_bench: Bench) -> None:
+def test_a_reshard_loses_nothing_and_keeps_the_order_of_a_key(stream_bench: AnyBench) -> None:
     """Children are read only after all their parents are drained, so a key's messages stay in order."""
     bench = stream_bench
     bench.create(shards=2)
@@ -190,7 +185,7 @@ def test_a_reshard_loses_nothing_and_keeps_the_order_of_a_key(stream_bench: Benc
 
 
 @pytest.mark.parametrize("committed", [0, 30, 120])
-def test_reading_goes_on_across_a_reshard_after_reopening(stream_bench: Bench, committed: int) -> None:
+def test_reading_goes_on_across_a_reshard_after_reopening(stream_bench: AnyBench, committed: int) -> None:
     """With drained parents left behind, and what was not committed read again."""
     bench = stream_bench
     bench.create(shards=2)
@@ -209,7 +204,7 @@ def test_reading_goes_on_across_a_reshard_after_reopening(stream_bench: Bench, c
     assert not seen & {int(d.data) for d in rest}
 
 
-def test_a_drained_and_committed_parent_is_finished_with(stream_bench: Bench) -> None:
+def test_a_drained_and_committed_parent_is_finished_with(stream_bench: AnyBench) -> None:
     """Its checkpoint says SHARD_END, the open children's say how far they are."""
     bench = stream_bench
     bench.create(shards=1)
@@ -226,7 +221,7 @@ def test_a_drained_and_committed_parent_is_finished_with(stream_bench: Bench) ->
     assert child.isdecimal()
 
 
-def test_a_stream_that_is_not_there_is_a_refusal(stream_bench: Bench) -> None:
+def test_a_stream_that_is_not_there_is_a_refusal(stream_bench: AnyBench) -> None:
     """Definite for the publisher, with Kinesis' code; the reader is told that the channel is unavailable."""
     channel = stream_bench.open()
     with pytest.raises(PublishRefused) as refused:
@@ -238,7 +233,7 @@ def test_a_stream_that_is_not_there_is_a_refusal(stream_bench: Bench) -> None:
         channel.read()
 
 
-def test_a_reader_that_was_away_for_an_hour_goes_on(stream_bench: Bench) -> None:
+def test_a_reader_that_was_away_for_an_hour_goes_on(stream_bench: AnyBench) -> None:
     """Its iterators have expired; it takes new ones behind what it read last."""
     bench = stream_bench
     bench.create()

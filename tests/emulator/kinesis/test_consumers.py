@@ -35,46 +35,6 @@ def data(batch: dict[str, Any] | None) -> list[bytes]:
     return [record["Data"] for record in batch["Records"]]
 
 
-def test_a_consumer_is_registered_described_listed_and_deregistered(api: Api) -> None:
-    """By its ARN, or by the stream's ARN and its name."""
-    api.create()
-    arn = register(api)
-
-    assert arn == f"{ARN}/consumer/c:{NOON}"
-    consumer = {
-        "ConsumerName": "c",
-        "ConsumerARN": arn,
-        "ConsumerStatus": "ACTIVE",
-        "ConsumerCreationTimestamp": float(NOON),
-    }
-    described = {"ConsumerDescription": consumer | {"StreamARN": ARN}}
-    assert api("DescribeStreamConsumer", ConsumerARN=arn) == described
-    assert api("DescribeStreamConsumer", StreamARN=ARN, ConsumerName="c") == described
-    api.restart()
-    assert api("ListStreamConsumers", StreamARN=ARN) == {"Consumers": [consumer]}
-    api.refuses(
-        "ResourceInUseException", "already exists", "RegisterStreamConsumer", StreamARN=ARN, ConsumerName="c"
-    )
-    api("DeregisterStreamConsumer", ConsumerARN=arn)
-    api.refuses("ResourceNotFoundException", "not found", "DescribeStreamConsumer", ConsumerARN=arn)
-    api.refuses("InvalidArgumentException", "not valid", "DescribeStreamConsumer", ConsumerARN="c")
-    api.refuses("InvalidArgumentException", "must be specified", "DescribeStreamConsumer", ConsumerName="c")
-
-
-def test_listing_consumers_pages(api: Api) -> None:
-    """A token goes on where the page ended."""
-    api.create()
-    for name in ("b", "c", "a"):
-        register(api, name)
-
-    first = api("ListStreamConsumers", StreamARN=ARN, MaxResults=2)
-    rest = api("ListStreamConsumers", StreamARN=ARN, MaxResults=2, NextToken=first["NextToken"])
-
-    names = [consumer["ConsumerName"] for page in (first, rest) for consumer in page["Consumers"]]
-    assert names == ["a", "b", "c"]
-    assert "NextToken" not in rest
-
-
 def test_a_consumer_becomes_active_when_the_clock_says(engines: Callable[..., Api]) -> None:
     """As long as transitions last, it is CREATING."""
     api = engines(transition_seconds=10)

@@ -37,25 +37,6 @@ def test_an_operation_that_does_not_exist_is_unknown(api: Api) -> None:
     api.refuses("UnknownOperationException", "Frobnicate", "Frobnicate")
 
 
-def test_tags_are_added_replaced_listed_in_pages_and_removed(api: Api) -> None:
-    """Sorted by key; at most fifty; only characters that AWS takes."""
-    api.create(Tags={"b": "1"})
-    api("AddTagsToStream", StreamName="s", Tags={"a": "2", "b": "3", "c": ""})
-
-    first = api("ListTagsForStream", StreamName="s", Limit=2)
-    rest = api("ListTagsForStream", StreamName="s", ExclusiveStartTagKey="b")
-
-    assert first == {"Tags": [{"Key": "a", "Value": "2"}, {"Key": "b", "Value": "3"}], "HasMoreTags": True}
-    assert rest == {"Tags": [{"Key": "c", "Value": ""}], "HasMoreTags": False}
-    api("RemoveTagsFromStream", StreamName="s", TagKeys=["a", "nothing"])
-    assert [tag["Key"] for tag in api("ListTagsForStream", StreamName="s")["Tags"]] == ["b", "c"]
-    many = {str(i): "" for i in range(49)}
-    api.refuses("InvalidArgumentException", "more than 50 tags", "AddTagsToStream", StreamName="s", Tags=many)
-    api.refuses(
-        "InvalidArgumentException", "invalid characters", "AddTagsToStream", StreamName="s", Tags={"a": "<b>"}
-    )
-
-
 @pytest.mark.parametrize("resource", ["stream", "consumer"])
 def test_resources_are_tagged_by_their_arn(api: Api, resource: str) -> None:
     """Streams and consumers, each with their own."""
@@ -71,25 +52,6 @@ def test_resources_are_tagged_by_their_arn(api: Api, resource: str) -> None:
     assert {"Key": "t", "Value": "1"} not in api("ListTagsForResource", ResourceARN=other)["Tags"]
 
 
-def test_retention_goes_up_and_down_within_its_bounds(api: Api) -> None:
-    """24 hours to 365 days, each direction by its own operation, in AWS's words."""
-    api.create()
-    increase, decrease = "IncreaseStreamRetentionPeriod", "DecreaseStreamRetentionPeriod"
-
-    api(increase, StreamName="s", RetentionPeriodHours=8760)
-    api(decrease, StreamName="s", RetentionPeriodHours=48)
-
-    summary = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"]
-    assert summary["RetentionPeriodHours"] == 48
-    for operation, hours, words in (
-        (increase, 47, "can not be shorter than existing retention period"),
-        (decrease, 49, "can not be longer than existing retention period"),
-        (decrease, 23, "is too short"),
-        (increase, 8761, "is too long"),
-    ):
-        api.refuses("InvalidArgumentException", words, operation, StreamName="s", RetentionPeriodHours=hours)
-
-
 def test_a_shorter_retention_takes_effect_at_once(api: Api) -> None:
     """What is older than it is gone."""
     api.create()
@@ -101,42 +63,6 @@ def test_a_shorter_retention_takes_effect_at_once(api: Api) -> None:
     api("DecreaseStreamRetentionPeriod", StreamName="s", RetentionPeriodHours=24)
 
     assert api.drain() == []
-
-
-def test_encryption_is_shown_while_it_is_on(api: Api) -> None:
-    """With its key; NONE is no type to start with."""
-    api.create()
-    api("StartStreamEncryption", StreamName="s", EncryptionType="KMS", KeyId="alias/k")
-
-    described = api("DescribeStream", StreamName="s")["StreamDescription"]
-    api("StopStreamEncryption", StreamName="s", EncryptionType="KMS", KeyId="alias/k")
-    after = api("DescribeStream", StreamName="s")["StreamDescription"]
-
-    assert (described["EncryptionType"], described["KeyId"]) == ("KMS", "alias/k")
-    assert after["EncryptionType"] == "NONE"
-    assert "KeyId" not in after
-    api.refuses(
-        "InvalidArgumentException",
-        "NONE",
-        "StartStreamEncryption",
-        StreamName="s",
-        EncryptionType="NONE",
-        KeyId="k",
-    )
-
-
-def test_metrics_are_switched_on_and_off(api: Api) -> None:
-    """The answer has those before and those after; ALL is every one."""
-    api.create()
-
-    one = api("EnableEnhancedMonitoring", StreamName="s", ShardLevelMetrics=["IncomingBytes"])
-    every = api("EnableEnhancedMonitoring", StreamName="s", ShardLevelMetrics=["ALL"])
-    none = api("DisableEnhancedMonitoring", StreamName="s", ShardLevelMetrics=["ALL"])
-
-    assert (one["CurrentShardLevelMetrics"], one["DesiredShardLevelMetrics"]) == ([], ["IncomingBytes"])
-    assert len(every["DesiredShardLevelMetrics"]) == 7
-    assert none["CurrentShardLevelMetrics"] == every["DesiredShardLevelMetrics"]
-    assert none["DesiredShardLevelMetrics"] == []
 
 
 def test_policies_are_kept_as_they_were_written(api: Api) -> None:

@@ -1,0 +1,66 @@
+"""Streams as their clients see them: an engine's, on disk and in memory, and each profile's through boto3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.clock import Clock
+from emulator.kinesis import KinesisError
+from emulator.rng import new_uuid
+from tests.emulator.kinesis.conftest import Api, Calls
+from tests.houses import ACCOUNT, PROFILES, REGION, House, borrowed, in_profiles
+
+
+class ProfileApi(Calls):
+    """The streams of a whole sandbox, asked for with boto3; times are seconds since the epoch here too."""
+
+    def __init__(self, house: House) -> None:
+        self.name = f"s-{new_uuid()[:8]}"
+        self.arn = f"arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{self.name}"
+        self.clock = house.clock
+        self._house = house
+
+    def __call__(self, operation: str, /, **request: Any) -> dict[str, Any]:
+        from botocore.exceptions import ClientError
+
+        try:
+            answer: dict[str, Any] = in_seconds(self._house.call(operation, request))
+        except ClientError as error:
+            said = error.response["Error"]
+            raise KinesisError(said["Code"], said["Message"]) from error
+        return answer
+
+    def pass_by(self, seconds: float) -> None:
+        if self._house.own_streams:
+            self.clock.advance(seconds)
+        else:
+            Clock().wait(seconds)
+
+    def refuses(self, code: str, match: str, operation: str, /, **request: Any) -> KinesisError:
+        """An upstream that is not ours has words of its own."""
+        return super().refuses(code, match if self._house.own_streams else "", operation, **request)
+
+
+def in_seconds(answer: Any) -> Any:
+    if isinstance(answer, datetime):
+        return answer.timestamp()
+    if isinstance(answer, dict):
+        return {name: in_seconds(value) for name, value in answer.items()}
+    return [in_seconds(value) for value in answer] if isinstance(answer, list) else answer
+
+
+@pytest.fixture(params=["disk", "memory", *in_profiles()])
+def api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calls]:
+    """A relaxed engine on disk, then in memory, then the streams of each profile."""
+    if request.param in PROFILES:
+        with borrowed(request.param, request) as house:
+            yield ProfileApi(house)
+        return
+    api = Api(tmp_path / "kinesis" if request.param == "disk" else None)
+    yield api
+    api.engine.close()

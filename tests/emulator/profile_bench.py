@@ -1,0 +1,125 @@
+"""A bench whose stage, clock and events are those of a whole sandbox, reached by its control API."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from emulator.channels import Channel, Checkpoints
+from emulator.channels.kinesis import KinesisChannel
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.client import RefusedError
+from emulator.clock import Clock
+from emulator.events import Event
+from emulator.faults.fault import FaultRefused
+from emulator.resources import NewFault
+from emulator.rng import new_uuid
+from sandbox.endpoint import Endpoint
+from tests.houses import REGION, House, SandboxClock
+
+_SPEED = 60.0
+_SETTLED_SECONDS = 20.0
+
+
+class ProfileBench:
+    """What ``Bench`` is, with Kinesis or RabbitMQ as a client of the sandbox has it."""
+
+    jumps = False
+    leeway = _SPEED
+    """Seconds of the clock that may pass beside a wait: one of the machine's."""
+
+    def __init__(self, house: House, kind: str) -> None:
+        self.kind = kind
+        self.clock: SandboxClock = house.clock
+        self.on_the_wire = kind == "rabbitmq"
+        self.name = f"input-{new_uuid()[:8]}"
+        self._house = house
+        self._since = house.control.last_event()
+        self._opened: list[Channel] = []
+
+    def create(self, shards: int = 1) -> None:
+        if self.kind != "rabbitmq":
+            self.call("CreateStream", ShardCount=shards)
+
+    def open(self, checkpoints: Checkpoints | None = None, **options: Any) -> Channel:
+        channel: Channel
+        if self.kind == "rabbitmq":
+            options.pop("attempts", None)
+            channel = RabbitMQChannel(self._house.broker(), self.name, clock=Clock(), **options)
+        else:
+            client = Endpoint(self._house.aws, REGION).kinesis()
+            channel = KinesisChannel(client, self.name, clock=Clock(), checkpoints=checkpoints, **options)
+        self._opened.append(channel)
+        return channel
+
+    def call(self, operation: str, **request: Any) -> dict[str, Any]:
+        return self._house.call(operation, {"StreamName": self.name, **request})
+
+    def split(self, shard: str, at: int) -> None:
+        self.call("SplitShard", ShardToSplit=shard, NewStartingHashKey=str(at))
+
+    def shards(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.call("ListShards")["Shards"]
+        return found
+
+    def fault(self, type_: str, **fields: Any) -> str:
+        wanted = NewFault(type_, **{"channel": self.name, **fields})
+        try:
+            return self._house.control.add_fault(wanted).name
+        except RefusedError as error:
+            raise FaultRefused(str(error)) from error
+
+    def injected(self, name: str) -> int:
+        return self._house.control.fault(name).injected
+
+    def injections(self) -> list[Event]:
+        return self._events("fault.injected")
+
+    def failures(self) -> list[Event]:
+        return self._events("fault.failed")
+
+    def meet(self, channel: Channel) -> None:
+        """Let the sandbox see what kind of channel this is: somebody reads from it."""
+        channel.read()
+
+    def hurry(self) -> None:
+        """Let the clock run so fast that minutes are seconds."""
+        self.clock.run_at(_SPEED)
+
+    @contextmanager
+    def target(self) -> Iterator[str]:
+        """The id of a process that does nothing."""
+        self._process = subprocess.Popen(["sleep", "600"])
+        self._did: list[str] = []
+        yield str(self._process.pid)
+        self._process.kill()
+        self._process.wait()
+
+    def struck(self, count: int) -> list[str]:
+        """What was done to the target so far, as its state shows it."""
+        clock = Clock()
+        while clock.elapsed() < _SETTLED_SECONDS and len(self._did) < count:
+            self._look()
+            clock.wait(0.01)
+        return self._did
+
+    def _look(self) -> None:
+        if self._process.poll() is not None:
+            self._did = ["kill"]
+            return
+        halted = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        if halted and not self._did:
+            self._did = ["pause"]
+        elif not halted and self._did:
+            self._did = ["pause", "resume"]
+
+    def close(self) -> None:
+        for channel in self._opened:
+            channel.close()
+
+    def _events(self, kind: str) -> list[Event]:
+        found = self._house.control.events(after=self._since, limit=10_000)
+        return [event for event in found if event.kind == kind and event.fields["channel"] == self.name]

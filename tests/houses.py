@@ -1,0 +1,253 @@
+"""Whole sandboxes of the profiles, each brought up once for all tests of a process and used by clients."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.aws_session import aws_session
+from emulator.client import Client
+from emulator.clock import Clock
+from emulator.embedded import Embedded, embedded
+from emulator.resources import ClockChange, Topology
+from emulator.settings import Settings
+
+SEED = 7
+AMQP_SECONDS = 60.0
+READY_SECONDS = 60.0
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+
+PROFILES = ("embedded", "relay", "localstack", "compose")
+IN_PROCESS = ("embedded", "relay")
+
+
+def in_profiles(*kinds: str) -> list[Any]:
+    """Parameters of a fixture: each profile, or each kind of channel in each of them.
+
+    One worker brings up a group's sandboxes, and all of the group's tests are its.
+    """
+    return [
+        pytest.param(
+            f"{profile} {kind}".strip(),
+            marks=[
+                pytest.mark.xdist_group("profiles" if profile in IN_PROCESS else "compose"),
+                pytest.mark.timeout(900),
+            ],
+        )
+        for profile in PROFILES
+        for kind in kinds or ("",)
+    ]
+
+
+class SandboxClock:
+    """The clock of a sandbox by its control API, and of what is behind it where that has one to be set."""
+
+    def __init__(self, *controls: Client) -> None:
+        self._controls = controls
+
+    def time(self) -> float:
+        return self._controls[0].clock().time
+
+    elapsed = time
+    """Nobody turns it back while a test lasts."""
+
+    def advance(self, seconds: float) -> None:
+        self._change(ClockChange("advance", seconds=seconds))
+
+    def run_at(self, speed: float) -> None:
+        self._change(ClockChange("speed", speed=speed))
+
+    def freeze(self) -> None:
+        self._change(ClockChange("freeze"))
+
+    def resume_real_time(self) -> None:
+        self._change(ClockChange("real"))
+
+    def _change(self, change: ClockChange) -> None:
+        for control in self._controls:
+            control.change_clock(change)
+
+
+@dataclass
+class House:
+    """A sandbox of some profile, for clients; the streams that a test makes are removed behind it.
+
+    ``project`` is the Compose project whose containers its faults can strike.
+    """
+
+    profile: str
+    aws: str
+    amqp: str | None
+    control: Client
+    clock: SandboxClock
+    project: str | None = None
+    streams: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        from botocore.config import Config
+
+        # What is wrong with a request is for the sandbox to say, not for boto3.
+        config = Config(parameter_validation=False, read_timeout=30, retries={"total_max_attempts": 1})
+        self.kinesis: Any = aws_session(REGION).client("kinesis", endpoint_url=self.aws, config=config)
+
+    @property
+    def own_streams(self) -> bool:
+        """Whether the streams are our engine's, or LocalStack's."""
+        return self.profile in IN_PROCESS
+
+    def broker(self) -> str:
+        """The AMQP URL; without a broker the test is skipped."""
+        if self.amqp is None:
+            pytest.skip("NO RABBITMQ: rabbitmq-server is not on PATH, so nothing was tested against it")
+        return self.amqp
+
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """What a client of the AWS port is answered, once the stream can be changed again."""
+        from botocore import xform_name
+
+        answer: dict[str, Any] = getattr(self.kinesis, xform_name(operation))(**request)
+        answer.pop("ResponseMetadata")
+        name = request.get("StreamName")
+        if operation == "CreateStream":
+            self.streams.append(str(name))
+        if operation in _CHANGES:
+            self.until_active(str(name))
+        return answer
+
+    def until_active(self, name: str) -> None:
+        """Changing a stream takes some upstreams half a second."""
+        clock = Clock()
+        while clock.elapsed() < READY_SECONDS:
+            summary = self.kinesis.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
+            if summary["StreamStatus"] == "ACTIVE":
+                return
+            clock.wait(0.05)
+        raise AssertionError(f"{name} was not ready within {READY_SECONDS:g} s")
+
+    def put_away(self) -> None:
+        """Leave it as it was: real time, no faults, none of the test's streams."""
+        for fault in self.control.faults():
+            self.control.remove_fault(fault.name)
+        self.clock.resume_real_time()
+        while self.streams:
+            name = self.streams.pop()
+            try:
+                self.until_active(name)
+                self.kinesis.delete_stream(StreamName=name, EnforceConsumerDeletion=True)
+            except self.kinesis.exceptions.ResourceNotFoundException:
+                continue
+
+
+_CHANGES = {"CreateStream", "SplitShard", "MergeShards", "UpdateShardCount"}
+
+
+def settings(**more: Any) -> Settings:
+    given = {"aws_port": 0, "control_port": 0, "amqp_port": 0, "data_dir": None, "seed": SEED, **more}
+    return Settings(**given)
+
+
+def house_of(profile: str, running: Embedded, stack: ExitStack, *behind: Embedded) -> House:
+    controls = [stack.enter_context(Client(each.control)) for each in (running, *behind)]
+    return House(profile, running.aws, amqp_of(running), controls[0], SandboxClock(*controls))
+
+
+def amqp_of(running: Embedded) -> str | None:
+    """Where RabbitMQ answers, once it does; None where there is none."""
+    clock = Clock()
+    deadline = clock.elapsed() + AMQP_SECONDS
+    while running.broker.url is not None and not running.broker.answers:
+        assert clock.elapsed() < deadline, running.broker.note
+        clock.wait(0.1)
+    return running.broker.url
+
+
+@contextmanager
+def embedded_house(_request: pytest.FixtureRequest, _folder: Path) -> Iterator[House]:
+    with ExitStack() as stack:
+        running = stack.enter_context(embedded(settings(amqp="auto")))
+        yield house_of("embedded", running, stack)
+
+
+@contextmanager
+def relay_house(_request: pytest.FixtureRequest, _folder: Path) -> Iterator[House]:
+    """In front of an embedded sandbox, as in front of anybody's endpoint."""
+    with ExitStack() as stack:
+        behind = stack.enter_context(embedded(settings(amqp="auto", seed=1, topology=Topology())))
+        asked = settings(profile="relay", upstream_aws=behind.aws, upstream_amqp=amqp_of(behind))
+        yield house_of("relay", stack.enter_context(embedded(asked)), stack, behind)
+
+
+@contextmanager
+def localstack_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[House]:
+    """LocalStack itself in host mode, installed from the package registries, and RabbitMQ beside it."""
+    from sandbox.profiles import localstack
+
+    if not any(answers(f"python3.{minor}") for minor in range(13, 20)) or not answers("npm"):
+        pytest.skip("NO PYTHON 3.13 OR NO NPM: LocalStack in host mode was not tested against")
+    with ExitStack() as stack:
+        localstack.install(folder, print)
+        url = stack.enter_context(localstack.started(folder, os.environ, print))
+        asked = settings(profile="localstack", upstream_aws=url, upstream_owned=True, amqp="auto")
+        yield house_of("localstack", stack.enter_context(embedded(asked)), stack)
+
+
+def answers(command: str) -> bool:
+    if shutil.which(command) is None:
+        return False
+    return subprocess.run([command, "--version"], capture_output=True, check=False).returncode == 0
+
+
+@contextmanager
+def compose_house(request: pytest.FixtureRequest, _folder: Path) -> Iterator[House]:
+    stack = request.getfixturevalue("stack")
+    with Client(stack.said["control"], token=stack.said["token"]) as control:
+        said = stack.said
+        yield House("compose", said["aws"], said["amqp"], control, SandboxClock(control), stack.name)
+
+
+HOUSES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {
+    "embedded": embedded_house,
+    "relay": relay_house,
+    "localstack": localstack_house,
+    "compose": compose_house,
+}
+
+
+@pytest.fixture(scope="session")
+def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Each profile's sandbox, brought up when first asked for; what prevents one is said to every test."""
+    up: dict[str, House] = {}
+    refused: dict[str, BaseException] = {}
+    with ExitStack() as stack:
+
+        def house(profile: str) -> House:
+            if profile in refused:
+                raise refused[profile]
+            if profile not in up:
+                folder = Path(tmp_path_factory.mktemp(profile))
+                try:
+                    up[profile] = stack.enter_context(HOUSES[profile](request, folder))
+                except BaseException as error:
+                    refused[profile] = error
+                    raise
+                stack.callback(up[profile].kinesis.close)
+            return up[profile]
+
+        yield house
+
+
+@contextmanager
+def borrowed(profile: str, request: pytest.FixtureRequest) -> Iterator[House]:
+    """The sandbox of a profile for one test."""
+    found: House = request.getfixturevalue("houses")(profile)
+    yield found
+    found.put_away()
