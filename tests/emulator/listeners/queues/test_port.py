@@ -91,6 +91,7 @@ def test_a_slow_channel_holds_up_nobody_else() -> None:
             )
         )
         control.change_clock(ClockChange("freeze"))
+        stack.callback(control.change_clock, ClockChange("advance", seconds=61))
         control.add_fault(
             NewFault("latency", channel="input", direction="deliver", attributes={"delay": "60s"})
         )
