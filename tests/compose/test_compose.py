@@ -233,7 +233,8 @@ def test_the_screens_image_is_built_and_reaches_the_emulator(stack: Stack) -> No
     built = stack.compose("--profile", "tui", "build", "tui")
     assert built.returncode == 0, built.stderr
     run = ("--profile", "tui", "run", "--rm", "--no-deps", "--no-TTY")
-    ran = stack.compose(*run, "--entrypoint", "sh", "tui", "-c", "python -c 'import tui.app' && sandbox status")
+    both = "python -c 'import tui.app' && sandbox status"
+    ran = stack.compose(*run, "--entrypoint", "sh", "tui", "-c", both)
     assert ran.returncode == 0, ran.stderr
 
 
