@@ -10,9 +10,7 @@ import pytest
 
 from emulator.client import Client
 from emulator.clock import Clock
-from tests.compose.stack import FILE, Stack
-
-__all__ = ["FILE", "Stack"]
+from tests.compose.stack import Stack
 
 
 @pytest.fixture

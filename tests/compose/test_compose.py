@@ -23,7 +23,8 @@ from sandbox.endpoint import Endpoint
 from sandbox.profiles.docker_engine import connect
 from schemas.envelope import serialise
 from schemas.samples import Samples
-from tests.compose.conftest import FILE, Stack, eventually
+from tests.compose.conftest import eventually
+from tests.compose.stack import FILE, Stack
 
 ROOT = Path(__file__).parents[2]
 SERVICES = {"localstack", "rabbitmq", "emulator"}

@@ -12,7 +12,7 @@ from sandbox.demo.plan import Plan
 from sandbox.demo.run import Place, demonstrate
 from sandbox.endpoint import Endpoint
 from sandbox.verdict import Verdict
-from tests.compose.conftest import Stack
+from tests.compose.stack import Stack
 
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
 

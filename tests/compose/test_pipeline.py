@@ -14,7 +14,7 @@ from emulator.client import Client
 from emulator.resources import NewFault, Topology
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.tables import Tables
-from tests.compose.conftest import Stack
+from tests.compose.stack import Stack
 from tests.compose.test_compose import configured
 from tests.sandbox.pipeline.workload import Load, load
 
