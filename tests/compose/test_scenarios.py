@@ -23,18 +23,26 @@ from sandbox.endpoint import Endpoint
 from sandbox.scenarios.client import OURS
 from sandbox.scenarios.facts import Facts, facts_of
 from sandbox.scenarios.judgement import judge_facts
-from sandbox.scenarios.play import START, Played, _Play
+from sandbox.scenarios.play import QUIET_SECONDS, START, Played, _Play
 from sandbox.scenarios.scenario import INPUT, Scenario, library
 from sandbox.scenarios.site import Site
 from sandbox.scenarios.stage_set import BROKER_SECONDS, StageSet
 from sandbox.scenarios.workload import offered
 from sandbox.verdict import Verdict
-from tests.compose.conftest import Stack
+from tests.compose.stack import Stack
 
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
 
 SPEED = 20.0
 """Seconds of the scenario a second, for the stack and for its clients: a minute takes three seconds."""
+
+QUIET = QUIET_SECONDS[:-1]
+"""Two minutes instead of four until nothing more is awaited: twice what the longest fault lasts."""
+
+
+@pytest.fixture(autouse=True)
+def soon_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.scenarios.play.QUIET_SECONDS", QUIET)
 
 
 def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind: str) -> Facts:
