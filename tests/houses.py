@@ -111,27 +111,23 @@ class House:
         return self.amqp
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """What a client of the AWS port is answered, once the stream can be changed again."""
+        """What a client of the AWS port is answered, once what it asked for is done."""
         from botocore import xform_name
 
         answer: dict[str, Any] = getattr(self.kinesis, xform_name(operation))(**request)
         answer.pop("ResponseMetadata")
-        name = request.get("StreamName")
+        name = str(request.get("StreamName"))
         if operation == "CreateStream":
-            self.streams.append(str(name))
+            self.streams.append(name)
         if operation in _CHANGES:
-            self.until_active(str(name))
+            self._until(lambda: self._status(name) == "ACTIVE")
+        elif operation == "DeleteStream":
+            self._until(lambda: name not in self.kinesis.list_streams()["StreamNames"])
+        elif operation == "RegisterStreamConsumer":
+            self._until(lambda: self._consumer(answer["Consumer"]["ConsumerARN"]) == "ACTIVE")
+        elif operation == "DeregisterStreamConsumer":
+            self._until(lambda: self._consumer(request["ConsumerARN"]) is None)
         return answer
-
-    def until_active(self, name: str) -> None:
-        """Changing a stream takes some upstreams half a second."""
-        clock = Clock()
-        while clock.elapsed() < READY_SECONDS:
-            summary = self.kinesis.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
-            if summary["StreamStatus"] == "ACTIVE":
-                return
-            clock.wait(0.05)
-        raise AssertionError(f"{name} was not ready within {READY_SECONDS:g} s")
 
     def put_away(self) -> None:
         """Leave it as it was: real time, no faults, none of the test's streams."""
@@ -139,15 +135,45 @@ class House:
             self.control.remove_fault(fault.name)
         self.clock.resume_real_time()
         while self.streams:
-            name = self.streams.pop()
-            try:
-                self.until_active(name)
-                self.kinesis.delete_stream(StreamName=name, EnforceConsumerDeletion=True)
-            except self.kinesis.exceptions.ResourceNotFoundException:
-                continue
+            self._remove(self.streams.pop())
+
+    def _remove(self, name: str) -> None:
+        """Streams that are being changed cannot be deleted yet."""
+        failures = self.kinesis.exceptions
+        try:
+            self.kinesis.delete_stream(StreamName=name, EnforceConsumerDeletion=True)
+        except failures.ResourceInUseException:
+            self._until(lambda: self._status(name) == "ACTIVE")
+            self.kinesis.delete_stream(StreamName=name, EnforceConsumerDeletion=True)
+        except failures.ResourceNotFoundException:
+            return
+
+    def _status(self, name: str) -> str:
+        summary = self.kinesis.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
+        return str(summary["StreamStatus"])
+
+    def _consumer(self, arn: str) -> str | None:
+        try:
+            described = self.kinesis.describe_stream_consumer(ConsumerARN=arn)
+        except self.kinesis.exceptions.ResourceNotFoundException:
+            return None
+        return str(described["ConsumerDescription"]["ConsumerStatus"])
+
+    def _until(self, done: Callable[[], bool]) -> None:
+        clock = Clock()
+        while not done():
+            assert clock.elapsed() < READY_SECONDS, f"a change was not made within {READY_SECONDS:g} s"
+            clock.wait(0.2)
 
 
-_CHANGES = {"CreateStream", "SplitShard", "MergeShards", "UpdateShardCount"}
+_CHANGES = {
+    "CreateStream",
+    "SplitShard",
+    "MergeShards",
+    "UpdateShardCount",
+    "StartStreamEncryption",
+    "StopStreamEncryption",
+}
 
 
 def settings(**more: Any) -> Settings:

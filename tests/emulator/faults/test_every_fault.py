@@ -115,11 +115,11 @@ def test_latency_on_a_record_hides_it_and_those_behind_it(bench: AnyBench) -> No
 def test_oversize_grows_a_message_that_is_valid_otherwise(bench: AnyBench) -> None:
     """Past 1,000,000 bytes and within what Kinesis takes: it arrives, and only its size is wrong."""
     channel = opened(bench)
-    bench.fault("oversize", limit=3)
-    channel.publish_many([(data, "k") for data in SAMPLES[:4]])
-    came = read_all(channel, 4)
-    assert all(1_000_000 < len(delivery.data) <= 1_048_000 for delivery in came[:3])
-    assert came[3].data == SAMPLES[3]
+    bench.fault("oversize", limit=1)
+    channel.publish_many([(data, "k") for data in SAMPLES[:2]])
+    came = read_all(channel, 2)
+    assert 1_000_000 < len(came[0].data) <= 1_048_000
+    assert came[1].data == SAMPLES[1]
     for original, delivery in zip(SAMPLES, came, strict=False):
         assert message_id(delivery.data) == message_id(original)
         assert judge(delivery.data).code == judge(original).code
@@ -143,11 +143,11 @@ def test_reshard_changes_the_shards_and_loses_nothing(stream_bench: AnyBench, ac
     bench.fault(
         "reshard", attributes={"action": action, "count": 3}, when={"every": 10}, limit=1, channel=bench.name
     )
-    for number, data in enumerate(SAMPLES):
+    for number, data in enumerate(SAMPLES[:15]):
         channel.publish(data, f"{number}")
     still_open = [s for s in bench.shards() if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
     assert len(still_open) == {"split": 3, "merge": 1, "scale": 3}[action]
-    assert sorted(d.data for d in read_all(channel, len(SAMPLES))) == sorted(SAMPLES)
+    assert sorted(d.data for d in read_all(channel, 15)) == sorted(SAMPLES[:15])
     (event,) = bench.injections()
     assert event.fields["message_id"] == message_id(SAMPLES[9])
     assert event.fields["data"]["action"] == action

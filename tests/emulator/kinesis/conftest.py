@@ -63,7 +63,7 @@ class Calls:
         found: list[dict[str, Any]] = self("ListShards", StreamName=name or self.name, **more)["Shards"]
         return found
 
-    def refuses(self, code: str, match: str, operation: str, /, **request: Any) -> KinesisError:
+    def refuses(self, code: str, match: str | None, operation: str, /, **request: Any) -> KinesisError:
         """That the operation raises the error ``code`` with a message that matches."""
         with pytest.raises(KinesisError, match=match) as caught:
             self(operation, **request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -188,6 +189,7 @@ def test_a_stream_has_an_id_that_addresses_it_too(api: Api) -> None:
     api.create()
     summary = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"]
 
+    assert re.fullmatch("[a-z0-9]{20}-[a-z0-9]{3}", summary["StreamId"])
     assert summary == api("DescribeStreamSummary", StreamId=summary["StreamId"])["StreamDescriptionSummary"]
 
 

@@ -41,9 +41,9 @@ class ProfileApi(Calls):
         else:
             Clock().wait(seconds)
 
-    def refuses(self, code: str, match: str, operation: str, /, **request: Any) -> KinesisError:
+    def refuses(self, code: str, match: str | None, operation: str, /, **request: Any) -> KinesisError:
         """An upstream that is not ours has words of its own."""
-        return super().refuses(code, match if self._house.own_streams else "", operation, **request)
+        return super().refuses(code, match if self._house.own_streams else None, operation, **request)
 
 
 def in_seconds(answer: Any) -> Any:

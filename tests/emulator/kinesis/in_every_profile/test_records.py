@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SOON = 60
 """Seconds within which a test comes to look."""
-SOONEST = 2
+SOONEST = 1.1
 """Seconds that keep two records apart where times are told in whole seconds."""
 
 MIB = 1024 * 1024
@@ -34,6 +34,7 @@ def test_a_record_comes_back_as_it_went_in(api: Calls) -> None:
     put = api.put(data, key)
     (record,) = api.get(api.iterator())["Records"]
 
+    assert record.pop("EncryptionType", "NONE") == "NONE"
     assert record == {
         "SequenceNumber": put["SequenceNumber"],
         "ApproximateArrivalTimestamp": pytest.approx(api.clock.time(), abs=SOON),
@@ -47,7 +48,7 @@ def test_keys_go_to_the_shard_whose_range_holds_their_md5(api: Calls) -> None:
     api.create(shards=5)
     width = 2**128 // 5
 
-    for i in range(50):
+    for i in range(20):
         expected = min(int(hashlib.md5(str(i).encode()).hexdigest(), 16) // width, 4)
         assert api.put(key=str(i))["ShardId"] == f"shardId-{expected:012d}"
     assert api.put(ExplicitHashKey=str(2**128 - 1))["ShardId"] == "shardId-000000000004"
@@ -99,7 +100,7 @@ def test_each_kind_of_iterator_starts_where_it_says(api: Calls) -> None:
     assert first("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=numbers[4]) is None
     assert first("AT_TIMESTAMP", Timestamp=int(times[0]) - 5) == b"0"
     assert first("AT_TIMESTAMP", Timestamp=int(times[2])) == b"2"
-    assert first("AT_TIMESTAMP", Timestamp=int(times[2]) + 2) == b"3"
+    assert first("AT_TIMESTAMP", Timestamp=int(times[2]) + 1) == b"3"
     assert first("AT_TIMESTAMP", Timestamp=int(api.clock.time())) is None
     start = api.shards()[0]["SequenceNumberRange"]["StartingSequenceNumber"]
     assert first("AT_SEQUENCE_NUMBER", StartingSequenceNumber=start) == b"0"
@@ -111,16 +112,24 @@ def test_each_kind_of_iterator_starts_where_it_says(api: Calls) -> None:
 @pytest.mark.parametrize(
     ("kind", "more", "words"),
     [
-        ("AT_SEQUENCE_NUMBER", {}, "Request specified AT_SEQUENCE_NUMBER and no StartingSequenceNumber"),
-        ("LATEST", {"StartingSequenceNumber": "5"}, "LATEST and also a StartingSequenceNumber"),
-        ("AFTER_SEQUENCE_NUMBER", {"StartingSequenceNumber": "5"}, "is invalid"),
-        (
+        pytest.param(
+            "AT_SEQUENCE_NUMBER",
+            {},
+            "Request specified AT_SEQUENCE_NUMBER and no StartingSequenceNumber",
+            id="no number",
+        ),
+        pytest.param("LATEST", {"StartingSequenceNumber": "5"}, "LATEST and also a", id="number not wanted"),
+        pytest.param(
+            "AFTER_SEQUENCE_NUMBER", {"StartingSequenceNumber": "5"}, "is invalid", id="no such number"
+        ),
+        pytest.param(
             "AFTER_SEQUENCE_NUMBER",
             {"StartingSequenceNumber": "49" + "0" * 54},
             "did not come from this stream",
+            id="number of another stream",
         ),
-        ("AT_TIMESTAMP", {}, "Must specify timestampInMillis"),
-        ("AT_TIMESTAMP", {"Timestamp": 3600}, "cannot be greater than"),
+        pytest.param("AT_TIMESTAMP", {}, "Must specify timestampInMillis", id="no time"),
+        pytest.param("AT_TIMESTAMP", {"Timestamp": 3600}, "cannot be greater than", id="time to come"),
     ],
 )
 def test_a_position_that_cannot_be_is_refused(
@@ -181,11 +190,11 @@ def test_records_of_an_encrypted_stream_say_so(api: Calls) -> None:
     assert api.put(b"in")["EncryptionType"] == "KMS"
     assert many(api, (b"in", "k"))["EncryptionType"] == "KMS"
     api("StopStreamEncryption", StreamName=api.name, EncryptionType="KMS", KeyId="alias/k")
-    assert "EncryptionType" not in api.put(b"out")
+    assert api.put(b"out").get("EncryptionType", "NONE") == "NONE"
 
     records = api.get(api.iterator())["Records"]
 
-    assert [record.get("EncryptionType") for record in records] == ["KMS", "KMS", None]
+    assert [record.get("EncryptionType", "NONE") for record in records] == ["KMS", "KMS", "NONE"]
 
 
 def test_a_dry_run_says_that_it_would_have_worked_and_does_nothing(api: Calls) -> None:
