@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,15 +138,16 @@ class House:
             self._remove(self.streams.pop())
 
     def _remove(self, name: str) -> None:
-        """Streams that are being changed cannot be deleted yet."""
-        failures = self.kinesis.exceptions
+        """A stream that is changing cannot be deleted yet; LocalStack may say so of one that it deleted."""
+        with suppress(self.kinesis.exceptions.ResourceNotFoundException):
+            self._until(lambda: self._deleted(name))
+
+    def _deleted(self, name: str) -> bool:
         try:
             self.kinesis.delete_stream(StreamName=name, EnforceConsumerDeletion=True)
-        except failures.ResourceInUseException:
-            self._until(lambda: self._status(name) == "ACTIVE")
-            self.kinesis.delete_stream(StreamName=name, EnforceConsumerDeletion=True)
-        except failures.ResourceNotFoundException:
-            return
+        except self.kinesis.exceptions.ResourceInUseException:
+            return False
+        return True
 
     def _status(self, name: str) -> str:
         summary = self.kinesis.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]
