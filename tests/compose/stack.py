@@ -77,5 +77,5 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         assert up.returncode == 0, up.stderr
         yield Stack(json.loads(up.stdout), command, name)
     finally:
-        down = ["docker", "compose", "--project-name", name, "-f", str(FILE), "down", "--volumes"]
+        down = ["docker", "compose", "-p", name, "-f", str(FILE), "--profile", "*", "down", "--volumes"]
         subprocess.run(down, capture_output=True, check=False, timeout=300)
