@@ -31,6 +31,8 @@ PACKAGES: Final = (f"localstack-core[runtime]=={VERSION}", "cbor2<6", "pyopenssl
 # What its package says of older ones is not so: they cannot read its Kinesis provider.
 PYTHON: Final = ">=3.13"
 _ROOT: Final = "files"
+# What it takes to make, change or delete a stream; LocalStack's own choice is half a second.
+_CHANGE_MILLIS: Final = "20"
 _SERVICES: Final = "kinesis,s3,dynamodb,sqs,sns,sts,ssm"
 _READY_SECONDS: Final = 120.0
 _LOOK_SECONDS: Final = 0.25
@@ -110,6 +112,7 @@ def _variables(home: Path, environment: Mapping[str, str], port: int) -> dict[st
         "LOCALSTACK_HOST": f"127.0.0.1:{port}",
         "SERVICES": _SERVICES,
         "KINESIS_MOCK_PROVIDER_ENGINE": "node",
+        "KINESIS_LATENCY": _CHANGE_MILLIS,
         "DISABLE_EVENTS": "1",
         "DNS_ADDRESS": "0",
         # Where it takes this machine for its own container, it writes to the container's places.

@@ -15,6 +15,7 @@ import pytest
 
 from emulator.rng import new_uuid
 from sandbox.profiles.docker_engine import connect
+from tests.houses import SEED
 
 FILE = Path(__file__).parents[2] / "compose" / "compose.yaml"
 
@@ -72,7 +73,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         )
 
     ports = ("--aws-port", "0", "--control-port", "0", "--amqp-port", "0")
-    up = command("up", "--profile", "compose", *ports, "--seed", "7", "--json")
+    up = command("up", "--profile", "compose", *ports, "--seed", str(SEED), "--json")
     try:
         assert up.returncode == 0, up.stderr
         yield Stack(json.loads(up.stdout), command, name)

@@ -97,7 +97,8 @@ def test_the_job_on_a_cluster_of_containers_writes_the_same_tables(
     assert content(tmp_path / "cluster") == content(tmp_path / "here")
     for worker in ("1", "2"):
         page = cluster("exec", "-T", "--index", worker, "spark-worker", "bash", "-c", _PAGE)
-        assert json.loads(page[page.index("{") :])["finishedexecutors"], f"worker {worker} did nothing"
+        told = json.loads(page[page.index("{") :])
+        assert told["executors"] + told["finishedexecutors"], f"worker {worker} did nothing"
 
 
 def content(folder: Path) -> dict[str, list[str]]:

@@ -102,6 +102,9 @@ class ProfileBench:
         """What was done to the target so far, as its state shows it."""
         clock = Clock()
         while clock.elapsed() < _SETTLED_SECONDS and len(self._did) < count:
+            if self._did:
+                # What lasts may have begun to wait only now.
+                self.clock.advance(5)
             self._look()
             clock.wait(0.01)
         return self._did

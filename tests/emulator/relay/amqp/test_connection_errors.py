@@ -92,9 +92,11 @@ async def tls_in_front_of(relay: Relay, context: ssl.SSLContext) -> asyncio.Serv
     port = direct_port(relay)
 
     async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-        writer.close()
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+        finally:
+            writer.close()
 
     async def both(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner = await asyncio.open_connection("127.0.0.1", port)
