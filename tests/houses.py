@@ -259,17 +259,23 @@ def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         def house(profile: str) -> House:
             if profile in refused:
                 raise refused[profile]
-            if profile not in up:
+            key = which(profile, request)
+            if key not in up:
                 folder = Path(tmp_path_factory.mktemp(profile))
                 try:
-                    up[profile] = stack.enter_context(HOUSES[profile](request, folder))
+                    up[key] = stack.enter_context(HOUSES[profile](request, folder))
                 except BaseException as error:
                     refused[profile] = error
                     raise
-                stack.callback(up[profile].kinesis.close)
-            return up[profile]
+                stack.callback(up[key].kinesis.close)
+            return up[key]
 
         yield house
+
+
+def which(profile: str, request: pytest.FixtureRequest) -> str:
+    """What tells a profile's sandbox from its next: a test brings the stack down and up, at other addresses."""
+    return str(request.getfixturevalue("stack").said["control"]) if profile == "compose" else profile
 
 
 @contextmanager
