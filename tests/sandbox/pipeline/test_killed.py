@@ -32,6 +32,7 @@ from sandbox.pipeline.session import open_session
 endpoint, stream, to, master, batch = sys.argv[1:]
 quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 settings = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": quick}
+settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 spark = open_session(master, settings=settings)
 job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
 once(spark, job, progress=lambda what, share: print(what, flush=True))
