@@ -274,7 +274,7 @@ def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def which(profile: str, request: pytest.FixtureRequest) -> str:
-    """What tells a profile's sandbox from its next: a test brings the stack down and up, at other addresses."""
+    """What tells a profile's sandbox from its next one: a test has the stack come up again, elsewhere."""
     return str(request.getfixturevalue("stack").said["control"]) if profile == "compose" else profile
 
 
