@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-RECORDS, LONG, DEEP, SMALL = 100_000, 300_000, 5_000_000, 2_000
+SHORT, LONG, DEEP, SMALL = 100_000, 300_000, 5_000_000, 2_000
 _BATCH, _MICRO_BATCH, _DISTINCT, _PASSES = 50_000, 100, 2_000, 5
 _PEER = "Spark's JSON reader"
 _HEADER = (
@@ -46,7 +46,7 @@ _HEADER = (
 class Sizes(NamedTuple):
     """How much is measured: ``records`` of 1 KB through the source, ``messages`` through everything."""
 
-    records: int = RECORDS
+    records: int = LONG
     messages: int = LONG
     small: int = SMALL
 
@@ -90,7 +90,7 @@ def _fill_streams(url: str, sizes: Sizes, ndjson: Path) -> None:
     _put(url, "messages", map(message, range(sizes.messages)))
     _put(url, "small", map(message, range(sizes.small)))
     with ndjson.open("wb") as file:
-        file.writelines(message(number) + b"\n" for number in range(min(sizes.messages, RECORDS)))
+        file.writelines(message(number) + b"\n" for number in range(min(sizes.messages, SHORT)))
 
 
 def _put(url: str, stream: str, records: Iterable[bytes]) -> None:
@@ -116,7 +116,7 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
     yield Row("starting and ending a query", US, around * 1000, "ms")
     reading = median(reading for _, reading in passes)
     yield Row("1 KB records through the source", US, sizes.records / reading, "/s", "more")
-    messages = sizes.messages if cores > 1 else min(sizes.messages, RECORDS)
+    messages = sizes.messages if cores > 1 else min(sizes.messages, SHORT)
     limit = None if messages == sizes.messages else messages
     commits = _tables(spark, url, Reading("messages", _BATCH, limit), folder / f"tables-{cores}")
     yield Row("messages to tables", US, messages / (commits[-1].at - commits[0].at), "/s", "more")
@@ -128,7 +128,7 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
         yield Row(last, US, sum(full[-2:]) / 2 / _BATCH * 1e6, "µs")
     _json(spark, folder)
     alone = _timed(lambda: _json(spark, folder))
-    yield Row("messages to tables", _PEER, min(sizes.messages, RECORDS) / alone, "/s", "more")
+    yield Row("messages to tables", _PEER, min(sizes.messages, SHORT) / alone, "/s", "more")
     yield Row("memory of the JVM, at most", US, _resident("java"), "MB")
     yield Row("memory of the largest Python worker", US, _resident("python"), "MB")
 
