@@ -259,7 +259,7 @@ def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         def house(profile: str) -> House:
             if profile in refused:
                 raise refused[profile]
-            key = which(profile, request)
+            key = instance(profile, request)
             if key not in up:
                 folder = Path(tmp_path_factory.mktemp(profile))
                 try:
@@ -273,7 +273,7 @@ def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield house
 
 
-def which(profile: str, request: pytest.FixtureRequest) -> str:
+def instance(profile: str, request: pytest.FixtureRequest) -> str:
     """What tells a profile's sandbox from its next one: a test has the stack come up again, elsewhere."""
     return str(request.getfixturevalue("stack").said["control"]) if profile == "compose" else profile
 

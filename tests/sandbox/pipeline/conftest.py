@@ -10,7 +10,7 @@ import pytest
 from emulator.embedded import embedded
 from emulator.resources import Topology
 from emulator.settings import Settings
-from tests.sandbox.pipeline.workload import Endpoint
+from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint
 
 
 @pytest.fixture(scope="session")
@@ -34,8 +34,6 @@ def credentials() -> Iterator[None]:
 def spark(credentials: None) -> Iterator[Any]:
     from sandbox.pipeline.session import open_session
 
-    # A dozen rows never earn back what compiling their queries costs.
-    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    session = open_session("local[2]", memory="1g", settings=interpreted)
+    session = open_session("local[2]", memory="1g", settings=INTERPRETED)
     yield session
     session.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -19,25 +20,30 @@ from emulator.clock import Clock
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.run import Job, once
 from sandbox.pipeline.tables import Tables
-from tests.sandbox.pipeline.workload import Endpoint, Load, load
+from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
 
 _RUN = """
+import json
 import sys
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.run import Job, once
 from sandbox.pipeline.session import open_session
 
-endpoint, stream, to, master, batch = sys.argv[1:]
-quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-settings = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": quick}
-settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-spark = open_session(master, settings=settings)
+endpoint, stream, to, master, batch, settings = sys.argv[1:]
+spark = open_session(master, settings=json.loads(settings))
 job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
 once(spark, job, progress=lambda what, share: print(what, flush=True))
 print(spark.sparkContext.master)
 """
+_SETTINGS = json.dumps(
+    INTERPRETED
+    | {
+        "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,7 @@ def _driver(
 ) -> Iterator[subprocess.Popen[str]]:
     """A run in processes of its own; at the end of the context all of them are killed in the same instant."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master, str(batch)],
+        [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master, str(batch), _SETTINGS],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     try:

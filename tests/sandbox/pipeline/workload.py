@@ -18,6 +18,9 @@ from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from schemas.sequence import split
 
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Spark's settings: a dozen rows never earn back what compiling their queries costs."""
+
 
 @dataclass(frozen=True)
 class Endpoint:
