@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ LOG_NAME: Final = "compose.log"
 _LOOK_SECONDS: Final = 0.5
 _SAID_LINES: Final = 12
 _LABEL: Final = "com.docker.compose"
+_PORTS: Final = ("aws", "control", "amqp", "queues", "topics")
+_TRIES: Final = 4
+_PORT_TAKEN: Final = re.compile("already in use|already allocated|not available")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +54,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
     state.mkdir(exist_ok=True)
-    variables = _variables(settings, name, state)
-    images = ["--no-build"] if os.environ.get("SANDBOX_IMAGE") else ["--build"]
-    with (state / LOG_NAME).open("wb") as log:
-        process = subprocess.Popen(
-            ["docker", "compose", "--progress", "plain", "-f", FILE, "up", "--detach", "--wait", *images],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **variables},
-        )
-        try:
-            _wait(process, name)
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-    if process.returncode != 0:
-        raise CannotStart(_why(name, state / LOG_NAME))
+    variables = _brought_up(settings, name, state)
     found = _described(settings, name, variables)
     running.write(found)
     ready(found)
@@ -113,6 +100,46 @@ def _check(settings: Settings) -> None:
     for finding in docker_engine.findings(os.environ, ports):
         if finding.stops:
             raise CannotStart(f"{finding.found}; {finding.remedy}")
+
+
+def _brought_up(settings: Settings, name: str, state: Path, tries: int = _TRIES) -> dict[str, str]:
+    """The variables with which the stack came up. Raises CannotStart."""
+    log = state / LOG_NAME
+    variables = _variables(settings, name, state)
+    if _up(name, variables, log):
+        return variables
+    if tries > 1 and _lost_a_chosen_port(settings, variables, log):
+        return _brought_up(settings, name, state, tries - 1)
+    raise CannotStart(_why(name, log))
+
+
+def _up(name: str, variables: Mapping[str, str], log: Path) -> bool:
+    """Whether the stack got ready."""
+    images = ["--no-build"] if os.environ.get("SANDBOX_IMAGE") else ["--build"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["docker", "compose", "--progress", "plain", "-f", FILE, "up", "--detach", "--wait", *images],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **variables},
+        )
+        try:
+            _wait(process, name)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    return process.returncode == 0
+
+
+def _lost_a_chosen_port(settings: Settings, variables: Mapping[str, str], log: Path) -> bool:
+    """Whether somebody took a port that was ours to choose: the engine binds it up to a minute later."""
+    chosen = [
+        variables[f"SANDBOX_{key.upper()}_PORT"] for key in _PORTS if not getattr(settings, f"{key}_port")
+    ]
+    refusals = [line for line in log.read_text(errors="replace").splitlines() if _PORT_TAKEN.search(line)]
+    return any(re.search(rf":{port}\b", line) for port in chosen for line in refusals)
 
 
 def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
@@ -180,7 +207,7 @@ def _why(name: str, log: Path) -> str:
 
 
 def _described(settings: Settings, name: str, variables: dict[str, str]) -> Running:
-    ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in ("AWS", "CONTROL", "AMQP", "QUEUES", "TOPICS")}
+    ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in map(str.upper, _PORTS)}
     return Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",
         control=f"http://127.0.0.1:{ports['CONTROL']}",

@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,31 @@ FILE = Path(__file__).parents[2] / "compose" / "compose.yaml"
 
 @dataclass
 class Stack:
-    """A stack that is up: what ``sandbox up --json`` said, and how to run further commands beside it."""
+    """A stack: what ``sandbox up --json`` said, and how to run further commands beside it."""
 
-    said: dict[str, Any]
-    command: Callable[..., subprocess.CompletedProcess[str]]
     name: str
+    directory: Path
+    environment: dict[str, str]
+    said: dict[str, Any] = field(default_factory=dict)
+
+    def up(self) -> None:
+        """Bring it up, at addresses that nobody else has."""
+        ports = ("--aws-port", "0", "--control-port", "0", "--amqp-port", "0")
+        ran = self.command("up", "--profile", "compose", *ports, "--seed", str(SEED), "--json")
+        assert ran.returncode == 0, ran.stderr
+        self.said = json.loads(ran.stdout)
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The sandbox's own."""
+        return subprocess.run(
+            [sys.executable, "-m", "sandbox", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.directory,
+            env=self.environment,
+            timeout=900,
+        )
 
     def compose(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Docker Compose, with the variables of this stack."""
@@ -60,23 +80,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             f"NO DOCKER ENGINE ({error}): the stack was not brought up, nothing was tested against it"
         )
     name = f"rdss-sandbox-test-{new_uuid()[:8]}"
-    directory = tmp_path_factory.mktemp("compose")
     environment = {**os.environ, "SANDBOX_COMPOSE_NAME": name}
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     if host.startswith("unix://"):
         environment["SANDBOX_DOCKER_SOCKET"] = host.removeprefix("unix://")
 
-    def command(*words: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "sandbox", *words]
-        return subprocess.run(
-            line, capture_output=True, text=True, check=False, cwd=directory, env=environment, timeout=900
-        )
-
-    ports = ("--aws-port", "0", "--control-port", "0", "--amqp-port", "0")
-    up = command("up", "--profile", "compose", *ports, "--seed", str(SEED), "--json")
+    made = Stack(name, tmp_path_factory.mktemp("compose"), environment)
     try:
-        assert up.returncode == 0, up.stderr
-        yield Stack(json.loads(up.stdout), command, name)
+        made.up()
+        yield made
     finally:
         down = ["docker", "compose", "-p", name, "-f", str(FILE), "--profile", "*", "down", "--volumes"]
         subprocess.run(down, capture_output=True, check=False, timeout=300)

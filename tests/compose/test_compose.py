@@ -6,10 +6,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pika
 import pika.exceptions
 import pytest
@@ -25,7 +27,6 @@ from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.compose.conftest import eventually
 from tests.compose.stack import FILE, Stack
-from tests.houses import SEED
 
 ROOT = Path(__file__).parents[2]
 SERVICES = {"localstack", "rabbitmq", "emulator"}
@@ -257,6 +258,39 @@ def test_the_emulators_container_is_locked_down(stack: Stack) -> None:
 
 @pytest.mark.compose
 @pytest.mark.timeout(900)
+def test_a_port_taken_before_the_engine_has_it_gives_way(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asked for that very port, so the stack is brought up at whatever is free then."""
+    assert stack.command("down").returncode == 0
+    lost = tmp_path / "lost"
+    taking_it_first(tmp_path / "bin" / "docker", lost)
+    with monkeypatch.context() as patch:
+        patch.setitem(stack.environment, "PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        stack.up()
+    assert lost.exists()
+    assert httpx.get(stack.said["topics"]).status_code < httpx.codes.INTERNAL_SERVER_ERROR
+
+
+def taking_it_first(command: Path, lost: Path) -> None:
+    """A docker command: the real one, but at its first ``up`` somebody listens at one of the ports."""
+    command.parent.mkdir()
+    command.write_text(f"""#!{sys.executable}
+import os, pathlib, socket, subprocess, sys
+
+lost, line = pathlib.Path({str(lost)!r}), [{shutil.which("docker")!r}, *sys.argv[1:]]
+if "up" in sys.argv and not lost.exists():
+    port = os.environ["SANDBOX_TOPICS_PORT"]
+    lost.write_text(port)
+    with socket.create_server(("127.0.0.1", int(port))):
+        sys.exit(subprocess.call(line))
+os.execv(line[0], line)
+""")
+    command.chmod(0o755)
+
+
+@pytest.mark.compose
+@pytest.mark.timeout(900)
 def test_down_keeps_what_it_holds(stack: Stack, aws: Callable[[str], Any]) -> None:
     """After down and up the streams, RabbitMQ's durable messages, the buckets and the audit log are there."""
     aws("kinesis").put_record(StreamName="output", Data=b"kept", PartitionKey="k")
@@ -266,10 +300,7 @@ def test_down_keeps_what_it_holds(stack: Stack, aws: Callable[[str], Any]) -> No
     down = stack.command("down", "--json")
     assert json.loads(down.stdout) == {"pid": None, "stopped": True}
     assert stack.command("status").returncode == 3
-    ports = ("--aws-port", "0", "--control-port", "0", "--amqp-port", "0")
-    up = stack.command("up", "--profile", "compose", *ports, "--seed", str(SEED), "--json")
-    assert up.returncode == 0, up.stderr
-    stack.said = json.loads(up.stdout)
+    stack.up()
     assert got_from(stack, "kept") == b"kept"
     anew = Endpoint(stack.said["aws"], stack.said["region"])
     kinesis, s3 = anew.kinesis(), anew.s3()
