@@ -7,11 +7,11 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from tests.bench import kinesis, pipeline, report
+from tests.bench import kinesis, report
 
 DEEP = 10_000_000
-LONG = ("reconciliation",)
-"""Areas of half an hour: measured with --deep, or when they are named."""
+LONG = ("long_pipeline", "reconciliation")
+"""Areas of a quarter of an hour and more: measured with --deep, or when they are named."""
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument(
         "--depth", type=int, default=kinesis.DEPTH, help="records in one shard (default: %(default)s)"
     )
-    deeper = f"--depth {DEEP}, the pipeline's run of {pipeline.DEEP} messages, and what takes half an hour"
+    deeper = f"--depth {DEEP}, and the areas {', '.join(LONG)}"
     parser.add_argument("--deep", action="store_const", dest="depth", const=DEEP, help=deeper)
     parser.add_argument(
         "--only", action="append", default=[], help="one subject of Kinesis by its name; repeatable"
@@ -31,8 +31,6 @@ def main() -> int:
     for area in options.area or [name for name in sorted(areas()) if deep or name not in LONG]:
         if area == "kinesis":
             rows = list(kinesis.measure(options.depth, tuple(options.only)))
-        elif area == "pipeline":
-            rows = list(pipeline.measure(deep=deep))
         else:
             rows = list(import_module(f"tests.bench.{area}").measure())
         report.show(area, rows)
