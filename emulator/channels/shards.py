@@ -1,4 +1,4 @@
-"""Reading a sharded stream whole: every shard, children only after all their parents are drained.
+"""Reading a sharded stream whole: every shard, only after all that it descends from are drained.
 
 Which shard may be read, how far each is and what is committed is the same for
 every stream; how records are fetched is the ``ShardSource``'s.
@@ -16,7 +16,10 @@ from emulator.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class ShardListing:
-    """A shard and the shards it came from: none, the one that was split, or the two that were merged."""
+    """A shard and the shards it came from: none, the one that was split, or the two that were merged.
+
+    Its id sorts behind theirs.
+    """
 
     id: str
     parents: tuple[str, ...] = ()
@@ -103,7 +106,7 @@ class ShardReader:
 
     def discover(self) -> None:
         """Look which shards there are now."""
-        for listing in self.source.shards():
+        for listing in sorted(self.source.shards(), key=lambda each: each.id):
             if listing.id not in self._shards:
                 self._shards[listing.id] = self._begin(listing)
 
@@ -114,16 +117,20 @@ class ShardReader:
         return _Progress(listing.parents, after=position, committed=position, last=position)
 
     def _readable(self) -> list[str]:
-        return [
-            name
-            for name, shard in self._shards.items()
-            if not shard.drained and all(self._drained(parent) for parent in shard.parents)
-        ]
+        """The shards with something to read whose ancestors have nothing left.
 
-    def _drained(self, name: str) -> bool:
-        """A parent that is no longer listed has outlived its retention: nothing of it is left to read."""
-        shard = self._shards.get(name)
-        return shard is None or shard.drained
+        Parents alone would not do: a shard without records ends at once, and whoever begins anew meets
+        its end before those of its own parents. A parent that is no longer listed has outlived its retention.
+        """
+        found: list[str] = []
+        ahead: set[str] = set()
+        for name, shard in self._shards.items():
+            waits = not ahead.isdisjoint(shard.parents)
+            if waits or not shard.drained:
+                ahead.add(name)
+            if not waits and not shard.drained:
+                found.append(name)
+        return found
 
     def _fetch(self, name: str, limit: int) -> list[Delivery]:
         shard = self._shards[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.channels import Delivery, MemoryCheckpoints
@@ -98,8 +98,13 @@ def _range(shard: dict[str, Any]) -> tuple[int, int]:
     return int(found["StartingHashKey"]), int(found["EndingHashKey"])
 
 
+# Nothing of the first shard is committed, and the empty one between it and its grandchild has ended.
+EMPTY_GENERATION = [*[("publish", 1)] * 5, ("split", 0), ("split", 1)]
+
+
 @settings(max_examples=80, deadline=None)
 @given(STEPS)
+@example([*EMPTY_GENERATION, ("read", 5), ("publish", 1), ("read", 1), ("reopen", 0)])
 def test_everything_comes_in_order_and_nothing_that_was_committed_comes_again(
     steps: list[tuple[str, int]],
 ) -> None:
