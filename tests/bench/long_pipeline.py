@@ -15,22 +15,8 @@ from statistics import mean, median
 from rich.console import Console
 from rich.progress import Progress
 
+from tests.bench import spark_runs
 from tests.bench.rows import US, Row
-from tests.bench.spark_runs import (
-    PEER,
-    Reading,
-    each,
-    fill,
-    in_a_process,
-    messages,
-    print_rows,
-    read_as_json,
-    resident,
-    sandbox,
-    tables,
-    timed,
-    write_lines,
-)
 
 MESSAGES = 5_000_000
 _BATCH, _LINES = 50_000, 100_000
@@ -39,10 +25,10 @@ _MARKS = (100_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_00
 
 def measure(count: int = MESSAGES) -> Iterator[Row]:
     """Of a whole run, and of its spans."""
-    with sandbox() as (url, folder):
-        fill(url, "messages", messages(count))
-        write_lines(folder / "messages.ndjson", messages(_LINES))
-        yield from in_a_process(__name__, url, folder, count)
+    with spark_runs.sandbox() as (url, folder):
+        spark_runs.fill(url, "messages", spark_runs.messages(count))
+        spark_runs.write_lines(folder / "messages.ndjson", spark_runs.messages(_LINES))
+        yield from spark_runs.in_a_process(__name__, url, folder, count)
 
 
 def _figures(url: str, folder: Path, count: int) -> Iterator[Row]:
@@ -50,26 +36,28 @@ def _figures(url: str, folder: Path, count: int) -> Iterator[Row]:
 
     spark = open_session("local[2]", memory="2g")
     lines = folder / "messages.ndjson"
-    read_as_json(spark, lines)
-    before = timed(lambda: read_as_json(spark, lines))
+    spark_runs.read_as_json(spark, lines)
+    before = spark_runs.timed(lambda: spark_runs.read_as_json(spark, lines))
     with Progress(console=Console(stderr=True)) as shown:
         task = shown.add_task("messages to tables", total=count)
-        reading = Reading("messages", _BATCH)
-        commits = tables(spark, url, reading, folder / "tables", lambda rows: shown.advance(task, rows))
-    after = timed(lambda: read_as_json(spark, lines))
+        reading = spark_runs.Reading("messages", _BATCH)
+        commits = spark_runs.tables(
+            spark, url, reading, folder / "tables", lambda rows: shown.advance(task, rows)
+        )
+    after = spark_runs.timed(lambda: spark_runs.read_as_json(spark, lines))
     lasted = commits[-1].at - commits[0].at
     yield Row(f"{count:,} messages to tables", US, count / lasted, "/s", "more")
-    yield Row(f"{count:,} messages to tables", PEER, _LINES / mean((before, after)), "/s", "more")
-    yield Row("100,000 messages before it", PEER, _LINES / before, "/s", "more")
-    yield Row("100,000 messages after it", PEER, _LINES / after, "/s", "more")
-    batches = each(commits)
+    yield Row(f"{count:,} messages to tables", spark_runs.PEER, _LINES / mean((before, after)), "/s", "more")
+    yield Row("100,000 messages before it", spark_runs.PEER, _LINES / before, "/s", "more")
+    yield Row("100,000 messages after it", spark_runs.PEER, _LINES / after, "/s", "more")
+    batches = spark_runs.each(commits)
     for first, end in pairwise(mark for mark in _MARKS if mark <= count):
         of_span = batches[first // _BATCH : end // _BATCH]
         yield Row(f"a message of {first + 1:,} to {end:,}, p50", US, median(of_span) / _BATCH * 1e6, "µs")
-    yield Row("memory of the JVM, at most", US, resident("java"), "MB")
-    yield Row("memory of the largest Python worker", US, resident("python"), "MB")
+    yield Row("memory of the JVM, at most", US, spark_runs.resident("java"), "MB")
+    yield Row("memory of the largest Python worker", US, spark_runs.resident("python"), "MB")
 
 
 if __name__ == "__main__":
     aws, place, number = sys.argv[1:]
-    print_rows(_figures(aws, Path(place), int(number)))
+    spark_runs.print_rows(_figures(aws, Path(place), int(number)))

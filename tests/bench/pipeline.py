@@ -12,22 +12,8 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from emulator.clock import stopwatch
+from tests.bench import spark_runs
 from tests.bench.rows import US, Row
-from tests.bench.spark_runs import (
-    PEER,
-    Reading,
-    each,
-    fill,
-    in_a_process,
-    messages,
-    print_rows,
-    read_as_json,
-    resident,
-    sandbox,
-    tables,
-    timed,
-    write_lines,
-)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,13 +35,13 @@ class Sizes(NamedTuple):
 def measure(sizes: Sizes | None = None) -> Iterator[Row]:
     """One core, then two."""
     chosen = sizes or Sizes()
-    with sandbox() as (url, folder):
-        fill(url, "records", (b"%08x" % number + bytes(1016) for number in range(chosen.records)))
-        fill(url, "messages", messages(chosen.messages))
-        fill(url, "small", messages(chosen.small))
-        write_lines(folder / _LINES, messages(min(chosen.messages, SHORT)))
+    with spark_runs.sandbox() as (url, folder):
+        spark_runs.fill(url, "records", (b"%08x" % number + bytes(1016) for number in range(chosen.records)))
+        spark_runs.fill(url, "messages", spark_runs.messages(chosen.messages))
+        spark_runs.fill(url, "small", spark_runs.messages(chosen.small))
+        spark_runs.write_lines(folder / _LINES, spark_runs.messages(min(chosen.messages, SHORT)))
         for cores in (1, 2):
-            rows = in_a_process(__name__, url, folder, cores, *chosen)
+            rows = spark_runs.in_a_process(__name__, url, folder, cores, *chosen)
             yield from (row._replace(measure=f"pipeline, {_cores(cores)}: {row.measure}") for row in rows)
 
 
@@ -68,8 +54,10 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
     from sandbox.pipeline.session import open_session
 
     spark = open_session(f"local[{cores}]", memory="2g")
-    small = tables(spark, url, Reading("small", _MICRO_BATCH), folder / f"small-{cores}")
-    yield Row(f"a batch of {_MICRO_BATCH}, p50", US, median(each(small)) * 1000, "ms")
+    small = spark_runs.tables(
+        spark, url, spark_runs.Reading("small", _MICRO_BATCH), folder / f"small-{cores}"
+    )
+    yield Row(f"a batch of {_MICRO_BATCH}, p50", US, median(spark_runs.each(small)) * 1000, "ms")
     steps = _durations(_discarded(spark, url, "small", folder / f"steps-{cores}", _MICRO_BATCH))
     yield Row("an empty step of the source, p50", US, median(steps) * 1000, "ms")
     passes = [_pass(spark, url, folder / f"source-{cores}-{number}") for number in range(_PASSES)]
@@ -79,19 +67,25 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
     yield Row("1 KB records through the source", US, sizes.records / reading, "/s", "more")
     count = sizes.messages if cores > 1 else min(sizes.messages, SHORT)
     limit = None if count == sizes.messages else count
-    commits = tables(spark, url, Reading("messages", _BATCH, limit), folder / f"tables-{cores}")
+    commits = spark_runs.tables(
+        spark, url, spark_runs.Reading("messages", _BATCH, limit), folder / f"tables-{cores}"
+    )
     yield Row("messages to tables", US, count / (commits[-1].at - commits[0].at), "/s", "more")
-    full = [one for one, commit in zip(each(commits), commits[1:], strict=True) if commit.rows == _BATCH]
+    full = [
+        one
+        for one, commit in zip(spark_runs.each(commits), commits[1:], strict=True)
+        if commit.rows == _BATCH
+    ]
     if len(full) >= 5:
         # The first batch has the start of the query in it.
         yield Row("a message of the 2nd and 3rd batch", US, sum(full[1:3]) / 2 / _BATCH * 1e6, "µs")
         last = f"a message of the last two of {len(full)} batches"
         yield Row(last, US, sum(full[-2:]) / 2 / _BATCH * 1e6, "µs")
-    read_as_json(spark, folder / _LINES)
-    alone = timed(lambda: read_as_json(spark, folder / _LINES))
-    yield Row("messages to tables", PEER, min(sizes.messages, SHORT) / alone, "/s", "more")
-    yield Row("memory of the JVM, at most", US, resident("java"), "MB")
-    yield Row("memory of the largest Python worker", US, resident("python"), "MB")
+    spark_runs.read_as_json(spark, folder / _LINES)
+    alone = spark_runs.timed(lambda: spark_runs.read_as_json(spark, folder / _LINES))
+    yield Row("messages to tables", spark_runs.PEER, min(sizes.messages, SHORT) / alone, "/s", "more")
+    yield Row("memory of the JVM, at most", US, spark_runs.resident("java"), "MB")
+    yield Row("memory of the largest Python worker", US, spark_runs.resident("python"), "MB")
 
 
 def _pass(spark: SparkSession, url: str, checkpoint: Path) -> tuple[float, float]:
@@ -122,4 +116,4 @@ def _discarded(
 
 if __name__ == "__main__":
     aws, place, count, *amounts = sys.argv[1:]
-    print_rows(_figures(aws, Path(place), int(count), Sizes(*map(int, amounts))))
+    spark_runs.print_rows(_figures(aws, Path(place), int(count), Sizes(*map(int, amounts))))
