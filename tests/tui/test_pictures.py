@@ -113,7 +113,7 @@ def test_screen(snap_compare: Callable[..., bool], name: str, theme: str, size: 
             await settled(pilot)
             await pilot.press(key)
             if (name, key) == ("run", "enter"):
-                await until(pilot, lambda: isinstance(app.screen, RunScreen))
+                await until(pilot, lambda: isinstance(app.screen, RunScreen) and _came(app.screen.events))
         for field in app.screen.query("Input"):
             field.cursor_blink = False  # type: ignore[attr-defined]
         await settled(pilot)
