@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.client import AsyncClient
@@ -41,7 +41,6 @@ def detail(data: bytes, **changes: Any) -> MessageDetail:
     return MessageDetail(**(fields | changes), header=header, body=body, raw=data.decode(errors="replace"))
 
 
-@settings(deadline=None)
 @given(
     st.binary(max_size=200)
     | st.text().map(str.encode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.canned import shard, stream
@@ -43,7 +43,6 @@ def test_children_of_a_forgotten_shard_are_roots() -> None:
     assert lines(shard(7, (3,), (), (0, 1, 1), 1)) == ["└ 0007"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.booleans(), max_size=40), st.randoms())
 def test_every_shard_stands_exactly_once(splits: list[bool], draw: object) -> None:
     """Whatever was split and merged, each shard has one line and the open ones cover all hash keys."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.paging import Page, Pages, first_index
@@ -39,7 +39,6 @@ def test_only_the_pages_used_last_are_kept() -> None:
     assert pages.row(5) is None
 
 
-@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(0, 320), st.integers(0, 60), st.sets(st.integers(0, 30)))
 def test_what_is_missing_completes_the_view(total: int, first: int, length: int, held: set[int]) -> None:
     """After the missing pages came every row in view is there, and none was asked for in vain."""
@@ -55,7 +54,6 @@ def test_what_is_missing_completes_the_view(total: int, first: int, length: int,
         assert pages.row(index) == index
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2000), st.integers(0, 2500))
 async def test_the_first_row_is_found_in_few_requests(total: int, wanted: int) -> None:
     """Halving finds the first row that is far enough; the total when none is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.resources import ObjectRow
@@ -48,7 +48,6 @@ def test_parquet_shows_its_schema_and_rows() -> None:
     assert lines == ["2 rows", "", "n: int64", "s: string", "", '{"n": 1, "s": "a"}', '{"n": 2, "s": null}']
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["a.json", "a.ndjson", "a.parquet", "a"]), st.binary(max_size=300))
 def test_no_object_is_too_broken_to_look_at(key: str, data: bytes) -> None:
     """Any bytes under any name give some lines."""

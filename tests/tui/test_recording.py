@@ -81,7 +81,7 @@ def replayed(count: int) -> Scene:
     return scene
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, len(HAPPENED)), max_size=8))
 def test_a_scene_is_the_same_from_whichever_side_it_is_reached(moments: list[int]) -> None:
     """Scrubbing back and forth shows what playing from the start would."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -26,7 +26,6 @@ def test_figures_are_written_for_reading() -> None:
     assert figures.tail("1234567890", 5) == "…7890"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), st.integers(1, 30))
 def test_a_cell_is_exactly_as_wide_as_its_column(text: str, width: int) -> None:
     """Whatever comes from outside, wide and control characters included, a row keeps its columns."""
@@ -35,7 +34,6 @@ def test_a_cell_is_exactly_as_wide_as_its_column(text: str, width: int) -> None:
     assert column.fitted(text, width).isprintable()
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 20), st.integers(0, 9)), min_size=1, max_size=12), st.integers(20, 200)
 )
@@ -70,7 +68,6 @@ def test_a_sparkline_is_scaled_to_its_highest() -> None:
     assert sparkline([], 3) == "▁▁▁"
 
 
-@settings(deadline=None)
 @given(st.integers(0, 4095), st.integers(1, 4096), st.integers(1, 40))
 def test_a_hash_range_is_never_invisible(start: int, length: int, width: int) -> None:
     """However narrow a shard is, its bar shows where it lies."""

@@ -102,7 +102,7 @@ def _range(shard: dict[str, Any]) -> tuple[int, int]:
 EMPTY_GENERATION = [*[("publish", 1)] * 5, ("split", 0), ("split", 1)]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(STEPS)
 @example([*EMPTY_GENERATION, ("read", 5), ("publish", 1), ("read", 1), ("reopen", 0)])
 def test_everything_comes_in_order_and_nothing_that_was_committed_comes_again(

@@ -367,7 +367,7 @@ def passing_faults(draws: Draws, count: int) -> list[NewFault]:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 def test_one_fault_more_or_less_leaves_the_choices_of_the_others_alone(seed: int, pick: int) -> None:
     """Each fault strikes the same messages, in the same way, whichever others are in force."""
@@ -377,7 +377,7 @@ def test_one_fault_more_or_less_leaves_the_choices_of_the_others_alone(seed: int
     assert [each for each in together if each[0] != "fault 3"] == without_one
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 def test_it_does_not_matter_how_messages_are_batched(seed: int, pick: int) -> None:
     """One at a time or all in a call: each fault strikes the same messages, in the same way."""

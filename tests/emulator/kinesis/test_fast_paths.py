@@ -47,7 +47,7 @@ def engine_with_three_shards() -> Api:
     return api
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(name=NAMES, entries=ENTRIES, ascii_only=st.booleans())
 def test_put_records_is_the_same_on_both_paths(
     name: str, entries: list[dict[str, Any]], ascii_only: bool
@@ -70,7 +70,7 @@ def test_put_records_is_the_same_on_both_paths(
         )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(entry=ENTRIES.filter(bool).map(lambda entries: entries[0]))
 def test_put_record_is_the_same_on_both_paths(entry: dict[str, Any]) -> None:
     """The same for a single record."""
@@ -85,7 +85,7 @@ def test_put_record_is_the_same_on_both_paths(entry: dict[str, Any]) -> None:
     assert answer == full("PutRecord", StreamName="s", **request)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(shard=st.integers(0, 2), limit=st.one_of(st.none(), st.integers(1, 30)), skip=st.integers(0, 10))
 def test_get_records_is_the_same_on_both_paths(shard: int, limit: int | None, skip: int) -> None:
     """From any place, with any limit, the JSON says what the full path says."""

@@ -184,4 +184,4 @@ class Workers(RuleBasedStateMachine):
 
 
 TestWorkers = Workers.TestCase
-TestWorkers.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestWorkers.settings = settings(max_examples=120, stateful_step_count=40)

@@ -222,6 +222,6 @@ def by_key(client: Client) -> State:
 
 
 AgainstAModel.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=25, suppress_health_check=list(HealthCheck)
 )
 TestAgainstAModel = AgainstAModel.TestCase

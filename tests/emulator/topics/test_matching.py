@@ -39,7 +39,7 @@ class Nobody:
         raise AssertionError(message)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     filters=st.lists(st.tuples(FILTERS, st.sampled_from([None, "k", "l"])), max_size=12),
     leaving=st.sets(st.integers(0, 11)),

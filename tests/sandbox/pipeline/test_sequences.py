@@ -43,7 +43,7 @@ def _parts(raw: bytes, status: str = "joined") -> list[dict[str, Any]]:
     ]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.data())
 def test_parts_in_any_order_and_more_than_once_join_byte_for_byte(data: st.DataObject) -> None:
     """However parts arrive, the joined body is the one that was split, and it is judged as a whole."""

@@ -161,5 +161,5 @@ class Lives(RuleBasedStateMachine):
 
 TestAnyLife = Lives.TestCase
 TestAnyLife.settings = settings(
-    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck)
 )

@@ -77,7 +77,7 @@ _REQUESTS = st.builds(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(version=st.sampled_from(["v1", "v1.1", "v2"]), asked=_REQUESTS)
 def test_whatever_is_sent_is_answered(version: str, asked: Ask) -> None:
     """No exception, no 5xx, and a body that is JSON wherever there is one."""

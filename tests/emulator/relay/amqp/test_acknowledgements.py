@@ -80,7 +80,7 @@ class Model:
             self.verdicts |= dict.fromkeys(done, verdict)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(ARRIVALS, STEPS)
 def test_the_broker_hears_of_each_message_once_and_when_it_is_done(
     arrivals: list[tuple[int, int]], steps: list[Step]
@@ -107,7 +107,7 @@ def test_the_broker_hears_of_each_message_once_and_when_it_is_done(
         assert verdict == max(model.heard[tag])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(STEPS)
 def test_what_was_rolled_back_is_to_be_settled_again(steps: list[Step]) -> None:
     """After a rollback everything is as it was when the transaction began."""
@@ -136,7 +136,7 @@ PUBLISHES = st.lists(st.sampled_from(["once", "twice", "thrice", "refused", "unh
 ANSWERS = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.booleans()), max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(PUBLISHES, ANSWERS)
 def test_every_publish_is_confirmed_once_with_its_own_tag(
     publishes: list[str], answers: list[tuple[int, bool, bool]]

@@ -177,7 +177,7 @@ class Reading(RuleBasedStateMachine):
 class TestReading(Reading.TestCase):  # type: ignore[misc, name-defined]
     """Every record is read once, parents' before children's, and ended shards are forgotten."""
 
-    settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+    settings = settings(max_examples=60, stateful_step_count=30)
 
 
 def _planner(stream: ModelStream, glance: int = 4, **options: str) -> Planner:
