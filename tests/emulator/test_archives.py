@@ -185,7 +185,7 @@ async def test_it_keeps_up_by_itself_while_messages_come() -> None:
         there.send(*messages(50))
         real = Clock()
         while len(there.bucket.lines("rdss-audit")) < 50:
-            assert real.elapsed() < 20, "nothing came within 20 s"
+            assert real.elapsed() < 60, "nothing came within 60 s"
             real.wait(0.02)
 
 

@@ -104,7 +104,7 @@ def test_what_a_killed_sandbox_left_is_ended_and_nothing_else(tmp_path: Path) ->
     (tmp_path / "processes").write_text(f"{ours.pid} {other.pid}")
 
     end_leftovers(tmp_path)
-    assert ours.wait(10) == -signal.SIGKILL
+    assert ours.wait(60) == -signal.SIGKILL
     assert other.poll() is None
     assert not (tmp_path / "processes").exists()
     for process in processes:

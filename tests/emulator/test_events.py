@@ -83,6 +83,6 @@ async def test_following_gives_the_past_and_then_what_comes_without_a_gap() -> N
     await asyncio.sleep(0)
     events.emit("tick", n=2)
     events.emit("tick", n=3)
-    await asyncio.wait_for(reader, 5)
+    await asyncio.wait_for(reader, 60)
 
     assert seen == [1, 2, 3]

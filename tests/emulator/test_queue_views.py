@@ -168,13 +168,13 @@ def test_a_slow_channel_holds_up_nobody_else(parts: Parts) -> None:
     waiting = threading.Thread(target=lambda: found.append(bodies(parts.queues)))
     with parts.events.subscribed(lambda event: struck.set() if event.kind == "fault.injected" else None):
         waiting.start()
-        assert struck.wait(10)
+        assert struck.wait(60)
     other = Address("another", "queue")
     parts.queues.messages.post(other, [NewMessage(b"1")], "a")
     assert bodies(parts.queues, other) == [b"1"]
     assert not found
     parts.clock.advance(60)
-    waiting.join(10)
+    waiting.join(60)
     assert found == [[b"1"]]
 
 

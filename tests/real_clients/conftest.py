@@ -57,7 +57,7 @@ class Sandbox:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ class Application:
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
         self._log.close()
 
     def tail(self) -> str:

@@ -161,7 +161,7 @@ def test_reshard_without_conditions_happens_at_its_time(stream_bench: AnyBench) 
     bench.fault("reshard", attributes={"hash_key": "12345"}, when={"at": "5s"}, channel=bench.name)
     real = Clock()
     while len(bench.shards()) == 1:
-        assert real.elapsed() < 20, "nothing happened within 20 s"
+        assert real.elapsed() < 60, "nothing happened within 60 s"
         real.wait(0.01)
     (left, right) = bench.shards()[1:]
     assert left["HashKeyRange"]["EndingHashKey"] == "12344"

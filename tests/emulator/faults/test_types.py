@@ -128,7 +128,7 @@ def wait_for_state(process: subprocess.Popen[bytes], letters: str) -> None:
     real = Clock()
     status = Path(f"/proc/{process.pid}/stat")
     while status.read_text().rpartition(")")[2].split()[0] not in letters:
-        assert real.elapsed() < 10, f"the process did not become one of {letters}"
+        assert real.elapsed() < 60, f"the process did not become one of {letters}"
         real.wait(0.01)
 
 
@@ -167,7 +167,7 @@ def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[by
     for number in range(3):
         assert sleeper.poll() is None
         stage.act(stage.publishing("input", "memory", [Message(b"%d" % number)]))
-    assert sleeper.wait(10) == -signal.SIGKILL
+    assert sleeper.wait(60) == -signal.SIGKILL
 
 
 @given(

@@ -21,7 +21,7 @@ from emulator.listeners import websocket
 from emulator.listeners.asgi import answer
 from emulator.listeners.http import Server, serve
 
-SECONDS = 20
+SECONDS = 60
 
 
 @asynccontextmanager

@@ -30,7 +30,7 @@ class Subscriber:
 
     def next(self) -> Received:
         """What comes next, within ten seconds."""
-        return self.received.get(timeout=10)
+        return self.received.get(timeout=60)
 
     @property
     def idle(self) -> bool:

@@ -41,7 +41,7 @@ def test_a_claim_survives_kill_9(tmp_path: Path) -> None:
     process.kill()
     # The last line may have been cut short by the kill.
     told += [line.split() for line in process.stdout.read().splitlines()[:-1]]
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
 
     found = room(path)
@@ -120,7 +120,7 @@ def test_workers_on_many_threads_never_hold_the_same_message(queues) -> None:
     begin = threading.Barrier(4)
 
     def work(mine: list[str], name: str) -> None:
-        begin.wait(10)
+        begin.wait(60)
         while (held := queues.claim(3, client=name)) is not None:
             for message in held.messages:
                 mine.append(message.id)

@@ -62,9 +62,9 @@ def read_all(kinesis: Any, stream: str) -> list[bytes]:
 
 def until(condition: Callable[[], bool]) -> None:
     clock = Clock()
-    deadline = clock.elapsed() + 20
+    deadline = clock.elapsed() + 60
     while not condition():
-        assert clock.elapsed() < deadline, "it did not come about in 20 s"
+        assert clock.elapsed() < deadline, "it did not come about in 60 s"
         clock.wait(0.05)
 
 

@@ -29,7 +29,7 @@ def _running(*arguments: str) -> Iterator[str]:
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 def _lines(text: str) -> list[dict[str, Any]]:

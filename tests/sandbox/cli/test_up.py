@@ -153,7 +153,7 @@ def test_in_the_foreground_it_runs_until_it_is_told_to_stop(
         assert client.status().pid == process.pid
 
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
     assert not Path(".sandbox/running.json").exists()
 
@@ -167,7 +167,7 @@ def test_for_people_it_says_what_to_type_next(foreground: Callable[..., subproce
     found = running.read()
     assert found is not None
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
 
     assert out == ""
     for text in (found.aws, found.control, "export AWS_ENDPOINT_URL=", "sandbox status", ":memory:"):

@@ -113,7 +113,7 @@ def test_a_process_in_the_background_retries_by_the_clock(site: Site) -> None:
     done = site.ends("processing.changed", cause="succeeded")
     process.start()
     number = site.send(process)
-    assert ended.wait(10)
+    assert ended.wait(60)
     site.advance_until(done, 61.0)
     assert state_of(process, number) is State.OK
 

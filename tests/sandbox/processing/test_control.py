@@ -36,7 +36,7 @@ class House:
     def settled(self, number: int, *states: str) -> AsyncMessageDetail:
         """The message once it is in one of these states: asks until it is, within a bound."""
         waiting = Clock()
-        deadline = waiting.elapsed() + 20
+        deadline = waiting.elapsed() + 60
         while (found := self.client.processing.show(number)).message.state not in states:
             assert waiting.elapsed() < deadline, found.message
             waiting.wait(0.01)
@@ -180,7 +180,7 @@ def test_the_end_is_told_to_the_source_as_an_event(shared: House) -> None:
     number = shared.send(object_id="told", correlation="end-of-told")
     shared.settled(number, "OK")
     waiting = Clock()
-    deadline = waiting.elapsed() + 20
+    deadline = waiting.elapsed() + 60
     told: list[dict[str, Any]] = []
     while not told and waiting.elapsed() < deadline:
         events = shared.client.events(limit=10_000)

@@ -20,7 +20,7 @@ from emulator.queues import QueueEngine
 
 WHO = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "demo"}
 OTHER = WHO | {"Client-ID": "e0c6a2ee-7d5b-4c43-a4d2-1d7d3b1ccf6d"}
-SECONDS = 20
+SECONDS = 60
 
 
 @asynccontextmanager

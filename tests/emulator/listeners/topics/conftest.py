@@ -23,7 +23,7 @@ from emulator.topic_configuration import TopicConfiguration
 from emulator.topic_service import Feeding, TopicService
 from emulator.topics import Topic
 
-SECONDS = 20
+SECONDS = 60
 KEYED = TopicConfiguration(topics=(Topic(name="orders", keys=("/id",), logged=True, expiration=0),))
 
 

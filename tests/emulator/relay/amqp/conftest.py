@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,9 +97,9 @@ def drained(channel: BlockingChannel, queue: str) -> list[bytes]:
 
 
 def consumed(
-    channel: BlockingChannel, queue: str, count: int, *, ack: bool = True, wait: float = 5.0
+    channel: BlockingChannel, queue: str, count: int, *, ack: bool = True, wait: float = 30.0
 ) -> list[Any]:
-    """(method, properties, body) of the next ``count`` deliveries, or of those in ``wait`` seconds."""
+    """(method, properties, body) of the next ``count`` deliveries, or fewer when none comes in ``wait`` s."""
     found = []
     for method, properties, body in channel.consume(queue, inactivity_timeout=wait):
         if method is None:
@@ -110,3 +110,12 @@ def consumed(
         if len(found) == count:
             break
     return found
+
+
+def heard(connection: pika.BlockingConnection, holds: Callable[[], Any]) -> None:
+    """Let the client take what the broker sends until ``holds()``; fails when it never does."""
+    for _ in range(300):
+        if holds():
+            return
+        connection.process_data_events(time_limit=0.1)
+    raise AssertionError(f"never came about: {holds}")
