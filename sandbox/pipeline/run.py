@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], None]
 Source = Literal["streams", "audit"]
-_STARTS = 3
+_STARTS = 6
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _ran(
     """The tables after ``attend`` has waited for the query.
 
     Spark gives its Python ten seconds to start, which a busy machine may not keep: the query then begins
-    anew, at the batch where it was.
+    anew, at the batch where it was, until a minute is lost.
     """
     for _ in range(_STARTS - 1):
         try:

@@ -401,7 +401,7 @@ def test_the_choices_are_the_same_on_every_kind_of_channel(benches: Callable[[st
             for _ in range(20):
                 if not isinstance(channel.publish_many([(data, "k")])[0], Exception):
                     break
-        while channel.read(limit=1000, wait=0.5 if kind == "rabbitmq" else 0):
+        while channel.read(limit=1000, wait=3.0 if kind == "rabbitmq" else 0):
             pass
         found[kind] = [
             (e.fields["fault"], e.fields["message_id"], e.fields["did"], str(e.fields["data"]))
