@@ -6,7 +6,7 @@ import heapq
 import itertools
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -210,22 +210,42 @@ class Processing:
             if message is not None:
                 self._attempt(message)
         finally:
-            with self._more:
-                self._held.pop(number, None)
+            self._let_go({number: step})
 
     def _attempt(self, message: Message) -> None:
-        """Attempt a message, and then the children that it was split into, one after another."""
-        with self._more:
-            self._held[message.number] = message.step
-        children = self._attempts.run(message)
-        with self._more:
-            self._held.pop(message.number, None)
-            self._held |= {child.number: child.step for child in children}
-        self.confirmations.tell()
-        for child in children:
+        """Attempt a message, and then the children that it was split into.
+
+        What an error keeps from its turn is held no longer: the upkeep frees it when its lease is over.
+        """
+        held = {message.number: message.step}
+        self._hold(held)
+        try:
+            children = {child.number: child.step for child in self._attempts.run(message)}
+        finally:
+            self._let_go(held)
+        self._hold(children)
+        try:
+            self.confirmations.tell()
+            self._process_children(children)
+        finally:
+            self._let_go(children)
+
+    def _process_children(self, children: Mapping[int, int]) -> None:
+        """One after another."""
+        for number, step in children.items():
             lease = self.clock.time() + self.parameters.lease
-            queued = self.store.change(
-                child.number, Cause.QUEUED, held=child.step, owner=self.owner, lease=lease
-            )
+            queued = self.store.change(number, Cause.QUEUED, held=step, owner=self.owner, lease=lease)
             if queued is not None:
                 self._process(queued.number, queued.step)
+
+    def _hold(self, steps: Mapping[int, int]) -> None:
+        """Have the leases of messages, each at its step, renewed."""
+        with self._more:
+            self._held |= steps
+
+    def _let_go(self, steps: Mapping[int, int]) -> None:
+        """Have them renewed no more; a message that is held at a later step by now stays so."""
+        with self._more:
+            for number, step in steps.items():
+                if self._held.get(number) == step:
+                    del self._held[number]

@@ -236,3 +236,25 @@ def test_a_message_waits_for_an_answer_and_goes_on_with_it(site: Site, process: 
     assert state_of(process, resumed) is State.OK
     assert answers == [None, b"yes", None, b"now"]
     assert message_of(process, number).received == START
+
+
+def test_a_message_whose_resuming_broke_off_is_freed(site: Site, process: Processing) -> None:
+    """Something breaks while it is processed at once with its answer; after the lease it is tried again."""
+    broken: list[bytes] = []
+
+    @site.route("set")
+    def ask(exchange: Exchange) -> None:
+        if exchange.message.answer is None:
+            exchange.wait_for_answer()
+        elif not broken:
+            broken.append(exchange.message.answer)
+            raise KeyboardInterrupt
+
+    number = site.send(process)
+    process.drain()
+    with pytest.raises(KeyboardInterrupt):
+        process.resume(number, b"now")
+    site.clock.advance(process.parameters.lease)
+    process.look_after()
+    site.retry(process)
+    assert state_of(process, number) is State.OK

@@ -206,3 +206,27 @@ def test_a_parent_that_is_restarted_takes_up_the_children_that_failed(
     assert _states(process, number) == [State.OK] * 3
     assert order.count(b"1") == 1
     assert causes_of(process, process.store.children(number)[1].number).count("restarted") == 1
+
+
+def test_a_child_does_not_stay_behind_the_one_that_broke_off(site: Site, process: Processing) -> None:
+    """Something breaks in the first child's turn; the second, which had none, is freed with it and ends."""
+    broken: list[bytes] = []
+
+    @site.route("split")
+    def split(exchange: Exchange) -> None:
+        exchange.split([Child(service="customer", operation="part", body=each) for each in (b"1", b"2")])
+
+    @site.route("part")
+    def part(exchange: Exchange) -> None:
+        if not broken:
+            broken.append(exchange.body)
+            raise KeyboardInterrupt
+
+    number = site.send(process, "split")
+    with pytest.raises(KeyboardInterrupt):
+        process.drain()
+    assert _states(process, number) == [State.WAITING, State.PROCESSING, State.NEW]
+    site.clock.advance(process.parameters.lease)
+    process.look_after()
+    site.retry(process)
+    assert _states(process, number) == [State.OK] * 3
