@@ -417,10 +417,14 @@ def test_the_choices_are_the_same_on_every_kind_of_channel(benches: Callable[[st
 
 @pytest.mark.parametrize("pick", range(4))
 def test_random_sets_do_the_same_on_every_kind_of_channel(benches: Callable[[str], Bench], pick: int) -> None:
-    """Whichever faults are in force: what is struck, and how, does not depend on what it goes through."""
+    """Whichever faults are in force: what is struck, and how, does not depend on what it goes through.
+
+    But for connections that break off while reading: what comes again then is what a broker had sent by then.
+    """
     draws = Chance(pick).draws("kinds")
     usual = {name for name, type_ in TYPES.items() if set(type_.kinds) >= set(CARRIERS)}
-    faults = [fault for fault in passing_faults(draws, 12) if fault.type in usual][:4]
+    usual_faults = [fault for fault in passing_faults(draws, 16) if fault.type in usual]
+    faults = [each for each in usual_faults if (each.type, each.direction) != ("disconnect", "deliver")][:4]
     found = {
         kind: struck_through(benches(kind), faults) for kind in ("memory", "kinesis", "relay", "rabbitmq")
     }
