@@ -124,6 +124,25 @@ def test_messages_through_the_stack(stack: Stack, control: Client, aws: Callable
     assert control.faults()[0].injected == 3
 
 
+_STALE = """
+import importlib.util, os, sys, sandbox.profiles.relay
+for name, module in sorted(sys.modules.items()):
+    if (source := getattr(module, '__file__', None) or '').endswith('.py'):
+        compiled = importlib.util.cache_from_source(source)
+        made = open(compiled, 'rb').read(12)[8:] if os.path.exists(compiled) else b''
+        if int.from_bytes(made, 'little') != int(os.stat(source).st_mtime):
+            print(name)
+"""
+
+
+@pytest.mark.compose
+@pytest.mark.timeout(900)
+def test_nothing_is_compiled_when_a_container_starts(stack: Stack) -> None:
+    """Every module that the emulator imports has bytecode in the image, made of the source that is there."""
+    ran = stack.compose("exec", "-T", "emulator", "python", "-c", _STALE)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
 @pytest.mark.compose
 @pytest.mark.timeout(900)
 def test_rabbitmq_through_the_stack(stack: Stack) -> None:
