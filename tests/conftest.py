@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 from tests.compose.stack import stack
 from tests.differences import mark_differences
@@ -12,7 +12,7 @@ from tests.houses import houses
 __all__ = ["houses", "stack"]
 
 # A property holds or it does not; how fast is for the benchmark to say, on a machine that does nothing else.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 

@@ -138,7 +138,7 @@ for name, module in sorted(sys.modules.items()):
 @pytest.mark.compose
 @pytest.mark.timeout(900)
 def test_nothing_is_compiled_when_a_container_starts(stack: Stack) -> None:
-    """Every module that the emulator imports has bytecode in the image, made of the source that is there."""
+    """What the relay's profile imports has bytecode in the image, made of the source that is there."""
     ran = stack.compose("exec", "-T", "emulator", "python", "-c", _STALE)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 

@@ -419,17 +419,18 @@ def test_the_choices_are_the_same_on_every_kind_of_channel(benches: Callable[[st
 def test_random_sets_do_the_same_on_every_kind_of_channel(benches: Callable[[str], Bench], pick: int) -> None:
     """Whichever faults are in force: what is struck, and how, does not depend on what it goes through.
 
-    But for connections that break off while reading: what comes again then is what a broker had sent by then.
+    How far a real broker has come when a connection breaks off while reading is its own timing, and decides
+    what comes again: RabbitMQ is compared without that fault, the others with it.
     """
     draws = Chance(pick).draws("kinds")
     usual = {name for name, type_ in TYPES.items() if set(type_.kinds) >= set(CARRIERS)}
-    usual_faults = [fault for fault in passing_faults(draws, 16) if fault.type in usual]
-    faults = [each for each in usual_faults if (each.type, each.direction) != ("disconnect", "deliver")][:4]
-    found = {
-        kind: struck_through(benches(kind), faults) for kind in ("memory", "kinesis", "relay", "rabbitmq")
-    }
+    faults = [fault for fault in passing_faults(draws, 12) if fault.type in usual][:4]
+    found = {kind: struck_through(benches(kind), faults) for kind in ("memory", "kinesis", "relay")}
     assert len(found["memory"]) > 10
-    assert found["memory"] == found["kinesis"] == found["relay"] == found["rabbitmq"]
+    assert found["memory"] == found["kinesis"] == found["relay"]
+    steady = [fault for fault in faults if (fault.type, fault.direction) != ("disconnect", "deliver")]
+    assert steady
+    assert struck_through(benches("memory"), steady) == struck_through(benches("rabbitmq"), steady)
 
 
 def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:

@@ -180,7 +180,7 @@ _JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_input_is_answered_with_a_500(endpoint: Any, data: st.DataObject) -> None:
     """Whatever the members of whichever operation hold, the answer is AWS's 200 or 400."""

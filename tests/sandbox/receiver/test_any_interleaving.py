@@ -40,7 +40,7 @@ def traffic(draw: Any, messages: Any) -> tuple[list[tuple[bytes, str]], list[int
     return deliveries, again, whole, bad
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), deaths=st.lists(st.integers(0, 40), max_size=5), seed=st.integers(0, 2**32))
 def test_exactly_once_whatever_happens(
     site: Any, messages: Any, data: st.DataObject, deaths: list[int], seed: int
