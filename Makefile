@@ -4,13 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TESTS  ?= tests
+SLOW   := slow or compose or real_client
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench up down tui clean
+.PHONY: help setup demo test test-slow check bench up down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
 setup: $(READY) ## make .venv with everything pinned, and a Java for Spark if there is none
 
@@ -30,7 +31,11 @@ demo: $(READY) ## the main job end to end: messages, faults, a live reshard, Spa
 	@$(BIN)/sandbox demo $(ARGS)
 
 test: $(READY) ## the test suite: TESTS=tests/schemas for a part
-	@$(BIN)/pytest -n 2 --dist loadgroup $(TESTS)
+	@echo "left out, for make test-slow: what is marked $(SLOW)"
+	@$(BIN)/pytest -n 2 --dist loadgroup -m "not ($(SLOW))" $(TESTS)
+
+test-slow: $(READY) ## what takes minutes or other people's programs: attacks, clients, the compose stack
+	@$(BIN)/pytest -n 2 --dist loadgroup -m "$(SLOW)" $(TESTS)
 
 check: $(READY) ## ruff, mypy strict, the import contracts, the size bound
 	@$(BIN)/ruff check .

@@ -41,6 +41,7 @@ def in_profiles(*kinds: str) -> list[Any]:
             marks=[
                 pytest.mark.xdist_group("profiles" if profile in IN_PROCESS else "compose"),
                 pytest.mark.timeout(900),
+                *([] if profile in IN_PROCESS else [pytest.mark.compose]),
             ],
         )
         for profile in PROFILES
