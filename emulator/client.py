@@ -7,7 +7,7 @@ when the sandbox says no.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -362,16 +362,37 @@ class AsyncClient:
         ``on_connection`` is told True whenever the stream is (again) connected and False when it was lost. A
         sandbox that started afresh meanwhile counts its events from 1 again, and so do those that follow.
         """
+        resume = {"last-event-id": str(after)}
+        async for data in self._live("/events", resume, on_connection):
+            event = event_of(msgspec.json.decode(data))
+            resume["last-event-id"] = str(event.id)
+            yield event
+
+    async def follow_clock(
+        self, *, on_connection: Callable[[bool], None] = lambda _: None
+    ) -> AsyncIterator[r.ClockReading]:
+        """The clock now and after whatever is done to it, across lost connections, until cancelled.
+
+        ``on_connection`` is told as by ``follow_events``; the first reading after it told True is of then.
+        """
+        async for data in self._live("/clock", {}, on_connection):
+            yield msgspec.json.decode(data, type=r.ClockReading)
+
+    async def _live(
+        self, path: str, headers: Mapping[str, str], on_connection: Callable[[bool], None]
+    ) -> AsyncIterator[str]:
+        """The data of each server-sent event of a live answer, asked for again whenever it was lost."""
         while True:
             try:
-                async with self._http.stream("GET", "/events", headers=_resume(after)) as answer:
+                asked = {"accept": "text/event-stream", **headers}
+                async with self._http.stream("GET", path, headers=asked) as answer:
                     if answer.is_error:
                         await answer.aread()
                     _checked(answer)
                     on_connection(True)
-                    async for event in _server_sent(answer):
-                        after = event.id
-                        yield event
+                    async for line in answer.aiter_lines():
+                        if line.startswith("data:"):
+                            yield line[5:]
             except httpx.TransportError:
                 pass
             on_connection(False)
@@ -408,10 +429,6 @@ def _connection(url: str, token: str | None) -> dict[str, Any]:
     }
 
 
-def _resume(after: int) -> dict[str, str]:
-    return {"accept": "text/event-stream", "last-event-id": str(after)}
-
-
 def _checked(answer: httpx.Response) -> httpx.Response:
     if answer.is_success:
         return answer
@@ -422,12 +439,6 @@ def _checked(answer: httpx.Response) -> httpx.Response:
             "unexpected_answer", f"{answer.request.url} answered {answer.status_code}; is it a sandbox?"
         )
     raise RefusedError(answer.status_code, problem.code, problem.message)
-
-
-async def _server_sent(answer: httpx.Response) -> AsyncIterator[Event]:
-    async for line in answer.aiter_lines():
-        if line.startswith("data:"):
-            yield event_of(msgspec.json.decode(line[5:]))
 
 
 def _segment(name: str) -> str:

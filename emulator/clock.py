@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time as _time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,11 +20,15 @@ LATEST = 253_370_764_800.0
 
 @dataclass(frozen=True, slots=True)
 class ClockState:
-    """What the clock shows: ``time`` in seconds since the epoch, ``speed`` in clock seconds a real second."""
+    """What the clock shows: ``time`` in seconds since the epoch, ``speed`` in clock seconds a real second.
+
+    ``elapsed`` counts clock seconds since the clock was made.
+    """
 
     time: float
     speed: float
     real: bool
+    elapsed: float
 
     @property
     def frozen(self) -> bool:
@@ -46,6 +51,7 @@ class Clock:
         self._changed = threading.Condition()
         self._async_waiters: set[Callable[[], None]] = set()
         self._autojump = autojump
+        self._changes = 0
         self._real = frozen_at is None
         self._speed = 1.0 if frozen_at is None else 0.0
         self._anchor = _time.monotonic()
@@ -68,7 +74,8 @@ class Clock:
 
     def state(self) -> ClockState:
         """The reading and the speed at this moment."""
-        return ClockState(self.time(), self._speed, self._real)
+        with self._changed:
+            return ClockState(self.time(), self._speed, self._real, self.elapsed())
 
     def freeze(self) -> None:
         """Stop time where it is."""
@@ -100,6 +107,36 @@ class Clock:
             self._anchor_now()
             self._real, self._speed = True, 1.0
             self._wake()
+
+    def show(self, state: ClockState) -> None:
+        """Go on from this state, as whoever follows another clock does.
+
+        What has elapsed here and is ahead of ``state`` stays, since it never decreases.
+        """
+        with self._changed:
+            self._anchor_now()
+            self._anchor_elapsed = max(self._anchor_elapsed, state.elapsed)
+            self._offset = state.time - self._anchor_elapsed
+            self._speed, self._real = state.speed, state.real
+            self._wake()
+
+    async def changes(self, *, every: float) -> AsyncGenerator[ClockState, None]:
+        """The state now, after each change by hand, and when there was none for ``every`` real seconds."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        wake = _threadsafe(loop, changed)
+        self._async_waiters.add(wake)
+        try:
+            while True:
+                changed.clear()
+                known = self._changes
+                yield self.state()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(every):
+                        while self._changes == known:
+                            await changed.wait()
+                            changed.clear()
+        finally:
+            self._async_waiters.discard(wake)
 
     async def sleep(self, seconds: float) -> None:
         """Wait until ``seconds`` have passed on this clock."""
@@ -140,6 +177,7 @@ class Clock:
             self._wake()
 
     def _anchor_now(self) -> None:
+        self._changes += 1
         reading = self.time()
         self._anchor_elapsed = self.elapsed()
         self._anchor = _time.monotonic()

@@ -24,6 +24,7 @@ from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.guard import Guard
+from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
 from emulator.listeners.control.queues import QueueResources
@@ -79,7 +80,7 @@ class Embedded:
             self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
             self.parts.foundation.answering(self.aws)
-            self._live = EventResources(self.parts.events)
+            self._live = LiveAnswers()
             self.control = await self._listen(self._control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
             await self._listen_for_queues()
@@ -194,14 +195,14 @@ class Embedded:
         counts = EventCounts()
         self._stack.enter_context(parts.events.subscribed(counts))
         resources: list[Resources] = [
-            StateResources(self, VERSION, parts.clock, parts.events),
+            StateResources(self, VERSION, parts.clock, parts.events, self._live),
             StreamResources(parts.streams, parts.catalogue),
             ReaderResources(parts.streams, parts.catalogue),
             MessageResources(parts.index, parts.events),
             ExportResources(parts.index),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
-            self._live,
+            EventResources(parts.events, self._live),
             FaultResources(parts.stage),
             ChaosResources(parts.stage, settings.region),
             BucketResources(parts.buckets.client),

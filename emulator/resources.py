@@ -8,11 +8,16 @@ import msgspec
 
 
 class ClockReading(msgspec.Struct, frozen=True):
-    """``time`` in seconds since the epoch; ``speed`` in clock seconds a real second, 0 when frozen."""
+    """``time`` in seconds since the epoch; ``speed`` in clock seconds a real second, 0 when frozen.
+
+    ``elapsed`` counts the clock's seconds since the sandbox started and never decreases: a wait is over when
+    so many have passed, whatever happened to ``time``.
+    """
 
     time: float
     speed: float
     real: bool
+    elapsed: float
 
 
 class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

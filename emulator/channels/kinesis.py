@@ -44,6 +44,9 @@ class KinesisChannel:
     times in all with growing pauses on the clock; so is a read for whatever
     reason it failed, when that may be over at the next try. An expired iterator is taken
     anew behind the last record read.
+
+    A read waits for records on the clock ``polling``, by default the same. Whoever follows the clock of
+    another process polls on the machine's: records come from others while that clock stands still.
     """
 
     def __init__(
@@ -53,11 +56,13 @@ class KinesisChannel:
         *,
         clock: Clock,
         checkpoints: Checkpoints | None = None,
+        polling: Clock | None = None,
         attempts: int = 5,
     ) -> None:
         self.name = name
         self._client = client
         self._clock = clock
+        self._polling = polling or clock
         self._attempts = attempts
         self._iterators: dict[str, str] = {}
         self._furthest: dict[str, int] = {}
@@ -80,7 +85,7 @@ class KinesisChannel:
         return outcomes
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        return self._reader.read_within(wait, limit, self._clock, POLL_SECONDS)
+        return self._reader.read_within(wait, limit, self._polling, POLL_SECONDS)
 
     def commit(self, delivery: Delivery) -> None:
         self._reader.commit(delivery)

@@ -63,7 +63,7 @@ async def test_names_are_taken_literally(sandbox: Embedded) -> None:
 async def test_both_clients_answer_alike(sandbox: Embedded) -> None:
     """The blocking and the awaiting client have the same methods with the same answers."""
     methods = [name for name in vars(Client) if not name.startswith("_") and name != "close"]
-    assert {*methods, "follow_events", "close"} >= {
+    assert {*methods, "follow_events", "follow_clock", "close"} >= {
         name for name in vars(AsyncClient) if not name.startswith("_")
     }
     assert all(hasattr(AsyncClient, name) for name in methods)

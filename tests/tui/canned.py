@@ -200,7 +200,7 @@ class Canned:
             amqp=None,
             data_dir="/var/lib/sandbox",
             seed=42,
-            clock=r.ClockReading(NOON + 120, 1.0, True),
+            clock=r.ClockReading(NOON + 120, 1.0, True, 120.0),
             streams=tuple(
                 r.Stream(s.name, s.arn, s.status, s.open_shards, s.closed_shards, s.records, s.bytes)
                 for s in self.all_streams
@@ -342,7 +342,7 @@ class Canned:
 
     async def change_clock(self, change: r.ClockChange) -> r.ClockReading:
         self._answer("change_clock", change)
-        return r.ClockReading(NOON + 120, 0.0, False)
+        return r.ClockReading(NOON + 120, 0.0, False, 120.0)
 
     async def last_event(self) -> int:
         self._answer("last_event")

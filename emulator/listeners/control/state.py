@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from http import HTTPStatus
 from typing import Protocol
 
-from emulator.clock import Clock
+import msgspec
+from starlette.responses import StreamingResponse
+
+from emulator.clock import Clock, ClockState
 from emulator.events import Events
+from emulator.listeners.control.live_answers import LiveAnswers, wants_live
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.resources import ClockChange, ClockReading, Health, Populated, Status, Topology, Version
 from schemas.envelope import SPECIFICATION_VERSION
 
 _LARGEST = 1e9
+_READ_AGAIN_SECONDS = 10.0
+_encode = msgspec.json.Encoder().encode
 
 
 class Sandbox(Protocol):
@@ -26,19 +32,23 @@ class Sandbox(Protocol):
 class StateResources:
     """``/status``, ``/version``, ``/health``, ``/clock``, ``/reset`` and ``/populate``."""
 
-    def __init__(self, sandbox: Sandbox, version: str, clock: Clock, events: Events) -> None:
+    def __init__(
+        self, sandbox: Sandbox, version: str, clock: Clock, events: Events, live: LiveAnswers
+    ) -> None:
         self._sandbox = sandbox
         self._version = version
         self._clock = clock
         self._events = events
+        self._live = live
 
     def routes(self) -> list[Route]:
         topology = Topology | None
+        clock = "The clock, and with Accept: text/event-stream whatever is done to it"
         return [
             Route("GET", "/status", "Where everything is and how it stands", self._status, Status),
             Route("GET", "/version", "Versions of sandbox and specification", self._versions, Version),
             Route("GET", "/health", "Whether it answers", self._health, Health),
-            Route("GET", "/clock", "The clock", self._read_clock, ClockReading),
+            Route("GET", "/clock", clock, self._read_clock, ClockReading),
             Route("POST", "/clock", "Change the clock", self._change_clock, ClockReading, body=ClockChange),
             Route("POST", "/reset", "Begin afresh", self._reset, Status),
             Route("POST", "/populate", "Make what is missing", self._populate, Populated, body=topology),
@@ -53,8 +63,15 @@ class StateResources:
     def _health(self, _: Asked[Nothing, None]) -> Health:
         return Health("ok")
 
-    def _read_clock(self, _: Asked[Nothing, None]) -> ClockReading:
+    async def _read_clock(self, asked: Asked[Nothing, None]) -> ClockReading | StreamingResponse:
+        if wants_live(asked.request):
+            return self._live.answer(self._readings())
         return reading(self._clock)
+
+    async def _readings(self) -> AsyncGenerator[bytes, None]:
+        # Two machines' clocks drift apart, so that a reading is due now and then though nothing was done.
+        async for state in self._clock.changes(every=_READ_AGAIN_SECONDS):
+            yield b"data: %b\n\n" % _encode(_reading_of(state))
 
     def _change_clock(self, asked: Asked[Nothing, ClockChange]) -> ClockReading:
         change = asked.body
@@ -75,8 +92,11 @@ class StateResources:
 
 def reading(clock: Clock) -> ClockReading:
     """What the clock shows now."""
-    state = clock.state()
-    return ClockReading(state.time, state.speed, state.real)
+    return _reading_of(clock.state())
+
+
+def _reading_of(state: ClockState) -> ClockReading:
+    return ClockReading(state.time, state.speed, state.real, state.elapsed)
 
 
 def _apply(clock: Clock, change: ClockChange) -> None:
