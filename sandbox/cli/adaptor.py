@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream
+from sandbox.cli.connection import control_option, find_stream, followed_clock
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
@@ -58,16 +58,17 @@ def run(
     standard error and kept until it does; --once then ends with exit code 1.
     """
     from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.clock import Clock  # noqa: PLC0415 -- as above
     from sandbox.adaptor import MappingError, SourceUnavailableError, read_mapping  # noqa: PLC0415 -- as above
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
 
-    clock = Clock()
     try:
         mapping = read_mapping(mapping_file or _example())
     except MappingError as error:
         raise CommandFailed(str(error), Exit.USAGE) from error
-    with _opened(mapping, source, channel, control, clock) as opened:
+    with (
+        followed_clock(control) as clock,
+        _opened(mapping, source, channel, control, clock) as opened,
+    ):
         while True:
             try:
                 polled = opened.poll()

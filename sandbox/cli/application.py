@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import FoundStream, control_option, find_stream
+from sandbox.cli.connection import FoundStream, control_option, find_stream, followed_clock
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
@@ -79,13 +79,12 @@ def run(
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
     from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.clock import Clock  # noqa: PLC0415 -- as above
     from sandbox.applications.running import run_application  # noqa: PLC0415 -- as above
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
     from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
     from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
 
-    found, clock = find_stream(control, channel), Clock()
+    found = find_stream(control, channel)
     find_stream(control, answers)
 
     def show(deed: Deed) -> None:
@@ -96,6 +95,7 @@ def run(
 
     try:
         with (
+            followed_clock(control) as clock,
             _opened(kind, found, answers, clock, folder=folder, trust=trust) as (
                 repository,
                 outbox,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 
 if TYPE_CHECKING:
     from emulator.client import Client
+    from emulator.clock import Clock
     from sandbox.endpoint import Endpoint
     from schemas.error_codes import Queue
 
@@ -55,6 +57,29 @@ def connect(control: str | None) -> Client:
 
     url, token = reach(control)
     return Client(url, token=token)
+
+
+@contextmanager
+def followed_clock(control: str | None) -> Iterator[Clock]:
+    """The clock of the running sandbox, while the context lasts. CommandFailed when none was started here."""
+    from emulator.following_clock import FollowingClock  # noqa: PLC0415 -- httpx is slow to import
+
+    url, token = reach(control)
+    with FollowingClock(url, token) as clock:
+        yield clock
+
+
+@contextmanager
+def clock_at_hand(control: str | None) -> Iterator[Clock]:
+    """The clock of the sandbox that ``control`` names or that runs here, else the machine's."""
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import running  # noqa: PLC0415 -- as above
+
+    if control is None and running.find() is None:
+        yield Clock()
+        return
+    with followed_clock(control) as clock:
+        yield clock
 
 
 @dataclass(frozen=True, slots=True)

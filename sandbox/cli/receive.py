@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream
+from sandbox.cli.connection import control_option, find_stream, followed_clock
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option
 
@@ -78,17 +78,23 @@ def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> 
     from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
-    found, clock = find_stream(control, name), Clock()
+    found = find_stream(control, name)
 
     def process(arrival: Arrival, _store: sqlite3.Connection) -> None:
         show(arrival.data)
 
     try:
-        with closing(Repository(found.repository("receiver"), clock)) as repository:
+        with (
+            followed_clock(control) as clock,
+            closing(Repository(found.repository("receiver"), clock)) as repository,
+        ):
             if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
                 checkpoints = repository.checkpoints(name)
-                client = found.endpoint.kinesis()
-                with closing(KinesisChannel(client, name, clock=clock, checkpoints=checkpoints)) as channel:
+                with closing(
+                    KinesisChannel(
+                        found.endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints, polling=Clock()
+                    )
+                ) as channel:
                     yield lambda limit: _print(channel, limit, show)
             else:
                 with receiver_over_kinesis(

@@ -26,10 +26,15 @@ def receiver_over_kinesis(
     *,
     queues: Mapping[Queue, str] = QUEUES,
 ) -> AbstractContextManager[Receiver]:
-    """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
+    """A receiver of ``stream`` that begins where the repository says, while the context lasts.
+
+    It judges and backs off on ``clock``, and looks for records in real time.
+    """
+    polling = Clock()
 
     def open_channel(name: str, checkpoints: Checkpoints) -> Channel:
-        return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
+        client = endpoint.kinesis()
+        return KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, polling=polling)
 
     return assembled_receiver(
         open_channel,
