@@ -16,6 +16,7 @@ import httpx
 import msgspec
 
 from emulator import resources as r
+from emulator.access_client import Access, AsyncAccess
 from emulator.clock import Clock
 from emulator.events import Event, event_of
 from emulator.processing_client import AsyncProcessing, Processing
@@ -70,6 +71,11 @@ class Client:
 
     def version(self) -> r.Version:
         return self._ask(r.Version, "GET", "/version")
+
+    @cached_property
+    def access(self) -> Access:
+        """The access keys that may not do everything."""
+        return Access(self._ask)
 
     @cached_property
     def scenarios(self) -> Scenarios:
@@ -238,6 +244,10 @@ class AsyncClient:
 
     async def version(self) -> r.Version:
         return await self._ask(r.Version, "GET", "/version")
+
+    @cached_property
+    def access(self) -> AsyncAccess:
+        return AsyncAccess(self._ask)
 
     @cached_property
     def scenarios(self) -> AsyncScenarios:

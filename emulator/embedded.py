@@ -17,6 +17,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.faults.interceptor import KinesisFaults
 from emulator.listeners.asgi import App
 from emulator.listeners.control import Resources, control_app
+from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
 from emulator.listeners.control.chaos import ChaosResources
@@ -188,7 +189,7 @@ class Embedded:
         parts.stage.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
         interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
-        return foundation.app(interceptors, VERSION)
+        return foundation.app(interceptors, VERSION, parts.access)
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings
@@ -204,6 +205,7 @@ class Embedded:
             SequenceResources(parts.index),
             EventResources(parts.events, self._live),
             FaultResources(parts.stage),
+            AccessResources(parts.access, parts.events),
             ChaosResources(parts.stage, settings.region),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives),

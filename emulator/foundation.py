@@ -17,6 +17,7 @@ from emulator.listeners.asgi import App
 from emulator.listeners.aws import AwsApp
 from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.interception import Backend, Interceptor
+from emulator.listeners.stream_access import StreamAccess
 from emulator.settings import Settings
 from emulator.stream_service import StreamService
 
@@ -49,7 +50,9 @@ class BucketService(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """``app`` makes the AWS port's application with interceptors in front, ``answering`` is told its URL.
+    """``app`` makes the AWS port's application with interceptors and access control in front.
+
+    ``answering`` is told its URL.
 
     ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known.
 
@@ -62,7 +65,7 @@ class Foundation:
     buckets: BucketService
     backend: Backend
     stream_of_iterator: Callable[[str], str | None]
-    app: Callable[[Sequence[Interceptor], str], App]
+    app: Callable[[Sequence[Interceptor], str, StreamAccess], App]
     answering: Callable[[str], None]
     notes: Callable[[], tuple[str, ...]]
     index: Path | None
@@ -80,8 +83,8 @@ def own_foundation(
     buckets = Buckets(home)
     backend = EngineBackend(engine, clock)
 
-    def app(interceptors: Sequence[Interceptor], version: str) -> App:
-        return AwsApp(backend, events, interceptors, version=version, prepare_services=buckets.prepare)
+    def app(interceptors: Sequence[Interceptor], version: str, access: StreamAccess) -> App:
+        return AwsApp(backend, events, interceptors, version, buckets.prepare, access=access)
 
     def answering(url: str) -> None:
         buckets.endpoint = url

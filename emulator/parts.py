@@ -21,6 +21,7 @@ from emulator.faults.stage import Stage
 from emulator.foundation import BucketService, Foundation, own_foundation
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.credentials import DEFAULT_ACCOUNT
+from emulator.listeners.stream_access import BadPermission, StreamAccess
 from emulator.messages import MessageIndex
 from emulator.positions import Positions
 from emulator.queue_views import StreamSource, attach_views
@@ -49,6 +50,7 @@ class Parts:
     foundation: Foundation
     catalogue: Catalogue
     stage: Stage
+    access: StreamAccess
     index: MessageIndex
     archives: Archives
     amqp: AmqpLog
@@ -83,6 +85,7 @@ class Parts:
 
     def _reset(self) -> None:
         self.stage.clear()
+        self.access.reset()
         if self.foundation.owned:
             self._empty()
         self.amqp.clear()
@@ -194,11 +197,30 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         )
         stack.callback(topics.close)
         parts = Parts(
-            settings, clock, events, home, foundation, catalogue, stage, index, archives, amqp, queues, topics
+            settings,
+            clock,
+            events,
+            home,
+            foundation,
+            catalogue,
+            stage,
+            _access(settings, events, foundation),
+            index,
+            archives,
+            amqp,
+            queues,
+            topics,
         )
         parts.populate()
         parts.add_faults()
         yield parts
+
+
+def _access(settings: Settings, events: Events, foundation: Foundation) -> StreamAccess:
+    try:
+        return StreamAccess(events, foundation.stream_of_iterator, settings.access)
+    except BadPermission as error:
+        raise SettingsError(f"an access of the settings: {error}") from error
 
 
 def _topics_configured(settings: Settings) -> TopicConfiguration | None:

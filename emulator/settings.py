@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from emulator.access_resources import KeyPermission
 from emulator.rdss_topology import rdss_topology
 from emulator.resources import AuditTap, NewFault, Topology
 from emulator.rng import new_seed, new_uuid
@@ -57,7 +58,8 @@ class Settings:
     which topics there are, who may use them and what stands for whom, ``integration`` one that says what is
     done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
     subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
-    and again after a reset.
+    and again after a reset; ``access`` likewise is what access keys may do with streams, any other key may do
+    everything.
     """
 
     profile: Profile = "embedded"
@@ -84,6 +86,7 @@ class Settings:
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
+    access: tuple[KeyPermission, ...] = ()
 
     @property
     def loopback(self) -> bool:
@@ -118,6 +121,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
+    access: tuple[KeyPermission, ...] = ()
 
 
 def read_settings(
@@ -189,15 +193,15 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _from_text(name: str, text: str) -> Any:
-    """What an environment variable says: lists of names by commas, faults as JSON."""
+    """What an environment variable says: lists of names by commas, faults and access as JSON."""
     if name == "allowed_hosts":
         return text.split(",")
-    if name != "faults":
+    if name not in {"faults", "access"}:
         return text
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise SettingsError(f"SANDBOX_FAULTS is no JSON: {error}") from error
+        raise SettingsError(f"SANDBOX_{name.upper()} is no JSON: {error}") from error
 
 
 def _parsed(path: Path, text: str) -> Any:

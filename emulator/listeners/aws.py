@@ -13,6 +13,7 @@ from emulator.listeners.credentials import caller_of
 from emulator.listeners.interception import Backend, Interceptor
 from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
 from emulator.listeners.moto_services import MotoServices
+from emulator.listeners.stream_access import StreamAccess
 
 HEALTH_PATHS = ("/_localstack/health", "/health")
 _MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
@@ -23,7 +24,8 @@ class AwsApp:
 
     Kinesis goes through ``interceptors`` (looked at anew for each request) to
     ``backend``, every other service to moto. ``version`` is what the health
-    answer says; ``prepare_services`` is called before moto answers its first request.
+    answer says; ``prepare_services`` is called before moto answers its first request. ``access`` says which
+    keys may not do everything, by default none.
     """
 
     def __init__(
@@ -33,8 +35,10 @@ class AwsApp:
         interceptors: Sequence[Interceptor] = (),
         version: str = "",
         prepare_services: Callable[[], None] = lambda: None,
+        *,
+        access: StreamAccess | None = None,
     ) -> None:
-        self._kinesis = KinesisFace(backend, interceptors, events)
+        self._kinesis = KinesisFace(backend, interceptors, events, access or StreamAccess(events))
         self._moto = MotoServices(events, prepare_services)
         self._version = version
 

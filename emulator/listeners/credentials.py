@@ -16,7 +16,7 @@ _HEADER_PARAMETERS = (b"Credential", b"Signature", b"SignedHeaders")
 
 
 class Caller(NamedTuple):
-    """Account, region and service that a request is signed for.
+    """Account, region and service that a request is signed for, and the key that it is signed with.
 
     An access key of 12 digits is the account; any other key belongs to
     ``DEFAULT_ACCOUNT``. ``service`` is in lower case.
@@ -25,6 +25,7 @@ class Caller(NamedTuple):
     account: str
     region: str
     service: str
+    access_key: str
 
 
 @lru_cache(maxsize=256)
@@ -34,6 +35,7 @@ def _caller(access_key: bytes, region: bytes, service: bytes) -> Caller:
         key if _ACCOUNT.fullmatch(key) else DEFAULT_ACCOUNT,
         region.decode("latin-1") or DEFAULT_REGION,
         service.decode("latin-1").lower(),
+        key,
     )
 
 

@@ -27,7 +27,7 @@ from emulator.listeners.asgi import (
     answer,
     whole_body,
 )
-from emulator.listeners.credentials import DEFAULT_ACCOUNT, DEFAULT_REGION, caller_of, incomplete
+from emulator.listeners.credentials import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller, caller_of, incomplete
 from emulator.listeners.error_bodies import JSON_1_1
 from emulator.listeners.interception import (
     Backend,
@@ -40,6 +40,7 @@ from emulator.listeners.interception import (
 from emulator.listeners.protocols import WireProtocol, protocol_of
 from emulator.listeners.request_validation import check
 from emulator.listeners.service_model import Operation, kinesis_model
+from emulator.listeners.stream_access import StreamAccess
 from emulator.rng import new_uuid
 
 TARGET_PREFIX = b"Kinesis_20131202."
@@ -79,8 +80,11 @@ class _Subscription(NamedTuple):
 class KinesisFace:
     """Answers Kinesis requests in the protocol that they came in."""
 
-    def __init__(self, backend: Backend, interceptors: Sequence[Interceptor], events: Events) -> None:
+    def __init__(
+        self, backend: Backend, interceptors: Sequence[Interceptor], events: Events, access: StreamAccess
+    ) -> None:
         self._backend = backend
+        self._access = access
         self._interceptors = interceptors
         self._events = events
 
@@ -117,6 +121,8 @@ class KinesisFace:
         authorization = call.headers.get(b"authorization")
         if authorization is None or incomplete(authorization, dated=b"x-amz-date" in call.headers):
             return None
+        if self._access.restricts(_caller(call)):
+            return None
         try:
             return _Answer(200, JSON_1_1, fast(call.body, _scope(call)))
         except NotFast:
@@ -134,6 +140,7 @@ class KinesisFace:
         request = protocol.read(call.body, operation.request) if operation.request else {}
         if operation.request:
             check(request, operation.request)
+        self._access.check(_caller(call), call.operation, request, _scope(call))
         response = await self._respond(call, request)
         if "EventStream" in response:
             return _Subscription(protocol, response["EventStream"])
@@ -178,8 +185,12 @@ def _authenticate(call: _Call) -> None:
         raise KinesisError("IncompleteSignatureException", lacking)
 
 
+def _caller(call: _Call) -> Caller | None:
+    return caller_of(call.headers.get(b"authorization"), call.query)
+
+
 def _scope(call: _Call) -> Scope:
-    caller = caller_of(call.headers.get(b"authorization"), call.query)
+    caller = _caller(call)
     return Scope(caller.account, caller.region) if caller else Scope(DEFAULT_ACCOUNT, DEFAULT_REGION)
 
 

@@ -25,6 +25,7 @@ from emulator.listeners.credentials import DEFAULT_REGION, Caller, caller_of
 from emulator.listeners.error_bodies import service_error
 from emulator.listeners.interception import Backend, Interceptor, wanted
 from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.stream_access import StreamAccess
 from emulator.relay.aws_chunked import unframed
 from emulator.relay.connections import Reply, UpstreamLost, UpstreamUnreachable
 from emulator.relay.endpoints import Endpoint, Endpoints
@@ -57,8 +58,9 @@ class _Request(NamedTuple):
 class RelayApp:
     """The ASGI application of a relay's AWS port.
 
-    A Kinesis call that an interceptor wants is decoded and goes through
-    ``backend``; every other request goes on byte for byte. ``traffic`` is told of what passed.
+    A Kinesis call that an interceptor wants, or whose key may not do everything by ``access``, is decoded
+    and goes through ``backend``; every other request goes on byte for byte. ``traffic`` is told of what
+    passed.
     """
 
     def __init__(
@@ -70,9 +72,11 @@ class RelayApp:
         events: Events,
         interceptors: Sequence[Interceptor] = (),
         version: str = "",
+        access: StreamAccess | None = None,
     ) -> None:
         self._endpoints = endpoints
-        self._kinesis = KinesisFace(backend, interceptors, events)
+        self._access = access or StreamAccess(events)
+        self._kinesis = KinesisFace(backend, interceptors, events, self._access)
         self._traffic = traffic
         self._interceptors = interceptors
         self._version = version
@@ -84,7 +88,7 @@ class RelayApp:
             return
         if self._noted(request):
             body = await whole_body(receive)
-            if wanted(self._interceptors, request.operation, body):
+            if self._access.restricts(request.caller) or wanted(self._interceptors, request.operation, body):
                 await self._kinesis(scope, _replayed(body, receive), send, request.given)
                 return
             await self._relay(request, _replayed(body, receive), send)
@@ -95,8 +99,10 @@ class RelayApp:
         """Whether the request is to be looked into at all."""
         if not request.operation:
             return False
-        return request.operation in self._traffic.operations or any(
-            i.wants(request.operation, None) for i in self._interceptors
+        return (
+            request.operation in self._traffic.operations
+            or self._access.restricts(request.caller)
+            or any(i.wants(request.operation, None) for i in self._interceptors)
         )
 
     async def _relay(self, request: _Request, receive: Receive, send: Send) -> None:

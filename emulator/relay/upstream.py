@@ -11,6 +11,7 @@ from emulator.foundation import Foundation, UpstreamFailed
 from emulator.kinesis import Scope
 from emulator.listeners.asgi import App
 from emulator.listeners.interception import Interceptor
+from emulator.listeners.stream_access import StreamAccess
 from emulator.relay.app import RelayApp
 from emulator.relay.backend import RelayBackend
 from emulator.relay.buckets import UpstreamBuckets
@@ -52,9 +53,15 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
     backend = RelayBackend(signing, traffic)
     buckets = UpstreamBuckets(connect("s3"), home.region)
 
-    def app(interceptors: Sequence[Interceptor], version: str) -> App:
+    def app(interceptors: Sequence[Interceptor], version: str, access: StreamAccess) -> App:
         return RelayApp(
-            endpoints, backend, traffic, events=events, interceptors=interceptors, version=version
+            endpoints,
+            backend,
+            traffic,
+            events=events,
+            interceptors=interceptors,
+            version=version,
+            access=access,
         )
 
     def notes() -> tuple[str, ...]:

@@ -40,6 +40,9 @@ COMMANDS: dict[str, Row] = {
     "messages": Row("sandbox.cli.messages:messages", "List the messages in the streams, filtered."),
     "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
     "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),
+    "access": Row(
+        "sandbox.cli.access:access", "Hold access keys to streams and operations, and deny them the rest."
+    ),
     "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),
     "claim": Row("sandbox.cli.claim:claim", "Hold messages of a queue for a time: triage the error queue."),
     "topic": Row("sandbox.cli.topic:topic", "Publish to topics, ask their state of the world, subscribe."),

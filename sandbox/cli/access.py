@@ -1,0 +1,81 @@
+"""``sandbox access``."""
+
+from __future__ import annotations
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table
+
+
+@click.group()
+def access() -> None:
+    """Hold access keys to streams and operations, so that wrongly scoped keys can be rehearsed.
+
+    A key that is held to something is denied everything else with AWS's AccessDeniedException. Any other key
+    may do everything. Signatures are not verified.
+    """
+
+
+@access.command("list")
+@control_option
+@json_option
+def list_(control: str | None, as_json: bool) -> None:
+    """List the access keys that may not do everything."""
+    with connect(control) as client:
+        found = client.access.list()
+    if as_json:
+        print_json({"permissions": found})
+    else:
+        rows = ((each.access_key, " ".join(each.streams), " ".join(each.operations)) for each in found)
+        print_table(("access key", "streams", "operations"), rows)
+
+
+@access.command()
+@click.argument("key")
+@click.option(
+    "--stream",
+    "streams",
+    multiple=True,
+    metavar="NAME",
+    help="A stream, by name or pattern.  [default: *]",
+)
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    metavar="NAME",
+    help="An operation of Kinesis, such as GetRecords or 'Describe*'.  [default: *]",
+)
+@control_option
+@json_option
+def permit(
+    key: str, streams: tuple[str, ...], operations: tuple[str, ...], control: str | None, as_json: bool
+) -> None:
+    """Hold the access key KEY to these operations on these streams.
+
+    An operation that names no stream, such as ListStreams, needs the stream *, as in a policy of AWS.
+    """
+    from emulator.access_resources import StreamPermission  # noqa: PLC0415 -- kept out of sandbox --help
+
+    with connect(control) as client:
+        permitted = client.access.permit(key, StreamPermission(streams or ("*",), operations or ("*",)))
+    if as_json:
+        print_json(permitted)
+    else:
+        allowed, places = " ".join(permitted.operations), " ".join(permitted.streams)
+        click.echo(f"the access key {key} may do {allowed} on {places}, and nothing else")
+
+
+@access.command()
+@click.argument("key")
+@control_option
+@json_option
+def forget(key: str, control: str | None, as_json: bool) -> None:
+    """Let the access key KEY do everything again."""
+    with connect(control) as client:
+        forgotten = client.access.forget(key)
+    if as_json:
+        print_json(forgotten)
+    else:
+        click.echo(f"the access key {key} may do everything again")
