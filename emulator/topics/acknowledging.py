@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.topics.commands import Command
+from emulator.topics.commands import Command, Undecoded
 from emulator.topics.hub import Hub
 from emulator.topics.messages import Ack, Status
 from emulator.topics.refusals import Refused
@@ -73,7 +73,11 @@ class Receipt:
     __slots__ = ("_command", "_persistence", "_session", "asked")
 
     def __init__(
-        self, session: Subscriber, persistence: Persistence, command: Command, asked: frozenset[str]
+        self,
+        session: Subscriber,
+        persistence: Persistence,
+        command: Command | Undecoded,
+        asked: frozenset[str],
     ) -> None:
         self._session = session
         self._persistence = persistence

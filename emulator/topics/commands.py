@@ -126,6 +126,16 @@ class SowDelete(_Command, tag="sow_delete"):
     cmd_id: str = ""
 
 
+class Undecoded(msgspec.Struct):
+    """What could be read of what is no command: the headers by which it is answered."""
+
+    cmd: str = ""
+    topic: str = ""
+    cmd_id: str = ""
+    ack_type: str = ""
+    seq: int | None = None
+
+
 Command: TypeAlias = (
     Publish
     | DeltaPublish

@@ -56,8 +56,8 @@ def read_options(opts: str, allowed: frozenset[str]) -> Options:
 
 @lru_cache(maxsize=256)
 def known_ack_types(ack_type: str) -> frozenset[str]:
-    """The acknowledgements asked for that there are."""
-    return frozenset(listed(ack_type)) & frozenset(ACK_TYPES)
+    """The acknowledgements asked for; one that there is not counts as ``processed``, where errors are."""
+    return frozenset(one if one in ACK_TYPES else "processed" for one in listed(ack_type))
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from emulator.topics.acknowledging import Persistence, Receipt
-from emulator.topics.commands import Command, DeltaPublish, Publish, Sow, SowDelete
+from emulator.topics.commands import Command, Sow, Undecoded
 from emulator.topics.headers import check_ack_types, known_ack_types
 from emulator.topics.hub import Hub
 from emulator.topics.messages import Message
@@ -16,7 +16,7 @@ from emulator.topics.subscription import Subscription
 Handler: TypeAlias = Callable[[Hub, "Session", Any, Receipt], None]
 
 _SILENT = Sow("")
-_PERSIST = frozenset({Publish, DeltaPublish, SowDelete})
+_PERSIST = frozenset({"publish", "delta_publish", "sow_delete"})
 
 
 class Session:
@@ -74,7 +74,15 @@ class Session:
                     check_ack_types(command.ack_type)
                 self._handlers[type(command)](hub, self, command, receipt)
             except Refused as refused:
-                self._refuse(command, receipt, refused)
+                self._refuse(command, str(command.__struct_config__.tag), receipt, refused)
+
+    def refuse(self, command: Undecoded, why: str) -> None:
+        """Say that what came is no command, in the acknowledgements that it asked for, and in the events."""
+        with self._hub.lock:
+            asked = known_ack_types(command.ack_type)
+            receipt = Receipt(self, self.persistence, command, asked)
+            receipt.give("received")
+            self._refuse(command, command.cmd, receipt, Refused("bad command", why))
 
     def deliver(self, message: Message) -> None:
         """Hand ``message`` to the client; one that cannot take it is closed."""
@@ -106,11 +114,11 @@ class Session:
         for action in self.on_close:
             action()
 
-    def _refuse(self, command: Command, receipt: Receipt, refused: Refused) -> None:
-        receipt.refused(refused, persists=type(command) in _PERSIST)
+    def _refuse(self, command: Command | Undecoded, name: str, receipt: Receipt, refused: Refused) -> None:
+        receipt.refused(refused, persists=name in _PERSIST)
         self._hub.events.emit(
             "topic.command_failed",
-            command=command.__struct_config__.tag,
+            command=name,
             topic=getattr(command, "topic", ""),
             cmd_id=command.cmd_id,
             user=self.user,

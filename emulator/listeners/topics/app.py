@@ -58,17 +58,20 @@ class TopicsPort:
                 f"there is nothing at {scope['path']}: a WebSocket is at {_SOCKET}, "
                 f"{' '.join(_COMMANDS)} takes commands and {' '.join(_MESSAGES)} subscribes",
             )
-        commands = await commands_in(receive) if asked == _COMMANDS else []
-        command = command_asked(HTTPConnection(scope)) if asked == _MESSAGES else None
         conversation = self._conversation(HTTPConnection(scope))
         await conversation.open()
         try:
-            if command is not None:
+            if asked == _MESSAGES:
+                command = command_asked(HTTPConnection(scope))
                 await self._follow(conversation, command, receive, send)
             elif socket:
                 await converse(conversation, receive, send)
             else:
+                commands = await commands_in(receive)
                 await (await done(conversation, commands))(scope, receive, send)
+        except BadCommand as error:
+            conversation.refuse(error)
+            raise
         finally:
             conversation.close()
 

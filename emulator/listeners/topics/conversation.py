@@ -13,7 +13,15 @@ from emulator.listeners.topics.outbox import Outbox
 from emulator.topic_resources import OBJECTS
 from emulator.topic_service import TopicService
 from emulator.topics import Session
-from emulator.topics.commands import Command, Publish, Sow, SowAndSubscribe, SowDelete, Unsubscribe
+from emulator.topics.commands import (
+    Command,
+    Publish,
+    Sow,
+    SowAndSubscribe,
+    SowDelete,
+    Undecoded,
+    Unsubscribe,
+)
 from emulator.topics.messages import Ack, Message
 
 _decode: Final = msgspec.json.Decoder(Command).decode
@@ -22,11 +30,12 @@ _NAMES: Final = ", ".join(str(each.__struct_config__.tag) for each in get_args(C
 
 
 class BadCommand(ValueError):  # noqa: N818 -- named as what it is
-    """What a client said is no command: why, and its ``cmd_id`` if that could be read."""
+    """What a client said is no command: why, and what could be read of it."""
 
-    def __init__(self, why: str, cmd_id: str = "") -> None:
-        super().__init__(why)
-        self.cmd_id = cmd_id
+    def __init__(self, why: str, command: Undecoded) -> None:
+        super().__init__(f"bad command: {why}")
+        self.why = why
+        self.command = command
 
 
 def read_command(raw: str | bytes) -> Command:
@@ -34,7 +43,7 @@ def read_command(raw: str | bytes) -> Command:
     try:
         command: Command = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadCommand(f"bad command: {error}; the commands are {_NAMES}", _cmd_id(raw)) from None
+        raise BadCommand(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
     return command
 
 
@@ -43,7 +52,7 @@ def read_commands(raw: bytes) -> list[Command]:
     try:
         found = _decode_several(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadCommand(f"bad command: {error}; the commands are {_NAMES}", _cmd_id(raw)) from None
+        raise BadCommand(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
     return found if isinstance(found, list) else [found]
 
 
@@ -87,6 +96,10 @@ class Conversation:
         else:
             self._opened.execute(command)
 
+    def refuse(self, error: BadCommand) -> None:
+        """Say that what came is no command, where that was asked for, and in the events."""
+        self._opened.refuse(error.command, error.why)
+
     def sent(self) -> AsyncIterator[list[Message]]:
         """What the client is sent; see ``TopicFaults.sent``."""
         return self._faults.sent(self.outbox)
@@ -107,10 +120,17 @@ def failed(messages: Sequence[Message]) -> Ack | None:
     return next((each for each in messages if isinstance(each, Ack) and each.status == "failure"), None)
 
 
-def _cmd_id(raw: str | bytes) -> str:
+def _undecoded(raw: str | bytes) -> Undecoded:
+    """The headers of what is no command that are as they should be."""
     try:
         said: Any = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ""
-    found = said.get("cmd_id") if isinstance(said, dict) else None
-    return found if isinstance(found, str) else ""
+        return Undecoded()
+    found = Undecoded()
+    if isinstance(said, dict):
+        for name in ("cmd", "topic", "cmd_id", "ack_type"):
+            if isinstance(said.get(name), str):
+                setattr(found, name, said[name])
+        if type(said.get("seq")) is int:
+            found.seq = said["seq"]
+    return found

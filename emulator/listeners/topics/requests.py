@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from emulator.listeners.asgi import BodyTooLong, Receive, whole_body
 from emulator.listeners.control.routing import JSON, ApiError
-from emulator.listeners.topics.conversation import Conversation, failed, read_commands
+from emulator.listeners.topics.conversation import BadCommand, Conversation, failed, read_commands
 from emulator.listeners.topics.outbox import Outbox
 from emulator.topics.commands import (
     Command,
@@ -23,6 +23,7 @@ from emulator.topics.commands import (
     SowAndSubscribe,
     SowDelete,
     Subscribe,
+    Undecoded,
 )
 from emulator.topics.messages import Ack, Message
 
@@ -49,13 +50,14 @@ async def commands_in(receive: Receive) -> list[Command]:
 
 
 def command_asked(asked: HTTPConnection) -> Subscription:
-    """The subscription that a query describes by its command's headers. Raises ApiError."""
+    """The subscription that a query describes by its command's headers. Raises BadCommand."""
     given: dict[str, Any] = {"cmd": "subscribe", "sub_id": "1", **asked.query_params}
     given = {name: value for name, value in given.items() if name not in _ABOUT_THE_CLIENT}
     try:
         command: Subscription = msgspec.convert(given, Subscription, strict=False)
     except msgspec.ValidationError as error:
-        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_command", f"bad command: {error}") from None
+        said = {name: given[name] for name in ("cmd", "topic", "cmd_id") if name in given}
+        raise BadCommand(str(error), Undecoded(**said)) from None
     resumed = asked.headers.get("last-event-id")
     if resumed and isinstance(command, Subscribe):
         command.bookmark = resumed

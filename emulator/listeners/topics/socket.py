@@ -11,7 +11,6 @@ import msgspec
 from emulator.listeners.asgi import ConnectionAborted, Receive, Send
 from emulator.listeners.topics.conversation import BadCommand, Conversation, read_command
 from emulator.listeners.topics.faults import DeliveryFailed
-from emulator.topics.messages import Ack
 
 LAST_SEQ: Final = b"x-topics-seq"
 _CLOSES: Final = {
@@ -56,8 +55,7 @@ async def _read(conversation: Conversation, receive: Receive) -> None:
         try:
             await conversation.execute(read_command(said["bytes"] if text is None else text))
         except BadCommand as error:
-            ack = Ack("processed", "failure", cmd_id=error.cmd_id, reason=str(error))
-            conversation.outbox.put(ack)
+            conversation.refuse(error)
     conversation.outbox.close("left")
 
 

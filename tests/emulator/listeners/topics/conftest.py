@@ -67,12 +67,13 @@ class Port:
 
     def __init__(self, configuration: TopicConfiguration, clock: Clock) -> None:
         self.clock = clock
-        self.stage = Stage(Chance(7), clock, events := Events(clock))
+        self.happened = Events(clock)
+        self.stage = Stage(Chance(7), clock, self.happened)
         nothing: Any = NoStreams()
         self.service = TopicService(
             None,
             clock=clock,
-            events=events,
+            events=self.happened,
             stage=self.stage,
             configured=configuration,
             feeding=Feeding(nothing, nothing, frozenset()),
@@ -114,6 +115,10 @@ class Port:
                 elif fields:
                     yield fields
                     fields = {}
+
+    def failed_commands(self) -> list[dict[str, Any]]:
+        """What the events say of commands that failed."""
+        return [event.fields for event in self.happened.since() if event.kind == "topic.command_failed"]
 
     def fault(self, type_: str, **settings: Any) -> None:
         self.stage.add(NewFault(type_, channel=settings.pop("channel", "orders"), **settings))

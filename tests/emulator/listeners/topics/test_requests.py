@@ -54,6 +54,17 @@ async def test_a_bad_request_says_why(port: Port, body: bytes, status: int, why:
     assert why in answer.json()["error"]["message"]
 
 
+async def test_a_request_that_is_no_command_is_in_the_events(port: Port) -> None:
+    """Whatever a request was refused for as a command, in a body or a query, the events have it."""
+    await port.http.post("/topics/commands", json={"cmd": "publish", "topic": "orders", "expiration": "x"})
+    answer = await port.http.get("/topics/messages", params={"topic": "orders", "cmd": "fly"})
+    assert answer.status_code == 400
+    assert [(each["command"], each["topic"]) for each in port.failed_commands()] == [
+        ("publish", "orders"),
+        ("fly", "orders"),
+    ]
+
+
 async def test_a_command_that_fails_fails_the_request(port: Port) -> None:
     """The status says so, and the acknowledgement in the body why."""
     answer = await port.post({"cmd": "sow", "topic": "orders", "filter": "id = 1"})

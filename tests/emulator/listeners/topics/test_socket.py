@@ -53,26 +53,64 @@ async def test_a_query_then_what_follows_then_what_leaves(port: Port) -> None:
     assert (left["reason"], left["data"]) == ("deleted", {"id": "b", "n": 1})
 
 
+NO_COMMANDS = [
+    ('{"cmd": "fly", "cmd_id": "7"}', "publish, delta_publish, subscribe"),
+    ('{"cmd": "publish", "cmd_id": "7"}', "missing required field `topic`"),
+    ('{"cmd": "sow", "topic": "t", "colour": 1, "cmd_id": "7"}', "unknown field `colour`"),
+    ('{"cmd": "publish", "topic": "t", "data": {}, "expiration": "x", "cmd_id": "7"}', "$.expiration"),
+]
+
+
 @pytest.mark.parametrize(
-    ("said", "cmd_id", "why"),
-    [
-        ("{", "", "truncated"),
-        ('{"cmd": "fly", "cmd_id": "7"}', "7", "publish, delta_publish, subscribe"),
-        ('{"cmd": "publish", "cmd_id": "8"}', "8", "missing required field `topic`"),
-        ('{"cmd": "sow", "topic": "t", "colour": 1, "cmd_id": "9"}', "9", "unknown field `colour`"),
-        ("[" * 5000, "", "bad command"),
-        (b"\xff", "", "bad command"),
-    ],
-    ids=["truncated", "unknown", "incomplete", "too much", "deep", "no text"],
+    ("said", "why"), NO_COMMANDS, ids=["unknown", "incomplete", "too much", "expiration"]
 )
-async def test_what_is_no_command_is_answered(port: Port, said: str | bytes, cmd_id: str, why: str) -> None:
-    """A failed acknowledgement says what is wrong, and the connection goes on."""
+async def test_what_is_no_command_is_answered_as_it_asked(port: Port, said: str, why: str) -> None:
+    """Its acknowledgements say what is wrong where they were asked for; the events say it in any case."""
+    client = await port.connect("?user_id=ada")
+    asking = said[:-1] + ', "ack_type": "received,processed"}'
+    await client.socket.send(said)
+    await client.socket.send(asking)
+    received, processed = await client.hear(), await client.hear()
+    assert (received["ack_type"], received["status"], received["cmd_id"]) == ("received", "success", "7")
+    assert (processed["ack_type"], processed["status"], processed["cmd_id"]) == ("processed", "failure", "7")
+    assert processed["reason"].startswith("bad command: ")
+    assert why in processed["reason"]
+    assert [(each["user"], each["reason"]) for each in port.failed_commands()] == [
+        ("ada", processed["reason"])
+    ] * 2
+    assert (await client.ask("sow", topic="orders", ack_type="processed"))["status"] == "success"
+
+
+async def test_a_publish_that_is_no_command_is_told_to_be_not_persisted(port: Port) -> None:
+    """A publisher that asks for nothing but persistence learns that it is not to be had, by its sequence."""
+    client = await port.connect()
+    ack = await client.ask(
+        "publish", topic="orders", data={"id": 1}, expiration="x", ack_type="persisted", seq=5
+    )
+    assert (ack["ack_type"], ack["status"], ack["seq"]) == ("persisted", "failure", 5)
+
+
+async def test_an_acknowledgement_that_there_is_not_is_told(port: Port) -> None:
+    """Misspelt, it counts as processed, where errors are; nothing was published."""
+    client = await port.connect()
+    ack = await client.ask("publish", topic="orders", data={"id": "a"}, ack_type="procesed")
+    assert (ack["ack_type"], ack["status"]) == ("processed", "failure")
+    assert ack["reason"].startswith("bad acknowledgement type: 'procesed' is none; there are none, received")
+    assert [each["command"] for each in port.failed_commands()] == ["publish"]
+    found = await port.post({"cmd": "sow", "topic": "orders"})
+    assert not [each for each in found.json()["messages"] if each["cmd"] == "sow"]
+
+
+@pytest.mark.parametrize(
+    "said", ["{", "[" * 5000, b"\xff", "7"], ids=["truncated", "deep", "no text", "number"]
+)
+async def test_what_nobody_can_read_is_in_the_events(port: Port, said: str | bytes) -> None:
+    """It cannot have asked for an acknowledgement, and gets none; the connection goes on."""
     client = await port.connect()
     await client.socket.send(said)
-    ack = await client.hear()
-    assert (ack["cmd"], ack["status"], ack.get("cmd_id", "")) == ("ack", "failure", cmd_id)
-    assert why in ack["reason"]
     assert (await client.ask("sow", topic="orders", ack_type="processed"))["status"] == "success"
+    (failed,) = port.failed_commands()
+    assert failed["reason"].startswith("bad command: ")
 
 
 async def test_a_bad_filter_is_answered_with_its_place(port: Port) -> None:
