@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from emulator.topic_resources import Topic, TopicChangePage, TopicList, TopicRecordPage
+from emulator.topic_resources import Access, Topic, TopicChangePage, TopicList, TopicRecordPage
 
 
 class TopicViews:
@@ -34,6 +34,16 @@ class TopicViews:
         )
         return page
 
+    def access(self) -> Access:
+        """Who may do what with which topic."""
+        found: Access = self._ask(Access, "GET", "/topics/access")
+        return found
+
+    def entitle(self, access: Access) -> Access:
+        """Let ``access`` decide from now on; what subscriptions may no longer see leaves them."""
+        settled: Access = self._ask(Access, "PUT", "/topics/access", body=access)
+        return settled
+
 
 class AsyncTopicViews:
     """``TopicViews`` for asyncio."""
@@ -60,6 +70,14 @@ class AsyncTopicViews:
             TopicChangePage, "GET", "/topics/changes", query=_changes(topic, matching, after, limit)
         )
         return page
+
+    async def access(self) -> Access:
+        found: Access = await self._ask(Access, "GET", "/topics/access")
+        return found
+
+    async def entitle(self, access: Access) -> Access:
+        settled: Access = await self._ask(Access, "PUT", "/topics/access", body=access)
+        return settled
 
 
 def _records(topic: str, matching: str, orderby: str, offset: int, limit: int) -> dict[str, Any]:

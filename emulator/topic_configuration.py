@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from emulator.settings import SettingsError
-from emulator.topic_resources import OBJECTS, OURS
-from emulator.topics.definitions import Access, Definition, Entitlement, Topic
+from emulator.topic_resources import OBJECTS, OURS, Access, Entitlement
+from emulator.topics.definitions import Definition, Topic
 
 _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, expiration=0)
 
@@ -43,10 +43,15 @@ class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     @property
     def access(self) -> Access:
-        """Who may do what; the sandbox itself may do everything."""
-        rules = self.entitlements
-        ours = None if rules is None else (Entitlement(user=OURS, topic="*"), *rules)
-        return Access(entitlements=ours, reveal_users=self.reveal_users)
+        """Who may do what."""
+        return Access(entitlements=self.entitlements, reveal_users=self.reveal_users)
+
+
+def with_ours(access: Access) -> Access:
+    """``access``, and that the sandbox itself may do everything."""
+    rules = access.entitlements
+    ours = None if rules is None else (Entitlement(user=OURS, topic="*"), *rules)
+    return Access(entitlements=ours, reveal_users=access.reveal_users)
 
 
 NO_CONFIGURATION: Final = TopicConfiguration()

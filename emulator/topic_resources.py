@@ -12,6 +12,27 @@ OURS: Final = "sandbox"
 """The user in whose name the sandbox itself publishes and looks."""
 
 
+class Entitlement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What ``user`` may do with ``topic`` (both can end with ``*``); ``filter`` bounds which messages."""
+
+    user: str
+    topic: str
+    read: bool = True
+    write: bool = True
+    filter: str = ""
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who may do what: the first entitlement that fits decides, and what none fits is refused.
+
+    ``None`` in its place entitles everybody to everything. ``reveal_users``: whether subscribers see who
+    published.
+    """
+
+    entitlements: tuple[Entitlement, ...] | None = None
+    reveal_users: bool = True
+
+
 class Topic(msgspec.Struct, frozen=True):
     """A topic as it is. ``kind``: topic, queue, view or conflated.
 

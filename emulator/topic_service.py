@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
 from emulator.shard_reading import Streams
 from emulator.stream_service import StreamService
-from emulator.topic_resources import OURS
+from emulator.topic_resources import OURS, Access
 
 if TYPE_CHECKING:
     from emulator.object_feed import ObjectFeed
@@ -66,6 +68,7 @@ class TopicService:
         self._fsync = fsync
         self._lock = threading.RLock()
         self._running: _Running | None = None
+        self._access: Access | None = None
         self._closers: set[Callable[[str], None]] = set()
 
     @property
@@ -104,6 +107,23 @@ class TopicService:
         self._closers.add(ended)
         return session
 
+    @property
+    def access(self) -> Access:
+        """Who may do what with which topic."""
+        return self._access or self.configuration.access
+
+    def entitle(self, access: Access) -> None:
+        """From now on, and until a reset, ``access`` decides, of subscriptions that are open too.
+
+        Records that a subscription may no longer see leave it. Raises ``BadDefinition``.
+        """
+        from emulator.topic_configuration import with_ours  # noqa: PLC0415 -- only used topics need it
+
+        with self._lock:
+            self.open().entitle(with_ours(access))
+            self._access = access
+        self._events.emit("topic.access_changed", access=msgspec.to_builtins(access))
+
     def left(self, session: Session, ended: Callable[[str], None]) -> None:
         """Close a session whose client is gone."""
         self._closers.discard(ended)
@@ -118,6 +138,7 @@ class TopicService:
         """Forget every message, record and session."""
         with self._lock:
             self.close()
+            self._access = None
             if self._directory is not None:
                 shutil.rmtree(self._directory, ignore_errors=True)
         for ended in tuple(self._closers):
@@ -141,6 +162,7 @@ class TopicService:
         from emulator.object_feed import ObjectFeed  # noqa: PLC0415 -- only used topics need it
         from emulator.positions import Positions  # noqa: PLC0415 -- as above
         from emulator.pump import Pump  # noqa: PLC0415 -- as above
+        from emulator.topic_configuration import with_ours  # noqa: PLC0415 -- as above
         from emulator.topics import Topics  # noqa: PLC0415 -- as above
 
         directory = self._directory
@@ -150,7 +172,7 @@ class TopicService:
                 self.clock,
                 self._events,
                 self.configuration.definitions,
-                access=self.configuration.access,
+                access=with_ours(self.access),
                 fsync=self._fsync,
                 retention=self.configuration.retention,
             )

@@ -1,12 +1,11 @@
 """Topics with a state of the world: publishing, deltas, queries, subscriptions that say what left them."""
 
+from emulator.topic_resources import Access, Entitlement
 from emulator.topics.definitions import (
-    Access,
     BadDefinition,
     Column,
     ConflatedTopic,
     Definition,
-    Entitlement,
     Queue,
     Topic,
     View,

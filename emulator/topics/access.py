@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.topics.definitions import Access, BadDefinition, Entitlement
+from emulator.topic_resources import Access, Entitlement
+from emulator.topics.definitions import BadDefinition
 from emulator.topics.filters import FilterError, compile_filter
 from emulator.topics.subscription import Test
 

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from emulator.topic_resources import Access
+
 Aggregate: TypeAlias = Literal["last", "count", "sum", "min", "max", "avg"]
 Semantics: TypeAlias = Literal["at-least-once", "at-most-once"]
 
@@ -83,27 +85,6 @@ class ConflatedTopic(_Definition, frozen=True, tag="conflated"):
 
 
 Definition: TypeAlias = Topic | Queue | View | ConflatedTopic
-
-
-class Entitlement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What ``user`` may do with ``topic`` (both can end with ``*``); ``filter`` bounds which messages."""
-
-    user: str
-    topic: str
-    read: bool = True
-    write: bool = True
-    filter: str = ""
-
-
-class Access(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who may do what: the first entitlement that fits decides, and what none fits is refused.
-
-    ``None`` in its place entitles everybody to everything. ``reveal_users``: whether subscribers see who
-    published.
-    """
-
-    entitlements: tuple[Entitlement, ...] | None = None
-    reveal_users: bool = True
 
 
 EVERYBODY = Access()

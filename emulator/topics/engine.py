@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.topic_resources import Access
 from emulator.topics.access import Door
 from emulator.topics.assembly import assemble
 from emulator.topics.checkpoints import Checkpoints
@@ -26,7 +27,7 @@ from emulator.topics.commands import (
     Subscribe,
     Unsubscribe,
 )
-from emulator.topics.definitions import EVERYBODY, Access, BadDefinition, Definition
+from emulator.topics.definitions import EVERYBODY, BadDefinition, Definition
 from emulator.topics.deleting import sow_delete
 from emulator.topics.hub import Hub
 from emulator.topics.live_topic import LiveTopic

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.topic_resources import OBJECTS, Topic, TopicChangePage, TopicList, TopicRecordPage
+from emulator.topic_resources import OBJECTS, Access, Topic, TopicChangePage, TopicList, TopicRecordPage
 from emulator.topic_service import TopicService
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class TopicResources:
             Route("GET", "/topics", "The topics", self._list, TopicList),
             Route("GET", "/topics/records", records, self._records, TopicRecordPage, RecordQuery),
             Route("GET", "/topics/changes", changes, self._changes, TopicChangePage, ChangeQuery),
+            Route("GET", "/topics/access", "Who may do what with which topic", self._access, Access),
+            Route("PUT", "/topics/access", "Say who may do what", self._entitle, Access, body=Access),
         ]
 
     def _list(self, _: Asked[Nothing, None]) -> TopicList:
@@ -83,6 +85,16 @@ class TopicResources:
             return self._watch.changes(query.topic, query.filter, query.after, query.limit)
         except ValueError as error:
             raise _refused(error) from error
+
+    def _access(self, _: Asked[Nothing, None]) -> Access:
+        return self._service.access
+
+    def _entitle(self, asked: Asked[Nothing, Access]) -> Access:
+        try:
+            self._service.entitle(asked.body)
+        except ValueError as error:
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_entitlement", str(error)) from error
+        return self._service.access
 
     @cached_property
     def _watch(self) -> TopicWatch:
