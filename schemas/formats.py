@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange, timegm
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +25,7 @@ _COMMON_DATE_TIME: Final = re.compile(
     r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
 """What needs no calendar to be seen to be right: all but the 31st, 29 February and leap seconds."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS_IN_400_YEARS: Final = 146_097
 _SECONDS_IN_DAY: Final = 86_400
 
@@ -70,6 +71,12 @@ def _instant(text: str) -> float | None:
 def timestamp(seconds: float) -> str:
     """The RFC 3339 date-time of seconds since the epoch, in UTC with milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def timestamp_of(milliseconds: int) -> str:
+    """The same of whole milliseconds, exact where a float of seconds is not."""
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def is_date_time(text: str) -> bool:

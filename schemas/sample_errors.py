@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
-from schemas.formats import instant, timestamp
+from schemas.formats import instant, timestamp_of
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Mapping
 
 JSON = dict[str, Any]
-_DAY: Final = 86_400.0
+_DAY: Final = 86_400_000
 
 
 def _drop_title(message: JSON) -> None:
@@ -42,9 +42,9 @@ def _type_of_version_3(message: JSON) -> None:
 
 def _expire(message: JSON) -> None:
     timings = message["messageHeader"]["messageTimings"]
-    published = instant(timings["publishedTimestamp"]) or 0.0
-    timings["publishedTimestamp"] = timestamp(published - 2 * _DAY)
-    timings["expirationTimestamp"] = timestamp(published - _DAY)
+    published = round((instant(timings["publishedTimestamp"]) or 0.0) * 1000)
+    timings["publishedTimestamp"] = timestamp_of(published - 2 * _DAY)
+    timings["expirationTimestamp"] = timestamp_of(published - _DAY)
 
 
 def _drop_generator(message: JSON) -> None:

@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.catalogue import terms
-from schemas.formats import timestamp
+from schemas.formats import timestamp_of
 
 if TYPE_CHECKING:
     import random
@@ -60,14 +60,17 @@ _KEYWORDS: Final = (
 _LICENCES: Final = (("CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/"), ("ODbL 1.0", "ODbL-1.0"))
 _LANGUAGES: Final = ("eng", "cym", "gla", "gle", "fra", "deu", "jpn")
 _EXTENSIONS: Final = ("csv", "pdf", "tiff", "nc", "xml", "zip")
-_DAY: Final = 86_400.0
+_DAY: Final = 86_400_000
 _YEARS: Final = 8 * 365
 
 
 class SampleObjects:
-    """Entities of the data model, drawn from one stream of chance; dates lie in the years before ``now``."""
+    """Entities of the data model, drawn from one stream of chance; dates lie in the eight years before ``now``.
 
-    def __init__(self, draws: random.Random, now: float) -> None:
+    ``now`` is in milliseconds since the epoch.
+    """
+
+    def __init__(self, draws: random.Random, now: int) -> None:
         self._draws = draws
         self._now = now
 
@@ -79,7 +82,7 @@ class SampleObjects:
         return self._draws.choice(terms(vocabulary))
 
     def date(self) -> str:
-        return timestamp(self._now - self._draws.random() * _YEARS * _DAY)
+        return timestamp_of(self._now - int(self._draws.random() * _YEARS * _DAY))
 
     def object(self, resource_type: str, object_uuid: str) -> JSON:
         """A valid object of that kind, which meets the rules of its own kind as well."""
@@ -145,7 +148,7 @@ class SampleObjects:
         }
 
     def _make_thesis(self, body: JSON) -> None:
-        body["objectDate"].append({"dateValue": timestamp(self._now - _DAY), "dateType": "awarded"})
+        body["objectDate"].append({"dateValue": timestamp_of(self._now - _DAY), "dateType": "awarded"})
         body["objectOrganisationRole"] = [self._organisation_role("awardingInstitution")]
         body["language"] = [self._draws.choice(_LANGUAGES)]
         body["qualificationLevel"] = self._draws.choice(("doctoral", "masters"))

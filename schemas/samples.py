@@ -1,7 +1,11 @@
 """Messages to send: valid ones of every type and kind, large ones, and one for each error that one can cause.
 
-The same seed gives the same messages in the same order. They hang together: an
-update replaces an object that was created, a delete names one that exists.
+The same seed gives the same messages in the same order, ids included. They hang
+together: an update replaces an object that was created, a delete names one that exists.
+
+``now`` moves every timestamp of header and body by the same time, and changes nothing
+else: a message keeps its size, its expiry comes as long after its publication, and the
+dates in its body lie as long before it.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from schemas import SPECIFICATION_VERSION
 from schemas.catalogue import terms
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.error_codes import ErrorCode
-from schemas.formats import timestamp
+from schemas.formats import instant, timestamp_of
 from schemas.sample_errors import SPOILS, malformed
 from schemas.sample_objects import SampleObjects
 from schemas.sequence import size_in_string
@@ -37,21 +41,29 @@ _MIX: Final = (
     + ("MetadataUpdate",) * 2
     + ("MetadataRead", "MetadataDelete", "PreservationEvent")
 )
-_LONG_LIFE: Final = 100 * 365 * 86_400.0
+_LONG_LIFE: Final = 100 * 365 * 86_400_000
+EARLIEST: Final = instant("0010-01-01T00:00:00Z") or 0.0
+LATEST: Final = instant("9899-01-01T00:00:00Z") or 0.0
+"""Between these times a calendar holds the dates of a message, eight years back and a hundred ahead."""
 _PARAGRAPH: Final = 'Measurement of the "reef" — à marée basse, 珊瑚 🐚 at 3 m\\depth.\n'
 
 
 class Samples:
-    """A supply of messages from one seed; ``now`` is in seconds since the epoch.
+    """A supply of messages from one seed, the first published at ``now``, in seconds since the epoch.
+
+    Raises ``ValueError`` for a ``now`` before the year 10 or after 9898, where a date of a message may lie
+    outside of the calendar.
 
     >>> Samples(7).message() == Samples(7).message()
     True
     """
 
     def __init__(self, seed: int, *, now: float = RELEASED) -> None:
+        if not EARLIEST <= now <= LATEST:
+            raise ValueError("samples are published between the years 10 and 9898")
         self._draws = random.Random(seed)
-        self._objects = SampleObjects(self._draws, now)
-        self._now = now
+        self._now = round(now * 1000)
+        self._objects = SampleObjects(self._draws, self._now)
         self._made = 0
         self._known: deque[str] = deque(maxlen=1000)
         self._asked: deque[str] = deque(maxlen=100)
@@ -158,11 +170,11 @@ class Samples:
         return self._known[self._draws.randint(0, before)] if before >= 0 else self._objects.uuid()
 
     def _whole(self, message_class: str, message_type: str, body: JSON) -> JSON:
-        published = self._now + self._made / 1000
+        published = self._now + self._made
         self._made += 1
-        timings = {"publishedTimestamp": timestamp(published)}
+        timings = {"publishedTimestamp": timestamp_of(published)}
         if self._draws.random() < 0.5:
-            timings["expirationTimestamp"] = timestamp(published + _LONG_LIFE)
+            timings["expirationTimestamp"] = timestamp_of(published + _LONG_LIFE)
         machine = {
             "machineId": "sample-generator",
             "machineAddress": self._draws.choice(_MACHINES),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sandbox.cli.connection import clock_at_hand, control_option
 from sandbox.cli.failures import Exit
 from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
@@ -55,10 +56,25 @@ def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool)
     return code or (Exit.FAIL if refused else Exit.PASS)
 
 
+def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    from schemas.formats import instant  # noqa: PLC0415 -- kept out of sandbox --help
+
+    moment = None if value is None else instant(value)
+    if value is not None and moment is None:
+        raise click.BadParameter(f"{value!r} is not a timestamp with a zone, such as 2026-01-31T12:00:00Z")
+    return moment
+
+
 @message.command()
 @click.option("--count", type=click.IntRange(min=0), default=1, show_default=True, help="How many.")
 @click.option(
-    "--seed", type=int, help="The same seed makes the same messages.  [default: drawn, times of today]"
+    "--seed", type=int, help="The same seed makes the same messages, but for their dates.  [default: drawn]"
+)
+@click.option(
+    "--at",
+    metavar="TIMESTAMP",
+    callback=_moment,
+    help="When the first is published: 2026-01-31T12:00:00Z.  [default: now, by the sandbox's clock if one runs]",
 )
 @click.option("--type", "message_type", metavar="TYPE", help="MetadataCreate, ...  [default: all of them]")
 @click.option("--resource-type", metavar="TYPE", help="dataset, article, ...  [default: all of them]")
@@ -66,14 +82,21 @@ def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool)
     "--parts", type=click.IntRange(min=2), help="Make bodies so large that they need so many parts."
 )
 @click.option("--bad", metavar="CODE", help="Make messages that deserve this error code, such as GENERR004.")
-def sample(count: int, seed: int | None, **wanted: Any) -> None:
-    """Make messages, one a line on standard output, as send and validate take them."""
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.rng import new_seed  # noqa: PLC0415 -- as above
+@control_option
+def sample(count: int, seed: int | None, at: float | None, control: str | None, **wanted: Any) -> None:
+    """Make messages, one a line on standard output, as send and validate take them.
+
+    They are published now, a millisecond after each other, and every date in them follows from that. With
+    --seed and --at they are the same byte for byte.
+    """
+    from emulator.rng import new_seed  # noqa: PLC0415 -- kept out of sandbox --help
     from schemas.samples import Samples  # noqa: PLC0415 -- as above
 
-    samples = Samples(new_seed(), now=Clock().time()) if seed is None else Samples(seed)
+    if at is None:
+        with clock_at_hand(control) as clock:
+            at = clock.time()
     try:
+        samples = Samples(new_seed() if seed is None else seed, now=at)
         for line in _samples(samples, count, **wanted):
             sys.stdout.buffer.write(line + b"\n")
     except ValueError as error:

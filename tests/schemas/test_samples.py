@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from schemas.catalogue import terms
 from schemas.envelope import MAX_MESSAGE_BYTES, peek, serialise
 from schemas.error_codes import ErrorCode
-from schemas.samples import RELEASED, Samples
+from schemas.formats import instant, timestamp_of
+from schemas.samples import EARLIEST, LATEST, RELEASED, Samples
 from schemas.sequence import split
 from schemas.validation import VALID, judge
 
@@ -86,6 +89,52 @@ def test_timestamps_follow_the_given_time() -> None:
     first, second = Samples(1, now=1_700_000_000.0).stream(2)
     assert first["messageHeader"]["messageTimings"]["publishedTimestamp"] == "2023-11-14T22:13:20.000Z"
     assert second["messageHeader"]["messageTimings"]["publishedTimestamp"] == "2023-11-14T22:13:20.001Z"
+
+
+def moved(message: Any, seconds: float) -> Any:
+    """The same with each timestamp later by so many seconds."""
+    if isinstance(message, dict):
+        return {name: moved(value, seconds) for name, value in message.items()}
+    if isinstance(message, list):
+        return [moved(value, seconds) for value in message]
+    moment = instant(message) if isinstance(message, str) else None
+    return message if moment is None else timestamp_of(round((moment + seconds) * 1000))
+
+
+@pytest.mark.parametrize("years", [-40, 8, 200])
+def test_the_time_moves_every_timestamp_alike_and_nothing_else(years: int) -> None:
+    """Ids, texts and sizes stay; expiry stays after publication, and what happened before it before."""
+    there = RELEASED + years * 365 * 86_400
+    kinds = [{}, {"message_type": "MetadataRead"}, {"resource_type": "thesisDissertation"}]
+
+    def made(now: float) -> list[Any]:
+        samples = Samples(9, now=now)
+        messages = [
+            *samples.stream(120),
+            *(samples.message(**kind) for kind in kinds),
+            samples.big_message(2),
+        ]
+        spoilt = [samples.bad(code) for code in CAUSES if code is not ErrorCode.GENERR007]
+        return messages + [json.loads(raw) for raw in spoilt]
+
+    before, now = made(RELEASED), made(there)
+
+    assert [moved(message, there - RELEASED) for message in before] == now
+    assert [len(serialise(message)) for message in before] == [len(serialise(message)) for message in now]
+
+
+@pytest.mark.parametrize("year", ["0009", "9900"])
+def test_a_time_without_a_calendar_is_refused(year: str) -> None:
+    """Dates eight years before and a hundred after must exist."""
+    with pytest.raises(ValueError, match="between the years 10 and 9898"):
+        Samples(1, now=instant(f"{year}-06-01T00:00:00Z") or 0.0)
+
+
+@pytest.mark.parametrize("now", [EARLIEST, LATEST])
+def test_the_first_and_last_of_times_make_valid_messages(now: float) -> None:
+    """No date falls outside of the calendar."""
+    for message in Samples(4, now=now).stream(300):
+        assert judge(serialise(message), strict=True) == VALID
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5, 12])

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from emulator.clock import Clock
+from emulator.embedded import Embedded
 from schemas.error_codes import ErrorCode
+from schemas.formats import instant
 from schemas.samples import Samples
 from schemas.validation import PRECEDENCE, judge
 
@@ -42,13 +45,52 @@ def test_samples_are_valid_messages_one_a_line(sandbox: Sandbox, piped: Sandbox)
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_the_same_seed_makes_the_same_samples(sandbox: Sandbox) -> None:
-    """Byte for byte; another seed or none makes others."""
-    first = sandbox("message", "sample", "--count", "5", "--seed", "7").out
+def test_the_same_seed_and_time_make_the_same_samples(sandbox: Sandbox) -> None:
+    """Byte for byte; another seed, time or none makes others."""
+    command = ("message", "sample", "--count", "5", "--at", "2026-01-31T12:00:00Z")
+    first = sandbox(*command, "--seed", "7").out
 
-    assert sandbox("message", "sample", "--count", "5", "--seed", "7").out == first
-    assert sandbox("message", "sample", "--count", "5", "--seed", "8").out != first
-    assert sandbox("message", "sample", "--count", "5").out != first
+    assert sandbox(*command, "--seed", "7").out == first
+    assert sandbox(*command, "--seed", "8").out != first
+    assert sandbox(*command).out != first
+    assert sandbox("message", "sample", "--count", "5", "--seed", "7").out != first
+    assert json.loads(first.splitlines()[0])["messageHeader"]["messageTimings"]["publishedTimestamp"] == (
+        "2026-01-31T12:00:00.000Z"
+    )
+
+
+def test_samples_are_dated_now_with_and_without_a_seed(sandbox: Sandbox) -> None:
+    """By the machine's clock where no sandbox runs; the seed still settles all that is no date."""
+    ids = []
+    for seed in (["--seed", "7"], ["--seed", "7"], []):
+        before = Clock().time()
+        header = json.loads(sandbox("message", "sample", *seed).out)["messageHeader"]
+        published = instant(header["messageTimings"]["publishedTimestamp"])
+        assert published is not None
+        assert before - 1 <= published <= Clock().time() + 1
+        ids.append(header["messageId"])
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_samples_follow_the_clock_of_the_sandbox_that_is_pointed_at(
+    ask: Sandbox, emulator: Embedded, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """A sandbox that is a year ahead gets messages that are not late there, for none of their dates."""
+    emulator.parts.clock.advance(365 * 86_400)
+    made = ask("message", "sample", "--count", "20", "--seed", "7").out
+    (tmp_path / "made.ndjson").write_text(made)
+
+    assert ask("send", str(tmp_path / "made.ndjson")).code == 0
+
+    rows = [json.loads(line) for line in ask("messages", "--json").out.splitlines()]
+    assert [row["marks"] for row in rows] == [[]] * 20
+
+
+def test_a_time_that_is_none_is_refused(sandbox: Sandbox) -> None:
+    """With its value, and what one looks like."""
+    for wrong in ("yesterday", "2026-01-31", "2026-01-31T12:00:00", "9999-01-01T00:00:00Z"):
+        ran = sandbox("message", "sample", "--at", wrong)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
 
 
 def test_samples_of_a_kind(sandbox: Sandbox) -> None:
