@@ -18,22 +18,26 @@ from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
 from emulator.rabbitmq import Broker as Server
-from emulator.rabbitmq import BrokerFailed, find_server, start_broker
+from emulator.rabbitmq import HOW_TO_GET_ONE, BrokerFailed, find_server, start_broker, why_none
 from emulator.relay.amqp.server import AmqpServer, bound, client_url
 from emulator.settings import Settings
 
 TARGET = "rabbitmq"
+_NOTHING = "nothing answers on the AMQP port"
 _PIDS = "processes"
 _CREDENTIALS = "amqp://guest:guest@localhost/%2F"
 
 
 class Broker(Protocol):
-    """What answers on the AMQP port. ``url`` is None when nothing will; ``note`` says how it stands."""
+    """What answers on the AMQP port. ``url`` is None when nothing will.
+
+    ``notes`` say how it stands, and where nothing answers what changes that.
+    """
 
     @property
     def url(self) -> str | None: ...
     @property
-    def note(self) -> str: ...
+    def notes(self) -> tuple[str, ...]: ...
     @property
     def answers(self) -> bool: ...
     def start(self, environment: Mapping[str, str], /) -> None: ...
@@ -45,7 +49,7 @@ class SidecarBroker:
 
     ``url`` is the relay's, where it will answer, None when it will not.
 
-    ``note`` says in words how it stands. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
+    ``notes`` say in words how it stands, and what to do where nothing answers. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
     """
 
     def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
@@ -59,7 +63,7 @@ class SidecarBroker:
         self._relay: AmqpServer | None = None
         self._directory: TemporaryDirectory[str] | None = None
         self.url: str | None = None
-        self.note = ""
+        self.notes: tuple[str, ...] = ()
 
     @property
     def answers(self) -> bool:
@@ -68,11 +72,12 @@ class SidecarBroker:
 
     def start(self, environment: Mapping[str, str]) -> None:
         """Begin to start it, where there is a server and its port is free."""
-        server = find_server(environment) if self._settings.amqp == "auto" else None
+        if self._settings.amqp == "off":
+            self.notes = (f"{_NOTHING}: it was started with --amqp off",)
+            return
+        server = find_server(environment)
         if server is None:
-            off = self._settings.amqp == "off"
-            why = "--amqp off" if off else "no rabbitmq-server is installed"
-            self.note = f"the memory channel answers for RabbitMQ: {why}"
+            self.notes = (f"{_NOTHING}: {why_none(environment)}", *HOW_TO_GET_ONE)
             return
         directory = self._place()
         end_leftovers(directory)
@@ -80,10 +85,10 @@ class SidecarBroker:
             # Who connects before the server is up waits for it.
             listening = bound(self._settings.host, self._settings.amqp_port)
         except OSError as error:
-            self.note = f"the memory channel answers for RabbitMQ: {error.strerror}"
+            self.notes = (f"RabbitMQ was not started: {error.strerror}",)
             return
         self.url = client_url(_CREDENTIALS, listening)
-        self.note = "RabbitMQ is starting"
+        self.notes = ("RabbitMQ is starting",)
         self._starting = asyncio.create_task(self._start(server, directory, environment, listening))
 
     async def stop(self) -> None:
@@ -105,9 +110,7 @@ class SidecarBroker:
         except (BrokerFailed, OSError) as error:
             listening.close()
             self.url = None
-            self.note = (
-                "the memory channel answers for RabbitMQ: the server did not start, see event broker.failed"
-            )
+            self.notes = (f"{_NOTHING}: rabbitmq-server did not start; sandbox logs shows what it said",)
             self._events.emit("broker.failed", why=str(error))
             return
         self._broker = broker
@@ -122,7 +125,7 @@ class SidecarBroker:
         await self._relay.listen()
         _note_processes(directory, broker)
         self._stage.targets[TARGET] = Process(broker.pid)
-        self.note = f"RabbitMQ is the real server, process {broker.pid}"
+        self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 
     def _place(self) -> Path:

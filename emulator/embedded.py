@@ -101,6 +101,11 @@ class Embedded:
         self.parts.events.emit("sandbox.stopped")
         await self._stack.aclose()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What people should know of how it stands."""
+        return (*self.parts.foundation.notes(), *self.broker.notes, *self._notes)
+
     def status(self) -> Status:
         """What the control API says of it."""
         parts, settings = self.parts, self.settings
@@ -120,7 +125,7 @@ class Embedded:
             messages=parts.index.last,
             events=parts.events.last,
             topology=settings.topology,
-            notes=(*parts.foundation.notes(), self.broker.note, *self._notes),
+            notes=self.notes,
             queues=self.queues,
             topics=self.topics,
         )

@@ -22,8 +22,19 @@ _AMQP_GREETING: Final = b"AMQP\x00\x00\x09\x01"
 _MORE_TRIES: Final = 3
 _TAKEN: Final = "eaddrinuse"
 _DISTRIBUTION_TAKEN: Final = "dist_port_already_used"
-_ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/sbin")
+_ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin", "/sbin")
 """Where distributions put servers, which a user's PATH may lack."""
+HOW_TO_GET_ONE: Final = (
+    "Debian, Ubuntu: sudo apt-get install rabbitmq-server, then: sandbox up --amqp-port 5673 "
+    "(the package's own server takes 5672)",
+    "macOS: brew install rabbitmq, then: sandbox up",
+    "container: docker run --detach --publish 127.0.0.1:5673:5672 rabbitmq:4-management, then: "
+    "sandbox up --upstream-amqp amqp://guest:guest@127.0.0.1:5673/",
+)
+"""The ways to have RabbitMQ behind the sandbox, each on one line."""
+HOW_TO_INSTALL: Final = (
+    "sudo apt-get install rabbitmq-server (Debian, Ubuntu), or brew install rabbitmq (macOS)"
+)
 
 
 class BrokerFailed(RuntimeError):  # noqa: N818 -- named as what happened
@@ -40,12 +51,23 @@ def find_server(environment: Mapping[str, str]) -> Path | None:
     Distributions put a wrapper on PATH that insists on root or a system user
     and on system directories: the script beside it has no such wishes.
     """
-    path = os.pathsep.join((environment.get("PATH", ""), *_ADMINISTRATORS))
+    path = _path(environment)
     found = shutil.which("rabbitmq-server", path=path)
     if not found or not shutil.which("epmd", path=path) or not shutil.which("erl", path=path):
         return None
     script = Path(found).resolve()
     return script if script.name == "rabbitmq-server" else script.with_name("rabbitmq-server")
+
+
+def why_none(environment: Mapping[str, str]) -> str:
+    """What ``find_server`` did not find."""
+    if shutil.which("rabbitmq-server", path=_path(environment)):
+        return "rabbitmq-server is installed, but no Erlang to run it (erl and epmd on PATH)"
+    return "no rabbitmq-server was found"
+
+
+def _path(environment: Mapping[str, str]) -> str:
+    return os.pathsep.join((environment.get("PATH", ""), *_ADMINISTRATORS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +160,7 @@ def _environment(
     """What makes the server private: nothing of a system-wide one is read, written or joined."""
     kept = {key: value for key, value in environment.items() if not key.startswith(("RABBITMQ_", "ERL_"))}
     return kept | {
-        "PATH": os.pathsep.join((environment.get("PATH", ""), *_ADMINISTRATORS)),
+        "PATH": _path(environment),
         "HOME": str(directory),
         "ERL_EPMD_ADDRESS": "127.0.0.1",
         "ERL_EPMD_PORT": str(mapper_port),

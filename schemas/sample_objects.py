@@ -65,7 +65,7 @@ _YEARS: Final = 8 * 365
 
 
 class SampleObjects:
-    """Entities of the data model, drawn from one stream of chance; dates lie in the eight years before ``now``.
+    """Entities of the data model from one stream of chance, with dates in the eight years before ``now``.
 
     ``now`` is in milliseconds since the epoch.
     """

@@ -193,7 +193,7 @@ def amqp_of(running: Embedded) -> str | None:
     clock = Clock()
     deadline = clock.elapsed() + AMQP_SECONDS
     while running.broker.url is not None and not running.broker.answers:
-        assert clock.elapsed() < deadline, running.broker.note
+        assert clock.elapsed() < deadline, running.broker.notes
         clock.wait(0.1)
     return running.broker.url
 

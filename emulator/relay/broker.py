@@ -17,8 +17,8 @@ from emulator.settings import Settings
 class RelayedBroker:
     """Listens on ``amqp_port`` in front of the broker that ``upstream_amqp`` names.
 
-    ``url`` is for clients: the upstream's, with this port's address. ``note``
-    says in words how it stands. ``start`` raises OSError when the port is taken.
+    ``url`` is for clients: the upstream's, with this port's address. ``notes``
+    say in words how it stands. ``start`` raises OSError when the port is taken.
     """
 
     answers = True
@@ -32,7 +32,7 @@ class RelayedBroker:
         self._log = log
         self._upstream: str = settings.upstream_amqp
         self.url: str | None = None
-        self.note = f"relaying AMQP to {urlsplit(self._upstream).netloc.rpartition('@')[2]}"
+        self.notes = (f"relaying AMQP to {urlsplit(self._upstream).netloc.rpartition('@')[2]}",)
 
     def start(self, _environment: Mapping[str, str]) -> None:
         """Listen from now on."""

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from sandbox.profiles.running import Running
 
 
+def _rabbitmq() -> Finding:
+    """Whether there is a RabbitMQ for every profile but compose, which brings its own."""
+    from emulator.rabbitmq import HOW_TO_GET_ONE, find_server, why_none  # noqa: PLC0415 -- as below
+    from sandbox.profiles.docker_engine import Finding  # noqa: PLC0415 -- as below
+
+    server = find_server(os.environ)
+    if server is not None:
+        return Finding("rabbitmq", f"{server} is here")
+    nothing = f"{why_none(os.environ)}; without one nothing answers on the AMQP port of sandbox up"
+    return Finding("rabbitmq", nothing, "\n".join(HOW_TO_GET_ONE))
+
+
 def stack_findings(here: Running | None) -> list[Finding]:
     """What ails the containers of the stack that was started here; nothing where an engine does not say."""
     if here is None or here.stack is None:
@@ -32,9 +44,10 @@ def stack_findings(here: Running | None) -> list[Finding]:
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Look at what sandbox up --profile compose needs here: what is wrong, and what to do.
+    """Look for what is missing here, and say what to do.
 
-    Exit code 3 when something keeps it from starting.
+    The profile compose needs Docker; the others need nothing, and RabbitMQ for AMQP. Exit code 3: the profile
+    compose cannot start.
     """
     from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles import docker_engine, running  # noqa: PLC0415 -- as above
@@ -45,16 +58,17 @@ def doctor(as_json: bool) -> None:
     # Its own ports are taken by a sandbox that runs, as they should be.
     found = list(docker_engine.findings(os.environ, {} if here else ports))
     found += stack_findings(running.read())
+    found.append(_rabbitmq())
     if as_json:
         print_json(found)
     else:
         for finding in found:
             mark = "!!" if finding.stops else "--" if finding.remedy else "ok"
-            click.echo(f"{mark}  {finding.about:<8} {finding.found}")
-            if finding.remedy:
-                click.echo(f"{'':<13}{finding.remedy}")
+            click.echo(f"{mark}  {finding.about:<9} {finding.found}")
+            for line in finding.remedy.splitlines():
+                click.echo(f"{'':<14}{line}")
     if stopping := [finding for finding in found if finding.stops]:
         raise CommandFailed(
-            f"the compose profile cannot start here: {stopping[0].found}; sandbox up needs none of this",
+            f"the profile compose cannot start here: {stopping[0].found}; sandbox up needs no Docker",
             Exit.ENVIRONMENT,
         )

@@ -74,7 +74,7 @@ def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
     "--at",
     metavar="TIMESTAMP",
     callback=_moment,
-    help="When the first is published: 2026-01-31T12:00:00Z.  [default: now, by the sandbox's clock if one runs]",
+    help="When the first is published: 2026-01-31T12:00:00Z.  [default: now, on the sandbox's clock]",
 )
 @click.option("--type", "message_type", metavar="TYPE", help="MetadataCreate, ...  [default: all of them]")
 @click.option("--resource-type", metavar="TYPE", help="dataset, article, ...  [default: all of them]")

@@ -23,7 +23,7 @@ COMMANDS: dict[str, Row] = {
     "status": Row("sandbox.cli.status:status", "Show where the sandbox answers and what it holds."),
     "logs": Row("sandbox.cli.logs:logs", "Show what the sandbox, or one of its containers, said."),
     "doctor": Row(
-        "sandbox.cli.doctor:doctor", "Find what keeps the compose profile from starting, and what to do."
+        "sandbox.cli.doctor:doctor", "Find what is missing here, Docker or RabbitMQ, and say what to do."
     ),
     "demo": Row(
         "sandbox.cli.demo:demo", "Send messages through faults and a reshard, and judge what arrived."

@@ -98,6 +98,16 @@ def _show(running: Running, as_json: bool) -> None:
     from rich.panel import Panel  # noqa: PLC0415 -- as above
 
     Console(stderr=True).print(Panel(_summary(running), title="RDSS sandbox", expand=False))
+    # What is meant to be pasted stands outside of the frame, and is not folded at the screen's width.
+    for line in (*(f"note: {note}" for note in running.notes), "", running.exports, "", *_NEXT):
+        click.echo(line, err=True)
+
+
+_NEXT = (
+    "next:  sandbox message sample | sandbox send -",
+    "       sandbox fault add duplicate --toxicity 0.5",
+    "       sandbox status      sandbox tui      sandbox down",
+)
 
 
 def _summary(running: Running) -> str:
@@ -106,13 +116,6 @@ def _summary(running: Running) -> str:
         f"control  {running.control}   (GET /openapi.json)",
         f"data     {running.data_dir}",
         f"seed     {running.seed}",
-        "",
-        f"export AWS_ENDPOINT_URL={running.aws} AWS_REGION={running.region}",
-        "export AWS_ACCESS_KEY_ID=sandbox AWS_SECRET_ACCESS_KEY=sandbox",
-        "",
-        "next:  sandbox message sample | sandbox send -",
-        "       sandbox fault add duplicate --toxicity 0.5",
-        "       sandbox status      sandbox tui      sandbox down",
     ]
     if running.topics:
         lines.insert(2, f"topics   {running.topics}   (WebSocket at /topics/ws, and HTTP)")

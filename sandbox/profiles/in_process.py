@@ -194,6 +194,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         born=running.born(pid),
         queues=emulator.queues,
         topics=emulator.topics,
+        notes=emulator.notes,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ class Running(msgspec.Struct, frozen=True):
 
     ``amqp`` is where RabbitMQ answers once it is up, None where there is none. ``born`` is the process's
     start as the machine counts it, which tells it from a later one of the same pid. A ``stack`` of containers
-    is known by its name and has no ``pid``.
+    is known by its name and has no ``pid``. ``notes`` are what people should know of how it stands.
     """
 
     aws: str
@@ -35,6 +36,17 @@ class Running(msgspec.Struct, frozen=True):
     stack: str | None = None
     queues: str | None = None
     topics: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exports(self) -> str:
+        """The line that points every AWS client of a shell at it; not all of them read the same variables."""
+        credentials = "AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test "
+        if self.profile == "aws":
+            credentials = ""  # The shell's own are what makes this profile work.
+        name = shlex.quote(self.region)
+        region = f"AWS_DEFAULT_REGION={name} AWS_REGION={name}"
+        return f"export AWS_ENDPOINT_URL={self.aws} {credentials}{region}"
 
     @property
     def who(self) -> str:

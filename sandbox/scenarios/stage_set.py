@@ -19,7 +19,7 @@ from emulator.clock import Clock
 from emulator.embedded import embedded
 from emulator.faults.fault import Kind
 from emulator.parts import Parts, assembled
-from emulator.rabbitmq import BrokerFailed, find_server, start_broker
+from emulator.rabbitmq import HOW_TO_INSTALL, BrokerFailed, find_server, start_broker, why_none
 from emulator.resources import Topology
 from emulator.settings import Settings
 from sandbox.endpoint import Endpoint
@@ -101,7 +101,7 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
 def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
     server = find_server(os.environ)
     if server is None:
-        raise NotHere("no rabbitmq-server is installed here: apt-get install rabbitmq-server")
+        raise NotHere(f"{why_none(os.environ)}; install it: {HOW_TO_INSTALL}")
     parts = stack.enter_context(assembled(settings, clock))
     folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
     try:

@@ -24,6 +24,12 @@ from emulator.rng import Chance
 from emulator.settings import Settings
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
 def sidecar(settings: Settings) -> SidecarBroker:
     clock = Clock()
     events = Events(clock)
@@ -33,24 +39,41 @@ def sidecar(settings: Settings) -> SidecarBroker:
 
 
 async def test_off_is_off() -> None:
-    """With --amqp off nothing is started, and the note says who answers instead."""
+    """With --amqp off nothing is started, and the note says so and why."""
     broker = sidecar(Settings(amqp="off"))
     broker.start(os.environ)
     await broker.stop()
 
     assert (broker.url, broker.answers) == (None, False)
-    assert "memory channel" in broker.note
+    assert broker.notes == ("nothing answers on the AMQP port: it was started with --amqp off",)
 
 
 async def test_without_a_server_the_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without RabbitMQ is no failure."""
-    monkeypatch.setattr("emulator.broker.find_server", lambda _: None)
-    broker = sidecar(Settings(amqp="auto", data_dir=tmp_path))
-    broker.start(os.environ)
+    """A machine without RabbitMQ is no failure: nothing listens, and for each system a line says what helps."""
+    monkeypatch.setattr("emulator.rabbitmq._ADMINISTRATORS", ())
+    broker = sidecar(Settings(amqp="auto", amqp_port=(port := free_port()), data_dir=tmp_path))
+    broker.start({"PATH": str(tmp_path)})
+
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+    await broker.stop()
+    assert (broker.url, broker.answers) == (None, False)
+    what, *remedies = broker.notes
+    assert what == "nothing answers on the AMQP port: no rabbitmq-server was found"
+    assert [line.split(":")[0] for line in remedies] == ["Debian, Ubuntu", "macOS", "container"]
+
+
+async def test_a_server_without_erlang_is_said_to_lack_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is missing is named, not what is there."""
+    monkeypatch.setattr("emulator.rabbitmq._ADMINISTRATORS", ())
+    (tmp_path / "rabbitmq-server").touch(mode=0o755)
+    broker = sidecar(Settings(amqp="auto", data_dir=tmp_path / "data"))
+    broker.start({"PATH": str(tmp_path)})
     await broker.stop()
 
-    assert (broker.url, broker.answers) == (None, False)
-    assert "no rabbitmq-server is installed" in broker.note
+    assert "no Erlang to run it" in broker.notes[0]
 
 
 @pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")
@@ -63,7 +86,7 @@ async def test_a_port_in_use_is_no_failure(tmp_path: Path) -> None:
         await broker.stop()
 
     assert broker.url is None
-    assert f"port {port} on 127.0.0.1 is in use" in broker.note
+    assert f"port {port} on 127.0.0.1 is in use" in broker.notes[0]
 
 
 @pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")
@@ -75,7 +98,7 @@ async def test_the_real_server_answers_after_a_while_and_ends_with_us(tmp_path: 
     assert not broker.answers
     assert broker._starting is not None
     await broker._starting
-    assert broker.answers, broker.note
+    assert broker.answers, broker.notes
     assert TARGET in broker._stage.targets
 
     connection = await asyncio.to_thread(pika.BlockingConnection, pika.URLParameters(broker.url))

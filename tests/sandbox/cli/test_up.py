@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -46,13 +47,79 @@ def test_up_detached_then_every_command_finds_it_then_down(process: Process) -> 
     kinesis.put_record(StreamName="input", Data=b"x", PartitionKey="k")
     status = json.loads(process("status", "--json").out)
     assert (status["pid"], status["messages"]) == (found["pid"], 1)
-    assert any("memory channel" in note for note in status["notes"])
+    assert "nothing answers on the AMQP port: it was started with --amqp off" in status["notes"]
 
     down = process("down", "--json")
     assert json.loads(down.out) == {"pid": found["pid"], "stopped": True}
     assert not Path(".sandbox/running.json").exists()
     assert process("status").code == 3
     assert process("down").code == 3
+
+
+def test_the_line_to_paste_is_all_that_boto3_needs(process: Process) -> None:
+    """As it is printed, on a line of its own, in a shell with nothing else set."""
+    up = process("up", *QUIET, "--region", "eu-west-2", "--detach")
+    assert up.code == 0
+    (line,) = [line for line in up.err.splitlines() if line.startswith("export ")]
+
+    program = "import boto3; print(boto3.client('kinesis').list_streams()['StreamNames'])"
+    pasted = f"{line}\n{shlex.quote(sys.executable)} -c {shlex.quote(program)}"
+    ran = subprocess.run(
+        ["env", "-i", "bash", "--norc", "-c", pasted], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.stderr == ""
+    assert ran.stdout.strip() == "['audit', 'error', 'input', 'invalid', 'output']"
+    # Java and JavaScript read the region from AWS_REGION alone.
+    assert "AWS_REGION=eu-west-2" in line.split()
+
+
+def test_up_prints_the_line_that_the_readme_has() -> None:
+    """With the usual ports and region they are the same, and the reader need not compare."""
+    readme = Path(__file__).parents[3].joinpath("README.md").read_text(encoding="utf-8")
+    usual = running.Running(
+        aws="http://127.0.0.1:4566",
+        control="http://127.0.0.1:4570",
+        amqp=None,
+        pid=1,
+        profile="embedded",
+        seed=1,
+        region="us-east-1",
+        data_dir="data",
+    )
+
+    assert usual.exports in readme.splitlines()
+
+
+def test_in_front_of_aws_no_credentials_are_put_in_place_of_yours() -> None:
+    """The profile aws works with the shell's own."""
+    relayed = running.Running("http://127.0.0.1:1", "", None, 1, "aws", 1, "us-east-1", "data")
+
+    assert "AWS_ACCESS_KEY_ID" not in relayed.exports
+
+
+def test_up_says_that_nothing_answers_amqp_and_what_changes_it(process: Process, tmp_path: Path) -> None:
+    """On a machine without RabbitMQ: the lines are in the banner and in the status."""
+    nowhere = {**os.environ, "PATH": str(tmp_path)}
+    code = "import emulator.rabbitmq as r; r._ADMINISTRATORS = (); from sandbox.cli import main; main(['up'])"
+    ports = {f"SANDBOX_{name}_PORT": "0" for name in ("AWS", "CONTROL", "QUEUES", "TOPICS", "AMQP")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, env=nowhere | ports
+    ) as started:
+        assert started.stderr is not None
+        said = ""
+        while "next:" not in said:
+            line = started.stderr.readline()
+            assert line, said
+            said += line
+        status = process("status").out
+        started.terminate()
+
+    for text in (said, status):
+        assert "nothing answers on the AMQP port: no rabbitmq-server was found" in text
+        assert "sudo apt-get install rabbitmq-server" in text
+        assert "brew install rabbitmq" in text
+        assert "sandbox up --upstream-amqp" in text
+        assert "AMQP     amqp://" not in text
 
 
 def test_a_second_up_is_refused(process: Process) -> None:
@@ -162,7 +229,7 @@ def test_for_people_it_says_what_to_type_next(foreground: Callable[..., subproce
     """Endpoints, exports and the next commands on standard error; nothing on standard output."""
     process = foreground(*QUIET, "--data-dir", ":memory:")
     said = read_line(process.stderr)
-    while not said.endswith("╯\n"):
+    while "sandbox down" not in said:
         said += read_line(process.stderr)
     found = running.read()
     assert found is not None
