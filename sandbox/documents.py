@@ -62,6 +62,33 @@ def kind_of(value: object) -> Kind:
     return "body" if {"objectUUID", "packageUUID", "objectTitle"} & value.keys() else "message"
 
 
+def why_no_message(raw: bytes) -> str | None:
+    """Why the text is neither a message nor the header or body of one; None when it is.
+
+    A message is an object with ``messageHeader`` or ``messageBody``, whatever else is wrong with it: what the
+    specification gives an error code is a message still.
+    """
+    try:
+        value = _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return f"is not JSON ({error})" if raw else "is empty"
+    if not isinstance(value, dict):
+        return f"is {_JSON_TYPES[type(value)]} and not a message, which is an object with a messageHeader"
+    if {"messageHeader", "messageBody"} & value.keys() or kind_of(value) != "message":
+        return None
+    return "is an object without messageHeader and messageBody, and so not a message"
+
+
+_JSON_TYPES = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
 def judge_document(raw: bytes, *, now: float | None = None, strict: bool = False) -> Verdict:
     """The verdict on what the text is; a header or body alone is judged beside a valid counterpart."""
     value = _decode(raw) if is_json(raw) else None

@@ -9,18 +9,10 @@ import click
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.output import json_option, print_json
 from sandbox.cli.status import describe_clock
+from sandbox.cli.waiting import duration
 
 if TYPE_CHECKING:
     from emulator.resources import ClockChange
-
-
-def _duration(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
-    from emulator.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
-
-    try:
-        return seconds(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 @click.group()
@@ -50,14 +42,14 @@ def freeze(control: str | None, as_json: bool) -> None:
 
 
 @clock.command()
-@click.argument("duration", callback=_duration)
+@click.argument("length", metavar="DURATION", callback=duration)
 @control_option
 @json_option
-def advance(duration: float, control: str | None, as_json: bool) -> None:
+def advance(length: float, control: str | None, as_json: bool) -> None:
     """Let DURATION pass at once: 90, 30s, 6m, 24h, 7d."""
     from emulator.resources import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
 
-    _say(control, ClockChange("advance", seconds=duration), as_json)
+    _say(control, ClockChange("advance", seconds=length), as_json)
 
 
 @clock.command()

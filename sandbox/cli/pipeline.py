@@ -23,6 +23,7 @@ from sandbox.cli.pipeline_options import (
     streams_option,
     tables_at,
 )
+from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,20 +61,26 @@ def pipeline() -> None:
     help="Where a first run begins.",
 )
 @click.option("--checkpoint", metavar="DIR", help="Where offsets are kept; needed when the tables go to S3.")
+@timeout_option("With --follow: stop after this long: 30s, 5m, 2h.")
 @click.option("--batch", default=100_000, show_default=True, type=click.IntRange(1), help="Records a batch.")
 @spark_options
 @service_options
 @json_option
-def run(*, once: bool, session: Session, service: Service, as_json: bool, **chosen: Any) -> None:
+def run(
+    *, once: bool, timeout: float | None, session: Session, service: Service, as_json: bool, **chosen: Any
+) -> None:
     """Read streams or the audit log and write tables, exactly once.
 
-    A run that was killed at any point is started again with the same command. --follow goes on until Ctrl-C.
+    A run that was killed at any point is started again with the same command. --follow goes on until Ctrl-C
+    or the timeout.
     """
+    if once and timeout is not None:
+        raise click.UsageError("--timeout is for --follow; a run of what is there ends by itself")
     with failures(), bar() as tell:
         job = _job(service, **chosen)
         answering(job.endpoint_url)
         tell("starting Spark", 0.0)
-        rows = _run(session(), job, once=once, tell=tell).rows()
+        rows = _run(session(), job, once=once, deadline=Deadline(timeout), tell=tell).rows()
     if as_json:
         print_json(rows)
     else:
@@ -108,7 +115,9 @@ def _job(
     )
 
 
-def _run(spark: SparkSession, job: Job, *, once: bool, tell: Callable[[str, float], None]) -> Tables:
+def _run(
+    spark: SparkSession, job: Job, *, once: bool, deadline: Deadline, tell: Callable[[str, float], None]
+) -> Tables:
     import signal  # noqa: PLC0415 -- only where one waits
     import threading  # noqa: PLC0415 -- as above
 
@@ -121,7 +130,7 @@ def _run(spark: SparkSession, job: Job, *, once: bool, tell: Callable[[str, floa
         number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        return running.follow(spark, job, stopped=stop.is_set, progress=tell)
+        return running.follow(spark, job, stopped=lambda: stop.is_set() or deadline.passed, progress=tell)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -11,6 +11,7 @@ import click
 from sandbox.cli.connection import control_option, find_stream, followed_clock
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option
+from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,16 +35,28 @@ class _ReaderGone(BaseException):
 @click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
+@timeout_option("Wait for more, but no longer than this: 500ms, 30s, 5m.")
 @control_option
 @json_option
-def receive(channel: str, follow: bool, count: int | None, control: str | None, as_json: bool) -> int:
+def receive(
+    *,
+    channel: str,
+    follow: bool,
+    count: int | None,
+    timeout: float | None,
+    control: str | None,
+    as_json: bool,
+) -> int:
     """Receive messages and print each once: with --json the whole message, one a line.
 
     Duplicates are dropped, sequences joined, bad messages moved to the error or invalid queue; the next
-    receive goes on where this one ends. What is in audit, error and invalid is printed as it is. Exit code 1:
-    fewer than N came.
+    receive goes on where this one ends. What is in audit, error and invalid is printed as it is.
+
+    Exit code 1: fewer than N messages were there. Exit code 4: fewer than N came before the timeout.
     """
     printed = 0
+    deadline = Deadline(timeout)
+    waits = follow or timeout is not None
 
     def show(data: bytes) -> None:
         nonlocal printed
@@ -57,13 +70,14 @@ def receive(channel: str, follow: bool, count: int | None, control: str | None, 
         with _stepping(control, channel, show) as step:
             while count is None or printed < count:
                 limit = _AT_ONCE if count is None else min(_AT_ONCE, count - printed)
-                if not step(limit) and not follow:
+                if (not step(limit) and not waits) or deadline.passed:
                     break
     except _ReaderGone as gone:
         raise BrokenPipeError from gone
     if count is not None and printed < count:
-        click.echo(f"sandbox: {printed} of {count} messages came", err=True)
-        return Exit.FAIL
+        within = "" if timeout is None else f" within {timeout:g} s"
+        click.echo(f"sandbox: {printed} of {count} messages came{within}", err=True)
+        return Exit.FAIL if timeout is None else Exit.INCONCLUSIVE
     return Exit.PASS
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
 @click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to send to.")
-@click.option("--as-is", is_flag=True, help="Send every text unchanged, JSON or not, in one piece.")
+@click.option("--as-is", is_flag=True, help="Send every text unchanged in one piece, message or not.")
 @control_option
 @json_option
 def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None, as_json: bool) -> int:
@@ -29,8 +29,11 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
 
     A file holds one message, one a line, or a published header or body, which goes out with a counterpart.
     Large messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent
-    now goes first the next time. Exit code 2: something could not be read, or was no message; the rest was
-    sent.
+    now goes first the next time.
+
+    A message is a JSON object with messageHeader or messageBody. However wrong the rest of it is, it is sent,
+    for receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. Exit code 2:
+    something could not be read, or was not a message; the rest was sent.
     """
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- kept out of sandbox --help
 
@@ -56,15 +59,15 @@ def _send(gateway: Gateway, document: Document, as_is: bool, as_json: bool) -> s
     from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
     from emulator.rng import new_seed, new_uuid  # noqa: PLC0415 -- as above
     from sandbox.completion import completed  # noqa: PLC0415 -- as above
-    from sandbox.documents import is_json  # noqa: PLC0415 -- as above
+    from sandbox.documents import why_no_message  # noqa: PLC0415 -- as above
     from schemas.peek import peek  # noqa: PLC0415 -- as above
     from schemas.samples import Samples  # noqa: PLC0415 -- as above
     from schemas.sequence import SequenceError, split_raw  # noqa: PLC0415 -- as above
 
     if as_is:
         parts = [document.raw]
-    elif not is_json(document.raw):
-        return f"{document.place} is not JSON and was not sent; --as-is sends it all the same"
+    elif why := why_no_message(document.raw):
+        return f"{document.place} {why}; it was not sent, and --as-is sends it all the same"
     else:
         try:
             whole = completed(document.raw, Samples(new_seed(), now=Clock().time()))

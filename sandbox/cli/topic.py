@@ -10,6 +10,7 @@ import click
 
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -104,12 +105,16 @@ def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **
 @click.option("--delta", is_flag=True, help="Of each record only its key and what changed.")
 @click.option("--live", is_flag=True, help="Only what comes from now on, not what is there.")
 @click.option("--bookmark", default="", metavar="BOOKMARK", help="What came after it; 0: all that is kept.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after so many messages.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
+@timeout_option("Stop after this long: 500ms, 30s, 5m.")
 @port_options
-def subscribe(name: str, *, delta: bool, live: bool, limit: int | None, **given: Any) -> None:
+def subscribe(
+    name: str, *, delta: bool, live: bool, limit: int | None, timeout: float | None, **given: Any
+) -> int:
     """Print what TOPIC has and what changes in it, one JSON message a line, until Ctrl-C.
 
     A record that leaves, because it was deleted, expired or matches no more, is told as an oof message.
+    Exit code 4: fewer than N messages came before the timeout.
     """
     from emulator.topics import commands as c  # noqa: PLC0415 -- as above
 
@@ -122,10 +127,11 @@ def subscribe(name: str, *, delta: bool, live: bool, limit: int | None, **given:
         whole = c.SowAndDeltaSubscribe if delta else c.SowAndSubscribe
         command = whole(topic=name, filter=filter_, batch_size=100, opts="oof,timestamp")
     with _port(**given) as port:
-        for count, message in enumerate(_content(port.follow(command)), 1):
+        for count, message in enumerate(within(Deadline(timeout), _content(port.follow(command))), 1):
             click.echo(_json(message))
             if count == limit:
-                return
+                return Exit.PASS
+    return Exit.PASS if limit is None else Exit.INCONCLUSIVE
 
 
 @topic.command()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from emulator.client import Client
+from emulator.embedded import Embedded
+from emulator.resources import NewMessage
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
@@ -75,14 +79,101 @@ def test_what_is_no_json_is_sent_only_on_demand(ask: Ask, monkeypatch: pytest.Mo
     _given(monkeypatch, good + b'\n{"messageHeader": \n')
     sent = ask("send", "-")
     assert (sent.code, len(sent.out.splitlines())) == (2, 1)
-    assert sent.err == (
-        "sandbox: standard input:2 is not JSON and was not sent; --as-is sends it all the same\n"
-    )
+    assert sent.err.startswith("sandbox: standard input:2 is not JSON (")
+    assert sent.err.endswith("); it was not sent, and --as-is sends it all the same\n")
     _given(monkeypatch, b'{"messageHeader": ')
     assert ask("send", "-", "--as-is").code == 0
     assert len(ask("receive").out.splitlines()) == 1
     (rejected,) = _lines(ask("receive", "--channel", "invalid", "--json").out)
     assert rejected["messageHeader"]["errorCode"] == "GENERR007"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b'{"hello": 1}', "is an object without messageHeader and messageBody, and so not a message"),
+        (b"{}", "is an object without"),
+        (b"[]", "is an array and not a message"),
+        (b'[{"messageHeader": {}, "messageBody": {}}]', "is an array"),
+        (b'"x"', "is a string"),
+        (b"12", "is a number"),
+        (b"-1.5e3", "is a number"),
+        (b"true", "is true or false"),
+        (b"null", "is null"),
+        (b"hello", "is not JSON ("),
+        (b'{"messageHeader": "\xff"}', "is not JSON ("),
+        (b"[" * 5000, "is not JSON ("),
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+    ],
+)
+def test_what_is_no_message_is_not_sent(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, text: bytes, why: str
+) -> None:
+    """Exit code 2 and a line that says what it is instead; --as-is sends the very bytes."""
+    _given(monkeypatch, text)
+    sent = ask("send", "-")
+    assert (sent.code, sent.out, sent.err.count("\n")) == (2, "", 1)
+    assert sent.err.startswith(f"sandbox: standard input {why}")
+    assert ask("messages", "--json").out == ""
+
+    if text.strip():
+        _given(monkeypatch, text)
+        assert ask("send", "-", "--as-is").code == 0
+        (row,) = _lines(ask("messages", "--json").out)
+        assert row["size"] == len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"messageHeader": {}, "messageBody": {}}',
+        b'{"messageHeader": 5}',
+        b'{"messageBody": null}',
+        b'{"messageHeader": {"messageType": "Letter"}, "more": []}',
+    ],
+)
+def test_a_message_however_wrong_is_sent_for_its_receiver_to_reject(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, text: bytes
+) -> None:
+    """The invalid queue shows the code that it deserves."""
+    _given(monkeypatch, text)
+    assert ask("send", "-").code == 0
+    assert ask("receive").out == ""
+    (rejected,) = _lines(ask("receive", "--channel", "invalid", "--json").out)
+    assert rejected["messageHeader"]["errorCode"].startswith("GENERR")
+
+
+def test_a_timeout_ends_the_wait_for_messages_that_do_not_come(ask: Ask) -> None:
+    """Exit code 4 when fewer came than were to come, 0 when nothing was asked for; what came is printed."""
+    nothing = ask("receive", "--follow", "--count", "5", "--timeout", "300ms")
+    assert (nothing.code, nothing.out) == (4, "")
+    assert nothing.err == "sandbox: 0 of 5 messages came within 0.3 s\n"
+
+    Path("two.ndjson").write_bytes(b"\n".join(map(serialise, Samples(1).stream(2))))
+    ask("send", "two.ndjson")
+    some = ask("receive", "--count", "5", "--timeout", "1s")
+    assert (some.code, len(some.out.splitlines())) == (4, 2)
+    assert ask("receive", "--follow", "--timeout", "100ms").code == 0
+
+
+def test_what_comes_before_the_timeout_is_waited_for(ask: Ask, emulator: Embedded) -> None:
+    """The count ends the wait, without --follow too."""
+    message = serialise(Samples(1).message())
+    with Client(emulator.control) as client:
+        later = threading.Timer(0.5, client.send, [NewMessage("input", message)])
+        later.start()
+        ran = ask("receive", "--count", "1", "--timeout", "60s")
+        later.join()
+
+    assert (ran.code, len(ran.out.splitlines())) == (0, 1)
+
+
+def test_a_timeout_that_is_no_time_is_refused(ask: Ask) -> None:
+    """With what one looks like."""
+    refused = ask("receive", "--timeout", "soon")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "'soon'" in refused.err
 
 
 def test_a_published_body_is_sent_in_a_message(ask: Ask) -> None:

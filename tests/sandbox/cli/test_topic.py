@@ -132,3 +132,13 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Any, process: Ask, text: 
     assert ran.code == 2
     assert "topics.toml" in ran.err
     assert why in ran.err
+
+
+def test_a_subscription_ends_when_its_time_is_up(ask: Ask) -> None:
+    """With exit code 4 where more was to come, and with 0 where nothing was asked for."""
+    ask("topic", "publish", "objects", '{"objectUUID": "a", "n": 1}')
+
+    fewer = ask("topic", "subscribe", "objects", "--limit", "2", "--timeout", "500ms")
+    assert (fewer.code, len(fewer.out.splitlines())) == (4, 1)
+    assert ask("topic", "subscribe", "objects", "--limit", "1", "--timeout", "60s").code == 0
+    assert ask("topic", "subscribe", "objects", "--live", "--timeout", "100ms").code == 0

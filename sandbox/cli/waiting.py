@@ -1,0 +1,82 @@
+"""How long a command waits: the option ``--timeout``, and what ends when its time is up.
+
+A person waits in real time, whatever the sandbox's clock shows.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """The seconds in a length of time such as ``500ms`` or ``5m``, for an option or argument."""
+    from emulator.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if value is None:
+        return None
+    try:
+        return seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def timeout_option(help_text: str) -> Callable[[F], F]:
+    """The option ``--timeout``; the command gets ``timeout`` in seconds, None for as long as it takes."""
+    return click.option("--timeout", metavar="TIME", callback=duration, help=help_text)
+
+
+class Deadline:
+    """``seconds`` from now (None: never)."""
+
+    def __init__(self, seconds: float | None) -> None:
+        from emulator.clock import stopwatch  # noqa: PLC0415 -- kept out of sandbox --help
+
+        self._now = stopwatch
+        self._end = None if seconds is None else stopwatch() + seconds
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until then, at least 0; None where there is no end."""
+        return None if self._end is None else max(0.0, self._end - self._now())
+
+    @property
+    def passed(self) -> bool:
+        return self.left == 0
+
+
+def within(deadline: Deadline, items: Iterable[T]) -> Iterator[T]:
+    """The items as they come, until there are no more or the time is up. Raises what the items raise."""
+    if deadline.left is None:
+        yield from items
+        return
+    came: queue.SimpleQueue[tuple[T] | BaseException | None] = queue.SimpleQueue()
+
+    def wait_for_items() -> None:
+        try:
+            for item in items:
+                came.put((item,))
+        except BaseException as error:  # noqa: BLE001 -- it is raised where the items are taken
+            came.put(error)
+        else:
+            came.put(None)
+
+    # It may wait for ever for an item that nobody wants any more: it must not keep the process.
+    threading.Thread(target=wait_for_items, name="items", daemon=True).start()
+    while True:
+        try:
+            found = came.get(timeout=deadline.left)
+        except queue.Empty:
+            return
+        if found is None:
+            return
+        if isinstance(found, BaseException):
+            raise found
+        yield found[0]
