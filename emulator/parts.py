@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -41,7 +41,10 @@ _AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a sandbox; ``home`` is the account and region of its own streams."""
+    """The parts of a sandbox; ``home`` is the account and region of its own streams.
+
+    ``on_reset`` is what a reset calls of who builds on them.
+    """
 
     settings: Settings
     clock: Clock
@@ -57,6 +60,7 @@ class Parts:
     queues: QueueEngine
     topics: TopicService
     resetting: threading.Lock = field(default_factory=threading.Lock)
+    on_reset: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def streams(self) -> StreamService:
@@ -96,6 +100,8 @@ class Parts:
         self.archives.reset()
         self.queues.clear()
         self.topics.reset()
+        for reset in self.on_reset:
+            reset()
         self.add_faults()
         self.events.emit("sandbox.reset", kept=not self.foundation.owned)
 

@@ -68,6 +68,7 @@ class ProcessingResources:
     def over(self, parts: Parts) -> ProcessingResources:
         """Of the sandbox with these parts."""
         self._parts = parts
+        parts.on_reset.append(self.reset)
         if parts.settings.data_dir is not None and self._path().exists():
             self._open()
         return self
@@ -94,6 +95,24 @@ class ProcessingResources:
             Route("GET", systems, "The simulated outside systems", self._systems, OutsideSystemList),
             Route("PUT", script, "What a system answers next", self._script, OutsideSystemList, body=Script),
         ]
+
+    def reset(self) -> None:
+        """Forget every message, call and script. What a worker is at ends on its own, and nobody hears of it.
+
+        Another process that has the store open keeps what is in it, on a file that has no name any more.
+        """
+        with self._lock:
+            running, self._running = self._running, None
+            if running is None and self._parts.settings.data_dir is None:
+                return
+            if running is not None:
+                running.processing.abandon()
+            path = self._path()
+            for file in (path, path.with_name(f"{_STORE}-wal"), path.with_name(f"{_STORE}-shm")):
+                file.unlink(missing_ok=True)
+        if running is not None:
+            # A worker may wait for an outside system: a reset does not wait for that.
+            threading.Thread(target=running.processing.close, name="abandoned", daemon=True).start()
 
     def close(self) -> None:
         """Stop processing; what is not done is done by the next sandbox on this data."""

@@ -161,6 +161,11 @@ class Processing:
             self._more.notify_all()
         self.clock.nudge()
 
+    def abandon(self) -> None:
+        """``stop``, and have nobody hear of what still becomes of messages."""
+        self._events = self.store.events = Events(self.clock)
+        self.stop()
+
     def close(self) -> None:
         """``stop``, wait until that is so, give up what is still queued, and close the store."""
         self.stop()

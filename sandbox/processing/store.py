@@ -92,7 +92,7 @@ class Store:
         self.path = path
         self.clock = clock
         self.owner = owner
-        self._events = events
+        self.events = events
         self._lock = threading.RLock()
         self._untold: list[dict[str, Any]] = []
         self._store = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=60)
@@ -123,7 +123,7 @@ class Store:
                 raise
             untold, self._untold = self._untold, []
         for fields in untold:
-            self._events.emit("processing.changed", **fields)
+            self.events.emit("processing.changed", **fields)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a query finds."""

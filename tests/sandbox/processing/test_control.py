@@ -259,3 +259,51 @@ def test_an_integration_of_ones_own(tmp_path: Path) -> None:
     assert found.routes[0].calls == ("mno",)
     assert found.parameters.partly_failed_interval == 5
     assert found.parameters.throttling is None
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "on disk"])
+def test_a_reset_empties_the_asynchronous_messages(tmp_path: Path, kept: bool) -> None:
+    """Done, waiting and scripted: all of it is gone, numbers begin with 1, and a restart brings nothing back."""
+    data = tmp_path / "data" if kept else None
+    with house(data) as found:
+        processing = found.client.processing
+        found.settled(found.send(), "OK")
+        processing.script("preservation", Script(("500", "500", "down 1m")))
+        waiting = found.send(object_id="2")
+        found.settled(waiting, "PARTLY_FAILED")
+
+        found.client.reset()
+
+        assert processing.search() == ()
+        with pytest.raises(RefusedError, match="no message"):
+            processing.show(waiting)
+        assert [(system.received, system.script) for system in processing.systems()] == [(0, ())] * 3
+        assert found.send(object_id="3") == 1
+        found.settled(1, "OK")
+    if data is not None:
+        with house(data) as again:
+            assert [each.number for each in again.client.processing.search()] == [1]
+
+
+def test_a_reset_does_not_wait_for_an_outside_system(shared: House) -> None:
+    """A call that takes its time: the reset is done meanwhile, and new messages are processed."""
+    processing = shared.client.processing
+    processing.script("preservation", Script(("slow 20s",)))
+    busy = shared.send(object_id="9")
+    shared.settled(busy, "PROCESSING")
+    began = Clock()
+
+    shared.client.reset()
+
+    assert began.elapsed() < 10
+    assert processing.search() == ()
+    shared.settled(shared.send(object_id="10"), "OK")
+
+
+def test_a_reset_empties_a_store_that_nobody_has_asked_for_yet(tmp_path: Path) -> None:
+    """The command line's, too; where there never was a message there is nothing to do."""
+    with house(tmp_path) as found:
+        assert main(["reset", "--control", found.control]) == 0
+        found.send()
+        assert main(["reset", "--control", found.control]) == 0
+        assert found.client.processing.search() == ()
