@@ -17,8 +17,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
-from emulator.rabbitmq import Broker as Server
 from emulator.rabbitmq import HOW_TO_GET_ONE, BrokerFailed, find_server, start_broker, why_none
+from emulator.rabbitmq import Broker as Server
 from emulator.relay.amqp.server import AmqpServer, bound, client_url
 from emulator.settings import Settings
 
@@ -49,7 +49,9 @@ class SidecarBroker:
 
     ``url`` is the relay's, where it will answer, None when it will not.
 
-    ``notes`` say in words how it stands, and what to do where nothing answers. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
+    ``notes`` say in words how it stands, and what to do where nothing answers.
+
+    The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
     """
 
     def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:

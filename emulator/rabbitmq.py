@@ -24,14 +24,16 @@ _TAKEN: Final = "eaddrinuse"
 _DISTRIBUTION_TAKEN: Final = "dist_port_already_used"
 _ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin", "/sbin")
 """Where distributions put servers, which a user's PATH may lack."""
+_CONTAINER: Final = "127.0.0.1:5673"
 HOW_TO_GET_ONE: Final = (
-    "Debian, Ubuntu: sudo apt-get install rabbitmq-server, then: sandbox up --amqp-port 5673 "
-    "(the package's own server takes 5672)",
+    "Debian, Ubuntu: sudo apt-get install rabbitmq-server, then: sandbox up --amqp-port 5673",
     "macOS: brew install rabbitmq, then: sandbox up",
-    "container: docker run --detach --publish 127.0.0.1:5673:5672 rabbitmq:4-management, then: "
-    "sandbox up --upstream-amqp amqp://guest:guest@127.0.0.1:5673/",
+    (
+        f"container: docker run --detach --publish {_CONTAINER}:5672 rabbitmq:4-management, "
+        f"then: sandbox up --upstream-amqp amqp://guest:guest@{_CONTAINER}/"
+    ),
 )
-"""The ways to have RabbitMQ behind the sandbox, each on one line."""
+"""The ways to have RabbitMQ behind the sandbox. Debian's package starts a server of its own on 5672."""
 HOW_TO_INSTALL: Final = (
     "sudo apt-get install rabbitmq-server (Debian, Ubuntu), or brew install rabbitmq (macOS)"
 )

@@ -3,30 +3,117 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sandbox.cli.connection import connect, control_option
 from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
+    from emulator.events import Event
     from sandbox.profiles.running import Running
+
+_LOOK_SECONDS = 0.2
+_PAGE = 1000
 
 
 @click.command()
 @click.argument("service", required=False)
 @click.option("--tail", type=click.IntRange(min=0), default=100, show_default=True, help="How many lines.")
-@click.option("--follow", is_flag=True, help="Go on as they come; needs a SERVICE.")
-def logs(service: str | None, tail: int, follow: bool) -> None:
-    """Show what the sandbox started here said: its log, or its containers' (one SERVICE, or all)."""
+@click.option("--follow", is_flag=True, help="Go on as more comes; of containers, with a SERVICE.")
+@control_option
+@json_option
+def logs(service: str | None, tail: int, follow: bool, control: str | None, as_json: bool) -> None:
+    """Show what happened in the sandbox: its events, and what its process or containers wrote.
+
+    Without a SERVICE, what the process wrote comes first, then an event a line, the newest last; what a
+    sandbox that has stopped left on disk is shown too. SERVICE is sandbox, localstack or compose for the
+    file that a process wrote, and a container's name in the profile compose. --json prints events alone.
+    """
     from sandbox.profiles import running  # noqa: PLC0415 -- kept out of sandbox --help
 
-    found = running.read()
+    found = None if control else running.read()
     if found is not None and found.stack is not None:
         _of_containers(found, service, tail, follow=follow)
+        return
+    if service is not None:
+        _of_file(service, tail)
+        return
+    written = [] if control or as_json else _last_lines(_file("sandbox"), tail)
+    for line in written:
+        click.echo(line, nl=False)
+    if control or (found is not None and found.alive):
+        for event in _told(control, tail, follow=follow):
+            _show(event, as_json)
+    elif follow:
+        raise CommandFailed(
+            "no sandbox runs here to follow; start one with: sandbox up --detach", Exit.ENVIRONMENT
+        )
     else:
-        _of_files(service, tail)
+        _of_data_directory(found, tail, as_json, alone=not written)
+
+
+def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
+    """The last events of a sandbox that runs, and with ``follow`` those to come."""
+    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+
+    clock = Clock()
+    with connect(control) as client:
+        after = max(0, client.last_event() - tail)
+        while True:
+            while page := client.events(after=after, limit=_PAGE):
+                yield from page
+                after = page[-1].id
+            if not follow:
+                return
+            clock.wait(_LOOK_SECONDS)
+
+
+def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone: bool) -> None:
+    """The last events of a sandbox that has stopped."""
+    import os  # noqa: PLC0415 -- kept out of sandbox --help
+
+    from emulator.data_directory import recorded_events  # noqa: PLC0415 -- as above
+    from emulator.settings import read_settings  # noqa: PLC0415 -- as above
+
+    place = Path(found.data_dir) if found else read_settings({}, os.environ).data_dir
+    try:
+        events = deque(recorded_events(place), tail) if place else deque[Any]()
+    except FileNotFoundError:
+        events = deque()
+    if not events and alone and not as_json:
+        raise CommandFailed(
+            "there is nothing to show: no sandbox was started here; start one with: sandbox up --detach",
+            Exit.ENVIRONMENT,
+        )
+    for event in events:
+        _show(event, as_json)
+
+
+def _show(event: Event, as_json: bool) -> None:
+    from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if as_json:
+        print_json({"id": event.id, "time": event.time, "kind": event.kind, **event.fields})
+        return
+    short = {name: value for name, value in event.fields.items() if value is not None and name != "trace"}
+    click.echo(
+        " ".join([f"{timestamp(event.time)}  {event.kind:<22}", *map("=".join, _texts(short))]).rstrip()
+    )
+    for line in str(event.fields.get("trace", "")).splitlines():
+        click.echo(f"    {line}")
+
+
+def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+
+    for name, value in fields.items():
+        plain = isinstance(value, str) and value and not set(value) & set(' "\n=')
+        yield name, value if plain else msgspec.json.encode(value).decode()
 
 
 def _of_containers(found: Running, service: str | None, tail: int, *, follow: bool) -> None:
@@ -47,7 +134,8 @@ def _of_containers(found: Running, service: str | None, tail: int, *, follow: bo
         raise CommandFailed(f"the Docker engine does not answer: {error}", Exit.ENVIRONMENT) from error
 
 
-def _of_files(service: str | None, tail: int) -> None:
+def _file(service: str) -> Path:
+    """The file in which a process leaves what it writes. CommandFailed for one that nobody knows."""
     from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles.in_process import LOG_NAME  # noqa: PLC0415 -- as above
 
@@ -56,14 +144,24 @@ def _of_files(service: str | None, tail: int) -> None:
         "localstack": Path(STATE_DIRECTORY, "localstack", "localstack.log"),
         "compose": Path(STATE_DIRECTORY, "compose.log"),
     }
-    path = known.get(service or "sandbox")
-    if path is None:
+    if service not in known:
         raise CommandFailed(f"no log {service!r}; there are: {', '.join(known)}", Exit.USAGE)
+    return known[service]
+
+
+def _of_file(service: str, tail: int) -> None:
+    path = _file(service)
+    if not path.exists():
+        raise CommandFailed(
+            f"there is no {path}: only sandbox up --detach, and other profiles, write one", Exit.ENVIRONMENT
+        )
+    for line in _last_lines(path, tail):
+        click.echo(line, nl=False)
+
+
+def _last_lines(path: Path, tail: int) -> list[str]:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            for line in deque(file, tail):
-                click.echo(line, nl=False)
-    except FileNotFoundError as error:
-        raise CommandFailed(
-            f"there is no {path}: no sandbox was started here with --detach", Exit.ENVIRONMENT
-        ) from error
+            return list(deque(file, tail))
+    except FileNotFoundError:
+        return []

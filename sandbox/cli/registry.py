@@ -21,7 +21,9 @@ COMMANDS: dict[str, Row] = {
     "up": Row("sandbox.cli.up:up", "Start a sandbox: streams, buckets, faults and the control API."),
     "down": Row("sandbox.cli.down:down", "Stop the sandbox that was started here."),
     "status": Row("sandbox.cli.status:status", "Show where the sandbox answers and what it holds."),
-    "logs": Row("sandbox.cli.logs:logs", "Show what the sandbox, or one of its containers, said."),
+    "logs": Row(
+        "sandbox.cli.logs:logs", "Show what happened in the sandbox, or what a container of it wrote."
+    ),
     "doctor": Row(
         "sandbox.cli.doctor:doctor", "Find what is missing here, Docker or RabbitMQ, and say what to do."
     ),

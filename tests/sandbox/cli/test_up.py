@@ -270,3 +270,50 @@ def test_limits_and_topology_reach_the_engine(process: Process, tmp_path: Path) 
 
     status = json.loads(process("status", "--json").out)
     assert [(s["name"], s["open_shards"]) for s in status["streams"]] == [("requests", 3)]
+
+
+@pytest.mark.parametrize("place", [[], ["--data-dir", ":memory:"]], ids=["on disk", "in memory"])
+def test_logs_show_what_happened(process: Process, place: list[str]) -> None:
+    """What was started detached, while it runs: an event a line, the newest last, or as JSON."""
+    process("up", *QUIET, *place, "--detach")
+    process("fault", "add", "latency", "--delay", "2s")
+
+    lines = process("logs").out.splitlines()
+    assert any("stream.created" in line and "stream=input" in line for line in lines)
+    assert "sandbox.started" in process("logs", "--tail", "2").out
+    assert lines[-1].split()[1:] == ["fault.added", "fault=latency", "type=latency", "channel=*"]
+    (last,) = map(json.loads, process("logs", "--tail", "1", "--json").out.splitlines())
+    assert (last["kind"], last["fault"]) == ("fault.added", "latency")
+
+
+def test_logs_of_one_in_the_foreground_during_its_life_and_after_it(
+    foreground: Callable[..., subprocess.Popen[str]], process: Process
+) -> None:
+    """It writes no file of its own; what it left on disk is shown when it has stopped, or was killed."""
+    running_here = foreground(*QUIET, "--json")
+    read_line(running_here.stdout)
+    assert "sandbox.started" in process("logs").out
+    running_here.kill()
+    running_here.communicate(timeout=60)
+    assert "sandbox.started" in process("logs").out
+
+    again = foreground(*QUIET, "--json")
+    read_line(again.stdout)
+    again.send_signal(signal.SIGTERM)
+    again.communicate(timeout=60)
+    after = process("logs")
+    assert (after.code, after.out.splitlines()[-1].split()[1:]) == (0, ["sandbox.stopped"])
+    assert process("logs", "--follow").code == 3
+
+
+def test_logs_go_on_as_more_happens(process: Process) -> None:
+    """With --follow each event is shown when it comes."""
+    process("up", *QUIET, "--detach")
+    with subprocess.Popen(
+        [sys.executable, "-m", "sandbox", "logs", "--follow"], stdout=subprocess.PIPE, text=True
+    ) as following:
+        while "sandbox.started" not in read_line(following.stdout):
+            assert following.poll() is None
+        process("fault", "add", "duplicate")
+        assert "fault.added" in read_line(following.stdout)
+        following.terminate()

@@ -263,7 +263,7 @@ def test_an_integration_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "on disk"])
 def test_a_reset_empties_the_asynchronous_messages(tmp_path: Path, kept: bool) -> None:
-    """Done, waiting and scripted: all of it is gone, numbers begin with 1, and a restart brings nothing back."""
+    """Done, waiting and scripted: all is gone, numbers begin with 1, a restart brings nothing back."""
     data = tmp_path / "data" if kept else None
     with house(data) as found:
         processing = found.client.processing
