@@ -19,10 +19,13 @@ from emulator.access_resources import KeyPermission
 from emulator.rdss_topology import rdss_topology
 from emulator.resources import AuditTap, NewFault, Topology
 from emulator.rng import new_seed, new_uuid
+from emulator.setting_errors import Origins, described
 
 STATE_DIRECTORY = ".sandbox"
 FILE_NAME = "sandbox.toml"
 _REGION = "us-east-1"
+_TABLE = "sandbox"
+_PORTS = ("aws_port", "control_port", "queues_port", "amqp_port", "topics_port")
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 QUEUES_PORT = 8888
 TOPICS_PORT = 9007
@@ -129,19 +132,33 @@ def read_settings(
 ) -> Settings:
     """The settings that these options (None: not given), environment and the directory's file add up to.
 
-    SettingsError when one of them cannot be used.
+    SettingsError when one of them cannot be used: the file and line, the option or the variable, and why.
     """
     directory = directory or Path()
-    merged: dict[str, Any] = _from_file(directory / FILE_NAME)
+    text, merged = _from_file(directory / FILE_NAME)
+    origins = Origins(directory / FILE_NAME, text, _TABLE)
     for name in _Given.__struct_fields__:
-        if (text := environment.get(f"SANDBOX_{name.upper()}")) is not None:
-            merged[name] = _from_text(name, text)
-    merged |= {name: value for name, value in options.items() if value is not None}
+        variable = f"SANDBOX_{name.upper()}"
+        if (said := environment.get(variable)) is not None:
+            merged[name] = _from_text(name, said)
+            origins.nearer[name] = f"{variable} in the environment"
+    for name, value in options.items():
+        if value is not None:
+            merged[name] = value
+            origins.nearer[name] = f"--{name.replace('_', '-')}"
     try:
         given = msgspec.convert(merged, _Given, strict=False)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"setting refused: {error}") from error
-    return _settle(given, directory, environment)
+        raise SettingsError(described(error, merged, _Given, origins)) from error
+    for name in _PORTS:
+        if not 0 <= (getattr(given, name) or 0) <= 65535:
+            why = f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535"
+            raise SettingsError(f"{origins.of(name)}: {why}")
+    try:
+        topology = read_topology(given.topology, directory)
+    except SettingsError as error:
+        raise SettingsError(f"{origins.of('topology')}: {error}") from error
+    return _settle(given, topology, directory, environment)
 
 
 def read_topology(wanted: str | Topology, directory: Path) -> Topology:
@@ -161,10 +178,7 @@ def read_topology(wanted: str | Topology, directory: Path) -> Topology:
         raise SettingsError(f"topology {path} cannot be used: {error}") from error
 
 
-def _settle(given: _Given, directory: Path, environment: Mapping[str, str]) -> Settings:
-    for name in ("aws_port", "control_port", "queues_port", "amqp_port", "topics_port"):
-        if not 0 <= (getattr(given, name) or 0) <= 65535:
-            raise SettingsError(f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535")
+def _settle(given: _Given, topology: Topology, directory: Path, environment: Mapping[str, str]) -> Settings:
     exposed = given.host not in LOOPBACK
     # As any AWS client of this environment chooses it, so that both look at the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
@@ -174,22 +188,24 @@ def _settle(given: _Given, directory: Path, environment: Mapping[str, str]) -> S
         "integration": directory / given.integration if given.integration else None,
         "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
         "seed": new_seed() if given.seed is None else given.seed,
-        "topology": read_topology(given.topology, directory),
+        "topology": topology,
         "token": given.token or (new_uuid() if exposed else None),
     }
     return Settings(**fields)
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _from_file(path: Path) -> tuple[str, dict[str, Any]]:
+    """The file's text and the settings in it."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("sandbox", {})
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text).get(_TABLE, {})
     except FileNotFoundError:
-        return {}
+        return "", {}
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} cannot be read: {error}") from error
     if not isinstance(table, dict):
         raise SettingsError(f"{path}: [sandbox] must be a table of settings")
-    return table
+    return text, table
 
 
 def _from_text(name: str, text: str) -> Any:

@@ -6,10 +6,11 @@ import importlib
 
 import click
 
+from sandbox.cli.groups import LateGroup
 from sandbox.cli.registry import COMMANDS
 
 
-class LazyGroup(click.Group):
+class LazyGroup(LateGroup):
     """Lists commands from the registry, imports one when it is run or its help is asked for."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:

@@ -53,7 +53,7 @@ def explain(error: BaseException) -> tuple[str, int]:
 def _usage(error: click.UsageError) -> str:
     line = error.format_message().rstrip(".")
     path = error.ctx.command_path if error.ctx else "sandbox"
-    return f"{line}; see {path} --help"
+    return f"{line} See {path} --help" if line.endswith("?") else f"{line}; see {path} --help"
 
 
 def _explain_ours(error: BaseException) -> tuple[str, int] | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import connect, control_option
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.groups import LateGroup
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def fault() -> None:
     """Add, list and remove faults."""
 
 
-class FaultTypes(click.Group):
+class FaultTypes(LateGroup):
     """A command for each type in the registry, with the type's attributes as options."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -32,6 +34,9 @@ class FaultTypes(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         type_ = _types().get(cmd_name)
         return None if type_ is None else _command(type_)
+
+    def unknown(self, name: str) -> str:
+        return f"There is no type of fault {name!r}; there are: {', '.join(_types())}."
 
 
 @fault.group(cls=FaultTypes)
@@ -63,7 +68,11 @@ def remove(names: tuple[str, ...], every: bool, control: str | None, as_json: bo
     if every == bool(names):
         raise click.UsageError("give the names of the faults to remove, or --all")
     with connect(control) as client:
-        wanted = [each.name for each in client.faults()] if every else names
+        there = [each.name for each in client.faults()]
+        wanted = there if every else names
+        if unknown := [name for name in wanted if name not in there]:
+            said = f"there is no fault {unknown[0]!r}; sandbox fault list shows those in force"
+            raise CommandFailed(f"{said}: {', '.join(there) or 'none'}", Exit.USAGE)
         gone = [client.remove_fault(name) for name in wanted]
     if as_json:
         print_json({"removed": gone})

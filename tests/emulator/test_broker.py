@@ -49,7 +49,7 @@ async def test_off_is_off() -> None:
 
 
 async def test_without_a_server_the_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without RabbitMQ is no failure: nothing listens, and for each system a line says what helps."""
+    """No failure: nothing listens, and a line for each kind of system says what helps."""
     monkeypatch.setattr("emulator.rabbitmq._ADMINISTRATORS", ())
     broker = sidecar(Settings(amqp="auto", amqp_port=(port := free_port()), data_dir=tmp_path))
     broker.start({"PATH": str(tmp_path)})

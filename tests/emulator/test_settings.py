@@ -135,9 +135,74 @@ def test_faults_can_be_written_in_the_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("[", "no JSON"), ('[{"type": "corrupt", "how": 1}]', "unknown field `how`")]
+    ("text", "why"), [("[", "no JSON"), ('[{"type": "corrupt", "how": 1}]', "there is no key 'how'")]
 )
 def test_faults_that_cannot_be_read_are_refused(tmp_path: Path, text: str, why: str) -> None:
     """With what is wrong about them."""
     with pytest.raises(SettingsError, match=why):
         read_settings({}, {"SANDBOX_FAULTS": text}, tmp_path)
+
+
+FILE = """\
+# how this project's sandbox starts
+[sandbox]
+seed = 1
+
+[[sandbox.faults]]
+type = "latency"
+name = '''
+slow
+'''
+
+[[sandbox.faults]]
+type = "duplicate"
+%s
+
+[sandbox.topology]
+%s
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[sandbox]\nseed = 1\n\nawsport = 4566\n",
+            r"toml:4: there is no key 'awsport' \(did you mean aws_port\?\); there are: profile, .*, faults$",
+        ),
+        (
+            "[sandbox]\naws_port = 'many'\n",
+            r"sandbox\.toml:2: aws_port is 'many': expected `int`, got `str`$",
+        ),
+        ("\nsandbox.aws_port = 70000\n", r"sandbox\.toml:2: aws_port is 70000; a port is 0"),
+        ("[sandbox]\nlimits = 'lax'\n", r"sandbox\.toml:2: limits is 'lax'"),
+        ("[sandbox]\ntopology = 'nowhere.yaml'\n", r"sandbox\.toml:2: no topology 'nowhere\.yaml'"),
+        ("[sandbox]\nallowed_hosts = [\n  'a',\n  5,\n]\n", r"sandbox\.toml:2: allowed_hosts\.1 is 5"),
+        (
+            FILE % ("toxicty = 0.1", ""),
+            r"sandbox\.toml:13: there is no key 'toxicty' \(did you mean toxicity\?\); there are: type",
+        ),
+        (FILE % ("toxicity = 'all'", ""), r"sandbox\.toml:13: faults\.1\.toxicity is 'all': expected"),
+        (
+            FILE % ("", "strems = {}"),
+            r"sandbox\.toml:16: there is no key 'strems' \(did you mean streams",
+        ),
+        ("[sandbox]\nseed = \n", r"sandbox\.toml cannot be read: .*line 2"),
+    ],
+)
+def test_a_bad_line_of_the_file_is_named_with_what_would_do(tmp_path: Path, text: str, said: str) -> None:
+    """File, line, the key, its value, and the keys that there are; also in nested tables and long values."""
+    (tmp_path / "sandbox.toml").write_text(text)
+
+    with pytest.raises(SettingsError, match=said):
+        read_settings({}, {}, tmp_path)
+
+
+def test_a_bad_variable_is_named_as_it_is_set(tmp_path: Path) -> None:
+    """Not as the file or the option would call it; the file below it is not blamed."""
+    (tmp_path / "sandbox.toml").write_text("[sandbox]\naws_port = 1\n")
+
+    with pytest.raises(SettingsError, match=r"^SANDBOX_AWS_PORT in the environment: aws_port is 'many'"):
+        read_settings({}, {"SANDBOX_AWS_PORT": "many"}, tmp_path)
+    with pytest.raises(SettingsError, match=r"^--aws-port: aws_port is 70000"):
+        read_settings({"aws_port": 70000}, {"SANDBOX_AWS_PORT": "1"}, tmp_path)

@@ -81,7 +81,11 @@ def test_faults_are_added_listed_and_removed(ask: Ask, emulator: Embedded) -> No
     assert "delay=0.25" in listed
     assert json.loads(ask("fault", "list", "--json").out)["faults"] == [added]
     assert "slow" in ask("fault", "remove", "slow").out
-    assert ask("fault", "remove", "slow").code == 2
+    gone = ask("fault", "remove", "slow")
+    assert (gone.code, gone.err) == (
+        2,
+        "sandbox: there is no fault 'slow'; sandbox fault list shows those in force: none\n",
+    )
 
 
 def test_every_fault_can_be_removed_at_once(ask: Ask, emulator: Embedded) -> None:

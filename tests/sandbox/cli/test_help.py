@@ -12,6 +12,7 @@ from typing import Any
 import click
 import pytest
 
+from emulator.faults.registry import TYPES
 from sandbox.cli.commands import sandbox as group
 from sandbox.cli.registry import COMMANDS
 
@@ -77,7 +78,11 @@ def test_every_row_of_the_table_leads_to_a_command(name: str) -> None:
         (["up", "--aws-port", "70000"], "aws_port is 70000"),
         (["up", "--topology", "nowhere.yaml"], "no topology 'nowhere.yaml'"),
         (["reshard", "scale", "input"], "Missing argument"),
-        (["fault", "add", "flood"], "No such command 'flood'"),
+        (["statsu"], "Did you mean 'status'?"),
+        (["clock", "freze"], "Did you mean 'freeze'?"),
+        (["up", "--detatch"], "Did you mean '--detach'?"),
+        (["fault", "add", "latncy"], "Did you mean 'latency'?"),
+        (["fault", "add", "flood"], f"There is no type of fault 'flood'; there are: {', '.join(TYPES)}"),
         (["fault", "remove"], "names of the faults"),
         (["clock", "advance", "soon"], "is no length of time"),
     ],
