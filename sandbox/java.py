@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def require(own_folder: Path = OWN_FOLDER) -> Java:
     if found is None:
         raise JavaMissingError(
             f"the pipeline needs Java {OLDEST}+, and none is in JAVA_HOME, {own_folder.name}/ or PATH: "
-            "run `make setup`, or `python -m sandbox.java`"
+            f"get one with: {shlex.quote(sys.executable)} -m sandbox.java"
         )
     return found
 
@@ -107,7 +108,9 @@ def _install_own(own_folder: Path) -> None:
     try:
         import jdk  # noqa: PLC0415 - only where no Java is found
     except ImportError:
-        raise JavaMissingError("install-jdk is missing: pip install 'rdss-sandbox[pipeline]'") from None
+        from emulator.installation import how_to_add  # noqa: PLC0415 - as above
+
+        raise JavaMissingError(f"install-jdk is missing; get it with: {how_to_add('pipeline')}") from None
     try:
         jdk.install(str(OLDEST), jre=True, path=str(own_folder))
     except (jdk.JdkError, OSError) as failed:

@@ -11,12 +11,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.installation import how_to_add
 from tui.preferences import Preferences, read
 
 if TYPE_CHECKING:
     from tui.themed_app import ThemedApp
 
 USAGE, ENVIRONMENT = 2, 3
+_BEHIND_A_SERVER = "TEXTUAL_DRIVER"
+"""What textual-serve sets for the process that it talks to by pipes."""
 
 
 def preferences_path() -> Path:
@@ -51,7 +54,10 @@ def run_recorded(folder: Path) -> int:
 
 def _run(dressed: Callable[[Preferences], ThemedApp]) -> int:
     if find_spec("textual") is None:
-        return _cannot("the TUI needs textual; get it with: pip install 'rdss-sandbox[tui]'", ENVIRONMENT)
+        return _cannot(f"the TUI needs textual; get it with: {how_to_add('tui')}", ENVIRONMENT)
+    if _BEHIND_A_SERVER not in os.environ and not _in_a_terminal():
+        why = "the TUI needs a terminal for its input and output; sandbox tui --serve shows it in a browser"
+        return _cannot(why, ENVIRONMENT)
     try:
         app = dressed(read(preferences_path()))
     except ValueError as error:  # preferences or a recording that cannot be read
@@ -59,6 +65,12 @@ def _run(dressed: Callable[[Preferences], ThemedApp]) -> int:
     spare_pauses()
     app.run()
     return app.return_code or 0
+
+
+def _in_a_terminal() -> bool:
+    """Whether keys come from one, and what is drawn goes to one: Textual draws on standard error."""
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def spare_pauses() -> None:
@@ -69,7 +81,7 @@ def spare_pauses() -> None:
 
 
 def _cannot(why: str, code: int) -> int:
-    sys.stderr.write(f"{why}\n")
+    sys.stderr.write(f"sandbox: {why}\n")
     return code
 
 

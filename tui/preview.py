@@ -7,6 +7,7 @@ import json
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from emulator.installation import how_to_add
 from tui.widgets.text_lines import pretty, wrapped
 
 _WIDTH = 400
@@ -50,7 +51,7 @@ def _is_json(row: str) -> bool:
 
 def _parquet(data: bytes) -> list[str]:
     if find_spec("pyarrow") is None:
-        return ["reading Parquet needs pyarrow; get it with: pip install 'rdss-sandbox[pipeline]'"]
+        return [f"reading Parquet needs pyarrow; get it with: {how_to_add('pipeline')}"]
     import pyarrow as pa  # noqa: PLC0415 -- an extra, and slow to import
     import pyarrow.parquet as pq  # noqa: PLC0415 -- as above
 

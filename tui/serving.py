@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
+
+from emulator.installation import how_to_add
 
 LOOPBACK = "127.0.0.1"
 
 
 class ServingUnavailableError(RuntimeError):
-    """textual-serve is not installed; says how to get it."""
+    """textual-serve is not installed, or the port cannot be had; says what to do."""
 
 
 def command(control: str) -> str:
@@ -18,16 +22,21 @@ def command(control: str) -> str:
     return shlex.join([sys.executable, "-m", "tui", "--control", control])
 
 
-def serve(control: str, port: int, host: str = LOOPBACK) -> None:
+def serve(
+    control: str, port: int, host: str = LOOPBACK, *, ready: Callable[[str], None] = lambda _: None
+) -> None:
     """Serve the sandbox at ``control`` on ``host`` and ``port`` until interrupted.
 
-    Whoever reaches the page can do what the TUI can. Raises ServingUnavailableError, and OSError for a port
-    in use.
+    ``ready`` is called with the page's address once nothing stands in the way of it any more. Whoever reaches
+    the page can do what the TUI can. Raises ServingUnavailableError.
     """
     if find_spec("textual_serve") is None:
-        raise ServingUnavailableError(
-            "the browser needs textual-serve; get it with: pip install 'rdss-sandbox[serve]'"
-        )
-    from textual_serve.server import Server  # noqa: PLC0415 -- an extra
+        raise ServingUnavailableError(f"the browser needs textual-serve; get it with: {how_to_add('serve')}")
+    from tui.served_page import OfflineServer  # noqa: PLC0415 -- an extra
 
-    Server(command(control), host=host, port=port, title="RDSS sandbox").serve()
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        why = f"port {port} on {host} cannot be had ({error.strerror}); give another with --port"
+        raise ServingUnavailableError(why) from error
+    OfflineServer(command(control), host, port, "RDSS sandbox", ready).serve()

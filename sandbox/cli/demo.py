@@ -111,12 +111,13 @@ def _pipeline() -> Pipeline:
     """The pipeline, after a look whether it can run here. CommandFailed when not."""
     from importlib.util import find_spec  # noqa: PLC0415 -- kept out of sandbox --help
 
+    from emulator.installation import how_to_add  # noqa: PLC0415 -- as above
     from sandbox.java import JavaMissingError, require  # noqa: PLC0415 -- as above
 
     instead = "sandbox demo --no-pipeline leaves it out"
     if find_spec("pyspark") is None:
         raise CommandFailed(
-            f"pyspark is missing: install rdss-sandbox[pipeline]; {instead}", Exit.ENVIRONMENT
+            f"pyspark is missing; get it with: {how_to_add('pipeline')} ; {instead}", Exit.ENVIRONMENT
         )
     try:
         require()

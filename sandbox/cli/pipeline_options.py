@@ -177,7 +177,9 @@ def failures() -> Iterator[None]:
     except ModuleNotFoundError as missing:
         if missing.name not in {"pyspark", "pyarrow", "pandas"}:
             raise
-        line = f"the pipeline needs {missing.name}: pip install 'rdss-sandbox[pipeline]'"
+        from emulator.installation import how_to_add  # noqa: PLC0415 -- as above
+
+        line = f"the pipeline needs {missing.name}; get it with: {how_to_add('pipeline')}"
         raise CommandFailed(line, Exit.ENVIRONMENT) from None
     except (JavaMissingError, kinds.UnavailableError) as missing:
         raise CommandFailed(str(missing), Exit.ENVIRONMENT) from missing

@@ -28,7 +28,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | None) -> int:
     """Watch the sandbox in the terminal: streams and shards, messages, faults, error queues, buckets.
 
-    Press ? for every key, q to leave.
+    Press ? for every key, q to leave. It needs a terminal; --serve needs none.
     """
     if folder is not None:
         return _show(folder, serve=serve)
@@ -53,9 +53,12 @@ def _serve(url: str, token: str | None, host: str, port: int) -> int:
 
     if token:
         os.environ["SANDBOX_TOKEN"] = token
-    click.echo(f"http://{host}:{port} shows the sandbox at {url}; end it with ctrl+c", err=True)
+
+    def announce(page: str) -> None:
+        click.echo(f"{page} shows the sandbox at {url}; end it with ctrl+c", err=True)
+
     try:
-        serve(url, port, host)
+        serve(url, port, host, ready=announce)
     except ServingUnavailableError as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
     return Exit.PASS

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.installation import how_to_add
 from sandbox import java
 from sandbox.pipeline.failures import UnavailableError
 
@@ -33,7 +34,7 @@ def open_session(
     Java 17+, PysparkMissingError without pyspark.
     """
     if find_spec("pyspark") is None:
-        raise PysparkMissingError("the pipeline needs PySpark: pip install 'rdss-sandbox[pipeline]'")
+        raise PysparkMissingError(f"the pipeline needs PySpark; get it with: {how_to_add('pipeline')}")
     os.environ["JAVA_HOME"] = str(java.require().home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession  # noqa: PLC0415 - heavy

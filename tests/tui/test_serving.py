@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import shutil
 import socket
 import subprocess
@@ -11,12 +12,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
 from emulator.clock import Clock
 from emulator.embedded import embedded
 from emulator.settings import Settings
+from tui.serving import ServingUnavailableError, serve
 
 aiohttp = pytest.importorskip("aiohttp", reason="comes with textual-serve, the serve extra")
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
@@ -134,3 +137,36 @@ async def test_a_browser_gets_the_screens(page: str) -> None:
         async with session.ws_connect(f"{page}/ws?width=160&height=48") as socket_:
             while not (b"Streams" in seen and b"input" in seen):
                 seen += (await socket_.receive()).data or b""
+
+
+async def test_the_page_asks_no_foreign_host_for_anything(page: str) -> None:
+    """Every address in the page and its style sheets is of the host that served it, by whatever name."""
+    async with asyncio.timeout(60), aiohttp.ClientSession() as session:
+        await answered(session, page)
+        name = page.replace("127.0.0.1", "localhost")
+        async with session.get(name) as answer:
+            text = await answer.text()
+        wanted = re.findall(r"""(?:\b(?:href|src)=|url\()["']([^"']+)["']""", text)
+        kinds = set()
+        for address in [urljoin(f"{name}/", each) for each in wanted]:
+            assert address.startswith(f"{name}/"), address
+            async with session.get(address) as answer:
+                assert answer.status == 200, address
+                kinds.add(address.rpartition(".")[2])
+                if address.endswith(".css"):
+                    assert not re.search(r"""url\(\s*["']?(?:https?:)?//|@import""", await answer.text())
+        assert {"css", "js", "ttf"} <= kinds
+        assert f'data-session-websocket-url="{name.replace("http", "ws")}/ws"' in text
+        elsewhere = re.findall(r"""["'(](?:https?:)?//(?!localhost)[^"')]*""", text)
+        assert elsewhere in ([], ['"http://www.w3.org/2000/svg'])  # the name of a language, no address
+
+
+def test_nothing_is_announced_that_is_not_there() -> None:
+    """A port that is taken is said before any address is."""
+    announced: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServingUnavailableError, match=rf"port {port} on 127\.0\.0\.1 cannot be had"):
+            serve("http://127.0.0.1:1", port, ready=announced.append)
+
+    assert announced == []

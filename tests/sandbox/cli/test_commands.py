@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -153,3 +156,58 @@ def test_reset(ask: Ask, emulator: Embedded) -> None:
     assert (ran.code, ran.out) == (0, "")
     assert emulator.parts.stage.list() == ()
     assert json.loads(ask("status", "--json").out)["streams"][2]["open_shards"] == 2
+
+
+@pytest.mark.parametrize("what", [[], ["--run", "nowhere"]])
+def test_the_tui_without_a_terminal_says_so_and_ends(emulator: Embedded, what: list[str]) -> None:
+    """No escape code is drawn into a file or a pipe; exit code 3."""
+    command = [sys.executable, "-m", "sandbox", "tui", "--control", emulator.control, *what]
+    ran = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert ran.stderr == (
+        "sandbox: the TUI needs a terminal for its input and output; "
+        "sandbox tui --serve shows it in a browser\n"
+    )
+
+
+def test_without_its_extra_the_browser_is_announced_to_nobody(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is missing and what adds it, instead of an address; exit code 3."""
+    monkeypatch.setattr("tui.serving.find_spec", lambda _: None)
+    ran = ask("tui", "--serve")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("sandbox: the browser needs textual-serve; get it with: ")
+    assert "http://127.0.0.1:8000" not in ran.err
+    assert "install" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "found_by"),
+    [
+        (("tui",), "textual", "tui.__main__.find_spec"),
+        (("demo",), "pyspark", "importlib.util.find_spec"),
+    ],
+)
+def test_a_missing_extra_is_said_with_what_adds_it_here(
+    *,
+    ask: Ask,
+    sandbox: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    missing: str,
+    found_by: str,
+) -> None:
+    """For this Python and this installation, not for an index that does not have it."""
+    real = importlib.util.find_spec
+    monkeypatch.setattr(found_by, lambda name, *rest: None if name == missing else real(name, *rest))
+    ran = (ask if command == ("tui",) else sandbox)(*command)
+
+    assert ran.code == 3
+    assert missing in ran.err
+    assert sys.executable in ran.err
+    assert "'rdss-sandbox[" not in ran.err
