@@ -18,6 +18,6 @@ def seconds(written: object) -> float:
     found = _WRITTEN.match(written.strip()) if isinstance(written, str) else None
     if not found:
         raise ValueError(
-            f"{written!r} is no length of time: give seconds, or a text such as 200ms, 5s, 6m or 24h"
+            f"{written!r} is not a length of time: give seconds, or a text such as 200ms, 5s, 6m or 24h"
         )
     return float(found[1]) * _UNITS[found[2] or "s"]

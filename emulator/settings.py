@@ -217,7 +217,7 @@ def _from_text(name: str, text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise SettingsError(f"SANDBOX_{name.upper()} is no JSON: {error}") from error
+        raise SettingsError(f"SANDBOX_{name.upper()} is not JSON: {error}") from error
 
 
 def _parsed(path: Path, text: str) -> Any:

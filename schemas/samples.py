@@ -79,7 +79,7 @@ class Samples:
             message_type = "MetadataCreate" if resource_type else self._draws.choice(_MIX)
         if resource_type is not None and resource_type not in terms("ResourceType"):
             raise ValueError(
-                f"{resource_type} is no resource type; they are {', '.join(terms('ResourceType'))}"
+                f"{resource_type} is not a resource type; there are {', '.join(terms('ResourceType'))}"
             )
         makers: dict[str, Callable[[str | None], JSON]] = {
             "MetadataCreate": self._create,
@@ -89,7 +89,9 @@ class Samples:
         if message_type in makers:
             return makers[message_type](resource_type)
         if message_type not in terms("MessageType"):
-            raise ValueError(f"{message_type} is no message type; they are {', '.join(terms('MessageType'))}")
+            raise ValueError(
+                f"{message_type} is not a message type; there are {', '.join(terms('MessageType'))}"
+            )
         if resource_type is not None:
             raise ValueError(
                 f"a {message_type} carries no object, so it cannot have the resource type {resource_type}"

@@ -50,7 +50,7 @@ class _Summary(msgspec.Struct):
 def read_recording(folder: Path) -> Recording:
     """The run in ``folder``: its events.ndjson and, where there is one, summary.json. RecordingError."""
     if not folder.is_dir():
-        raise RecordingError(f"{folder} is no folder; runs lie in runs/SCENARIO/TIME/")
+        raise RecordingError(f"{folder} is not a folder; runs are in runs/SCENARIO/TIME/")
     summary = _summary(folder / "summary.json")
     title = summary.title or summary.name or folder.name
     return Recording(

@@ -75,7 +75,9 @@ class Stage:
         with self._lock:
             name = wanted.name or self._free_name(type_.name)
             if name in self._faults:
-                raise FaultRefused(f"a fault named {name!r} is in force already; PATCH changes it")
+                raise FaultRefused(
+                    f"a fault named {name!r} is in force already: remove it, or choose another name"
+                )
             record = Fault(
                 name,
                 type_.name,

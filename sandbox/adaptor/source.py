@@ -60,15 +60,15 @@ class Source:
             response = self._client.get(url).raise_for_status()
             return response.json()
         except httpx.HTTPStatusError as error:
-            raise SourceUnavailableError(f"{url} was answered with {error.response.status_code}") from error
+            raise SourceUnavailableError(f"{url} answered {error.response.status_code}") from error
         except httpx.HTTPError as error:
             raise SourceUnavailableError(f"{url} does not answer: {error or type(error).__name__}") from error
         except ValueError as error:
-            raise SourceUnavailableError(f"{url} was answered with what is no JSON: {error}") from error
+            raise SourceUnavailableError(f"{url} gave an answer that is not JSON: {error}") from error
 
     def _items(self, url: httpx.URL, found: Any) -> list[JSON]:
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise SourceUnavailableError(f"{url}: {self.place.items} is no list of objects")
+            raise SourceUnavailableError(f"{url}: {self.place.items} is not a list of objects")
         return found
 
     def _same_origin(self, here: httpx.URL, there: httpx.URL) -> httpx.URL:

@@ -91,7 +91,7 @@ def _each(template: dict[str, Any], scope: Scope) -> Any:
     if elements is NOTHING:
         return NOTHING
     if not isinstance(elements, list):
-        raise TemplateError(f"{template['$each']} is {elements!r}, which is no list")
+        raise TemplateError(f"{template['$each']} is {elements!r}, which is not a list")
     made = (fill(template["$make"], Scope(each, scope.item, scope.namespace)) for each in elements)
     return [value for value in made if value is not NOTHING] or NOTHING
 
@@ -125,7 +125,7 @@ def _time(template: dict[str, Any], scope: Scope) -> Any:
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError as error:
-        raise TemplateError(f"{template['$time']} is {text!r}, which is no time in ISO 8601") from error
+        raise TemplateError(f"{template['$time']} is {text!r}, which is not a time in ISO 8601") from error
     return timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 

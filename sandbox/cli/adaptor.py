@@ -32,14 +32,14 @@ def adaptor() -> None:
     "mapping_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="How its items become objects: YAML or TOML.  [default: the example's]",
+    help="The mapping from its items to objects: YAML or TOML.  [default: the example's]",
 )
 @click.option("--source", required=True, metavar="URL", help="Where the application's HTTP API is.")
 @click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to send to.")
 @click.option(
-    "--interval", default=10.0, show_default=True, metavar="SECONDS", help="The pause between two looks."
+    "--interval", default=10.0, show_default=True, metavar="SECONDS", help="The pause between two polls."
 )
-@click.option("--once", is_flag=True, help="Look once.")
+@click.option("--once", is_flag=True, help="Poll once and end.")
 @control_option
 @json_option
 def run(

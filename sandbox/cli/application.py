@@ -74,7 +74,7 @@ def run(
 
     A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
     with the files it refers to, tells so with a PreservationEvent, and flags what is deleted. What cannot be
-    processed goes to the error or invalid queue. Stopped, it goes on where it was the next time.
+    processed goes to the error or invalid queue. Stopped, it continues from there the next time.
 
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """

@@ -34,7 +34,10 @@ class QueueOrCommand(click.Group):
 def in_queue(command: F) -> F:
     """The options of every command about one queue."""
     project = click.option(
-        "--project", default=PROJECT, show_default=True, help="Whose queue: views are of rdss."
+        "--project",
+        default=PROJECT,
+        show_default=True,
+        help="The project that has the queue; the error and invalid queues are in rdss.",
     )
     return project(control_option(json_option(command)))
 
@@ -51,17 +54,25 @@ def claim() -> None:
 @claim.command()
 @click.argument("queue")
 @click.option(
-    "--limit", type=click.IntRange(1, 20), default=10, show_default=True, help="So many messages at most."
+    "--limit",
+    type=click.IntRange(1, 20),
+    default=10,
+    show_default=True,
+    help="Claim at most this many messages.",
 )
 @click.option(
-    "--ttl", type=click.IntRange(60, 43_200), default=300, show_default=True, help="For so many seconds."
+    "--ttl",
+    type=click.IntRange(60, 43_200),
+    default=300,
+    show_default=True,
+    help="Hold them for this many seconds.",
 )
 @click.option(
     "--grace",
     type=click.IntRange(60, 43_200),
     default=60,
     show_default=True,
-    help="A message that would end before the claim lives so many seconds longer than it.",
+    help="Keep a message that would expire before the claim this many seconds longer than the claim.",
 )
 @click.option("--worker", help="Who holds them.  [default: your user name]")
 @in_queue
@@ -109,7 +120,11 @@ def list_(queue: str | None, project: str, control: str | None, as_json: bool) -
     "--ttl", type=click.IntRange(60, 43_200), default=300, show_default=True, help="Seconds from now."
 )
 @click.option(
-    "--grace", type=click.IntRange(60, 43_200), default=60, show_default=True, help="As in a claim."
+    "--grace",
+    type=click.IntRange(60, 43_200),
+    default=60,
+    show_default=True,
+    help="The same as for a new claim.",
 )
 @in_queue
 def renew(

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of all chance.")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of everything random."
+)
 @click.option(
     "--from",
     "source",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Send the messages in the files there.",
+    help="Send the messages in the files of this folder.",
 )
 @click.option("--no-pipeline", is_flag=True, help="Leave out Spark, and with it the need for Java.")
 @json_option
@@ -87,7 +89,7 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
         SendRefusedError,
         UnreachableError,
     ) as error:
-        message = f"nothing can be said, the sandbox stopped answering: {error}; what it left is in {folder}"
+        message = f"no verdict, for the sandbox stopped answering: {error}; what it left is in {folder}"
         raise CommandFailed(message, Exit.INCONCLUSIVE) from error
 
 

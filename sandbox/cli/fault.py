@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from emulator.faults.fault import Attribute, FaultType
     from emulator.resources import Fault
 
+_UNITS = {"s": "seconds"}
 _WHEN = ("at", "for", "every", "first", "after", "fails")
 
 
@@ -41,14 +42,14 @@ class FaultTypes(LateGroup):
 
 @fault.group(cls=FaultTypes)
 def add() -> None:
-    """Add a fault of a type; each type's --help tells its attributes."""
+    """Add a fault of a type; sandbox fault add TYPE --help lists its attributes."""
 
 
 @fault.command("list")
 @control_option
 @json_option
 def list_(control: str | None, as_json: bool) -> None:
-    """Show the faults in force and how often each struck."""
+    """Show the faults in force and how many injections each has made."""
     with connect(control) as client:
         found = client.faults()
     if as_json:
@@ -78,7 +79,7 @@ def remove(names: tuple[str, ...], every: bool, control: str | None, as_json: bo
         print_json({"removed": gone})
     else:
         for each in gone:
-            click.echo(f"removed {each.name}, which struck {each.injected} times")
+            click.echo(f"removed {each.name}, after {each.injected} injections")
 
 
 def _types() -> dict[str, FaultType]:
@@ -99,19 +100,30 @@ def _command(type_: FaultType) -> click.Command:
 
 def _common_options(directions: list[str]) -> list[click.Parameter]:
     return [
-        click.Option(["--name"], help="What to call it.  [default: its type]"),
-        click.Option(["--channel"], metavar="GLOB", help="Where: a stream or queue.  [default: *]"),
-        click.Option(["--direction"], type=click.Choice(directions), help=f"[default: {directions[0]}]"),
-        click.Option(["--toxicity"], type=float, help="The share of messages that it strikes.  [default: 1]"),
-        click.Option(["--limit"], type=int, help="Strike so often at most."),
-        click.Option(["--at"], metavar="TIME", help="Begin so long from now: 200ms, 5s, 6m."),
-        click.Option(["--for"], metavar="TIME", help="Last so long."),
-        click.Option(["--after"], type=int, help="Spare so many messages first."),
-        click.Option(["--first"], type=int, help="Strike only so many of those that follow."),
-        click.Option(["--every"], type=int, help="Strike every n-th of those."),
-        click.Option(["--fails"], type=int, help="Strike each chosen message so often, then let it pass."),
+        click.Option(["--name"], help="The fault's name.  [default: its type]"),
         click.Option(
-            ["--match"], multiple=True, metavar="FIELD=GLOB", help="Only messages whose header is like this."
+            ["--channel"], metavar="GLOB", help="The streams or queues that it affects.  [default: *]"
+        ),
+        click.Option(
+            ["--direction"], type=click.Choice(directions), help=f"When it acts.  [default: {directions[0]}]"
+        ),
+        click.Option(
+            ["--toxicity"], type=float, help="The share of messages that it affects, 0 to 1.  [default: 1]"
+        ),
+        click.Option(["--limit"], type=int, help="Stop after this many injections."),
+        click.Option(["--at"], metavar="TIME", help="Begin after this time: 200ms, 5s, 6m."),
+        click.Option(["--for"], metavar="TIME", help="Stay in force for this time: 5s, 6m."),
+        click.Option(["--after"], type=int, help="Let this many messages pass first."),
+        click.Option(["--first"], type=int, help="Then inject into this many messages only."),
+        click.Option(["--every"], type=int, help="Inject into every n-th of those messages."),
+        click.Option(
+            ["--fails"], type=int, help="Inject into each chosen message this many times, then let it pass."
+        ),
+        click.Option(
+            ["--match"],
+            multiple=True,
+            metavar="FIELD=GLOB",
+            help="Only messages whose header field matches, such as messageType=Metadata*.",
         ),
     ]
 
@@ -123,14 +135,15 @@ def option_name(type_: FaultType, attribute: Attribute, taken: Container[str]) -
 
 
 def _option(type_: FaultType, attribute: Attribute, taken: Container[str]) -> click.Option:
-    unit = f" in {attribute.unit}" if attribute.unit else ""
+    unit = f", in {_UNITS.get(attribute.unit, attribute.unit)}" if attribute.unit else ""
+    meaning = attribute.description[0].upper() + attribute.description[1:]
     default = "" if attribute.default in (None, "") else f"  [default: {attribute.default}]"
     kind = click.Choice(attribute.choices) if attribute.choices else None
     return click.Option(
         [option_name(type_, attribute, taken), f"attribute_{attribute.name}"],
         type=kind,
         metavar=None if kind else attribute.type.upper(),
-        help=f"{attribute.description}{unit}.{default}",
+        help=f"{meaning}{unit}.{default}",
     )
 
 

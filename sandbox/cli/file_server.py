@@ -11,14 +11,22 @@ import click
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
-@click.option("--port", default=0, show_default="any free", metavar="N", help="Where to listen.")
+@click.option("--port", default=0, show_default="any free", metavar="N", help="The port to listen on.")
 @click.option(
-    "--cut-after", type=click.IntRange(min=1), metavar="BYTES", help="End every answer after so much."
+    "--cut-after", type=click.IntRange(min=1), metavar="BYTES", help="End every answer after this many bytes."
 )
-@click.option("--rate", type=click.FloatRange(min=1), metavar="BYTES", help="So many bytes a second.")
+@click.option(
+    "--rate", type=click.FloatRange(min=1), metavar="BYTES", help="Send at most this many bytes a second."
+)
 @click.option("--damaged", is_flag=True, help="Flip a bit of each file, so that no checksum is right.")
-@click.option("--unavailable", type=click.IntRange(min=0), default=0, metavar="N", help="503 N times first.")
-@click.option("--expired", is_flag=True, help="With a certificate that expired yesterday.")
+@click.option(
+    "--unavailable",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Answer the first N requests with 503.",
+)
+@click.option("--expired", is_flag=True, help="Use a certificate that expired yesterday.")
 def files(
     *,
     folder: Path,

@@ -27,8 +27,8 @@ def message() -> None:
 
 @message.command()
 @click.argument("files", nargs=-1, metavar="[FILE|-]...")
-@click.option("--strict", is_flag=True, help="Demand what the published schemas leave out, too.")
-@click.option("--expired", is_flag=True, help="Refuse what has expired by now, too.")
+@click.option("--strict", is_flag=True, help="Check also the rules that the published schemas leave out.")
+@click.option("--expired", is_flag=True, help="Refuse messages that have expired, too.")
 @json_option
 def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool) -> int:
     """Judge the messages in each FILE, or on standard input with -.
@@ -79,9 +79,13 @@ def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
 @click.option("--type", "message_type", metavar="TYPE", help="MetadataCreate, ...  [default: all of them]")
 @click.option("--resource-type", metavar="TYPE", help="dataset, article, ...  [default: all of them]")
 @click.option(
-    "--parts", type=click.IntRange(min=2), help="Make bodies so large that they need so many parts."
+    "--parts",
+    type=click.IntRange(min=2),
+    help="Make bodies so large that each message is split into this many parts.",
 )
-@click.option("--bad", metavar="CODE", help="Make messages that deserve this error code, such as GENERR004.")
+@click.option(
+    "--bad", metavar="CODE", help="Make invalid messages that call for this error code, such as GENERR004."
+)
 @control_option
 def sample(count: int, seed: int | None, at: float | None, control: str | None, **wanted: Any) -> None:
     """Make messages, one a line on standard output, as send and validate take them.

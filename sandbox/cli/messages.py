@@ -21,7 +21,7 @@ _PAGE = 1000
 
 @click.command()
 @click.option("--filter", "matching", default="", metavar="FILTER", help="As in: type:Metadata* size>500k")
-@click.option("--limit", type=click.IntRange(min=1), help="No more than so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="List at most this many.")
 @click.option("--raw", is_flag=True, help="Print each message as it was sent, one a line.")
 @control_option
 @json_option

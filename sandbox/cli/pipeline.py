@@ -49,7 +49,11 @@ def pipeline() -> None:
 )
 @place_option("--to")
 @click.option(
-    "--once/--follow", "once", default=True, show_default=True, help="Read what is there, or go on."
+    "--once/--follow",
+    "once",
+    default=True,
+    show_default=True,
+    help="Read what is there and end, or go on reading.",
 )
 @streams_option
 @click.option("--bucket", default="rdss-audit", show_default=True, metavar="NAME", help="The audit bucket.")
@@ -58,11 +62,13 @@ def pipeline() -> None:
     default="TRIM_HORIZON",
     show_default=True,
     metavar="POSITION",
-    help="Where a first run begins.",
+    help="Where the first run begins to read.",
 )
-@click.option("--checkpoint", metavar="DIR", help="Where offsets are kept; needed when the tables go to S3.")
+@click.option("--checkpoint", metavar="DIR", help="The folder for offsets; needed when the tables go to S3.")
 @timeout_option("With --follow: stop after this long: 30s, 5m, 2h.")
-@click.option("--batch", default=100_000, show_default=True, type=click.IntRange(1), help="Records a batch.")
+@click.option(
+    "--batch", default=100_000, show_default=True, type=click.IntRange(1), help="The most records in a batch."
+)
 @spark_options
 @service_options
 @json_option

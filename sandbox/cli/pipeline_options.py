@@ -46,7 +46,7 @@ streams_option = click.option(
     default="input,output,error,invalid",
     show_default=True,
     metavar="NAMES",
-    help="Which streams.",
+    help="The streams to read.",
 )
 
 

@@ -28,14 +28,22 @@ def process() -> None:
 @click.argument("service")
 @click.argument("operation")
 @click.argument("body", default="")
-@click.option("--source", default="CLI", show_default=True, help="The system that it comes from.")
-@click.option("--correlation", metavar="ID", help="What that system calls it.  [default: drawn]")
+@click.option("--source", default="CLI", show_default=True, help="The system that the message comes from.")
+@click.option("--correlation", metavar="ID", help="The id that this system gave it.  [default: drawn]")
 @click.option(
-    "--object", "object_id", metavar="ID", help="The object that is changed; newer ones outdate older."
+    "--object",
+    "object_id",
+    metavar="ID",
+    help="The object that it changes; a newer message outdates an older one.",
 )
-@click.option("--entity", "entity_type", metavar="TYPE", help="What kind of object that is.")
-@click.option("--funnel", metavar="VALUE", help="Of messages with this value one is processed at a time.")
-@click.option("--in-order", "guaranteed_order", is_flag=True, help="And in the order of their times.")
+@click.option("--entity", "entity_type", metavar="TYPE", help="The type of that object.")
+@click.option("--funnel", metavar="VALUE", help="Process one message with this value at a time.")
+@click.option(
+    "--in-order",
+    "guaranteed_order",
+    is_flag=True,
+    help="With --funnel: process them in the order of their times.",
+)
 @control_option
 @json_option
 def send(control: str | None, as_json: bool, **given: Any) -> None:
@@ -58,10 +66,10 @@ def send(control: str | None, as_json: bool, **given: Any) -> None:
 @click.option("--service", metavar="TEXT", help="A part of the service's name.")
 @click.option("--operation", metavar="TEXT", help="A part of the operation's name.")
 @click.option("--error-code", metavar="CODE", help="The code of the last error.")
-@click.option("--text", metavar="TEXT", help="A part of the message, or of what was said of it.")
-@click.option("--before", type=int, metavar="NUMBER", help="Only older ones.")
+@click.option("--text", metavar="TEXT", help="A part of the message, or of its description.")
+@click.option("--before", type=int, metavar="NUMBER", help="Only messages before this number.")
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="So many at most."
+    "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="Show at most this many."
 )
 @control_option
 @json_option
@@ -90,7 +98,7 @@ def show(number: int, control: str | None, as_json: bool) -> None:
 
 @process.command()
 @click.argument("number", type=int)
-@click.option("--total", is_flag=True, help="Make all calls again, also those that succeeded.")
+@click.option("--total", is_flag=True, help="Repeat all calls, also those that succeeded.")
 @control_option
 @json_option
 def restart(number: int, total: bool, control: str | None, as_json: bool) -> None:

@@ -17,4 +17,4 @@ def reset(control: str | None) -> None:
     """
     with connect(control) as client:
         found = client.reset()
-    click.echo(f"sandbox: afresh, with {len(found.streams)} streams", err=True)
+    click.echo(f"sandbox: empty again, with {len(found.streams)} new streams", err=True)

@@ -67,9 +67,13 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
 @scenario.command()
 @click.argument("wanted", metavar="[NAME|FILE]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every scenario that comes with the sandbox.")
-@click.option("--seed", type=int, metavar="N", help="The seed of all chance; one is drawn when left out.")
+@click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
 @click.option(
-    "--channel", type=click.Choice(_KINDS), default="memory", show_default=True, help="Through what."
+    "--channel",
+    type=click.Choice(_KINDS),
+    default="memory",
+    show_default=True,
+    help="What carries the messages.",
 )
 @click.option(
     "--report",
@@ -78,14 +82,20 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
     default=",".join(_REPORTS),
     show_default=True,
     metavar="LIST",
-    help="What each run leaves besides its summary, or none.",
+    help="The reports that each run writes besides its summary, or none.",
 )
-@click.option("--runs", type=_RUNS, default="runs", show_default=True, help="Where runs leave their folders.")
+@click.option(
+    "--runs",
+    type=_RUNS,
+    default="runs",
+    show_default=True,
+    help="The folder in which each run makes its own.",
+)
 @click.option(
     "--pace",
     type=click.FloatRange(min=0, min_open=True),
     metavar="N",
-    help="To watch: N seconds of the scenario a second.  [default: at once]",
+    help="Play N seconds of the scenario a second, to watch it.  [default: as fast as it goes]",
 )
 @json_option
 def run(
@@ -119,7 +129,13 @@ def run(
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--runs", type=_RUNS, default="runs", show_default=True, help="Where runs leave their folders.")
+@click.option(
+    "--runs",
+    type=_RUNS,
+    default="runs",
+    show_default=True,
+    help="The folder in which each run makes its own.",
+)
 @json_option
 def replay(folder: Path, runs: Path, as_json: bool) -> int:
     """Play a run again from its folder, with its seed, and say whether the same came of it.

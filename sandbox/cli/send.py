@@ -41,14 +41,14 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     with _gateway(control, channel) as gateway:
         try:
             if left := gateway.flush():
-                click.echo(f"sandbox: {left} messages of an earlier send went first", err=True)
+                click.echo(f"sandbox: {left} messages of an earlier send were sent first", err=True)
             for found in found_in(files):
                 problem = found if isinstance(found, str) else _send(gateway, found, as_is, as_json)
                 if problem:
                     click.echo(f"sandbox: {problem}", err=True)
                     code = Exit.USAGE
         except SendFailedError as error:
-            raise CommandFailed(f"{error}; it goes first the next time", Exit.ENVIRONMENT) from error
+            raise CommandFailed(f"{error}; the next send begins with it", Exit.ENVIRONMENT) from error
         except SendRefusedError as error:
             raise CommandFailed(str(error), Exit.FAIL) from error
     return code

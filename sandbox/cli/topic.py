@@ -35,7 +35,7 @@ def port_options(command: F) -> F:
     """How to reach topics and as whom, for every command of the group."""
     for option in (
         control_option,
-        click.option("--user", metavar="NAME", help="Who to be, where users have no tokens."),
+        click.option("--user", metavar="NAME", help="The user to act as, where users have no tokens."),
         click.option("--token", metavar="TOKEN", envvar="SANDBOX_TOPICS_TOKEN", help="The user's token."),
     ):
         command = option(command)
@@ -48,7 +48,7 @@ def publishing(command: F) -> F:
         click.argument("data", nargs=-1, metavar="[JSON|-]..."),
         click.argument("name", metavar="TOPIC"),
         click.option(
-            "--expiration", type=float, metavar="SECONDS", help="How long the record lives; 0: ever."
+            "--expiration", type=float, metavar="SECONDS", help="How long the record lives; 0 means for ever."
         ),
         click.option(
             "--correlation-id", default="", metavar="TEXT", help="Passed on to subscribers as it is."
@@ -81,9 +81,15 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option("--filter", "filter_", default="", metavar="CONDITION", help="Which records.  [default: all]")
-@click.option("--orderby", default="", metavar="/FIELD [DESC],...", help="In which order.")
-@click.option("--top", "top_n", type=click.IntRange(min=0), metavar="N", help="So many at most.")
+@click.option(
+    "--filter",
+    "filter_",
+    default="",
+    metavar="CONDITION",
+    help="Only the records that match.  [default: all]",
+)
+@click.option("--orderby", default="", metavar="/FIELD [DESC],...", help="The order of the records.")
+@click.option("--top", "top_n", type=click.IntRange(min=0), metavar="N", help="Show at most this many.")
 @click.option("--keys", is_flag=True, help="Print each record's key and correlation id beside it.")
 @port_options
 def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **given: Any) -> None:
@@ -101,10 +107,21 @@ def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option("--filter", "filter_", default="", metavar="CONDITION", help="Which messages.  [default: all]")
-@click.option("--delta", is_flag=True, help="Of each record only its key and what changed.")
-@click.option("--live", is_flag=True, help="Only what comes from now on, not what is there.")
-@click.option("--bookmark", default="", metavar="BOOKMARK", help="What came after it; 0: all that is kept.")
+@click.option(
+    "--filter",
+    "filter_",
+    default="",
+    metavar="CONDITION",
+    help="Only the messages that match.  [default: all]",
+)
+@click.option("--delta", is_flag=True, help="Print only the key and the changed fields of each record.")
+@click.option("--live", is_flag=True, help="Print only what comes from now on, not what is there.")
+@click.option(
+    "--bookmark",
+    default="",
+    metavar="BOOKMARK",
+    help="Print what came after this bookmark; 0 means all that is kept.",
+)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Stop after this long: 500ms, 30s, 5m.")
 @port_options
@@ -136,9 +153,17 @@ def subscribe(
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option("--filter", "filter_", default="", metavar="CONDITION", help="Which records; 1=1 for all.")
-@click.option("--key", "sow_keys", multiple=True, metavar="KEY", help="The record with this key.")
-@click.option("--data", default="", metavar="JSON", help="The record with the key that this has.")
+@click.option(
+    "--filter",
+    "filter_",
+    default="",
+    metavar="CONDITION",
+    help="Delete the records that match; 1=1 matches all.",
+)
+@click.option("--key", "sow_keys", multiple=True, metavar="KEY", help="Delete the record with this key.")
+@click.option(
+    "--data", default="", metavar="JSON", help="Delete the record that has the same key as this one."
+)
 @port_options
 def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **given: Any) -> None:
     """Delete records of TOPIC; says how many there were."""
@@ -177,7 +202,7 @@ def _raw(text: str) -> Raw:
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise CommandFailed(f"{text.strip()[:80]!r} is no JSON: {error}", Exit.USAGE) from None
+        raise CommandFailed(f"{text.strip()[:80]!r} is not JSON: {error}", Exit.USAGE) from None
     return msgspec.Raw(text.strip().encode())
 
 

@@ -15,39 +15,68 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--profile", type=click.Choice(list(PROFILES)), help="How to stand it up.  [default: embedded]")
-@click.option("--upstream-aws", metavar="URL", help="An AWS endpoint to be in front of.")
-@click.option("--upstream-amqp", metavar="URL", help="A broker to be in front of: amqp://user:password@host/")
 @click.option(
-    "--aws-port", type=int, metavar="N", help="Kinesis, S3 and the rest.  [default: 4566; 0: any free]"
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    help="What to run: see docs/profiles.md.  [default: embedded]",
 )
-@click.option("--control-port", type=int, metavar="N", help="The control API.  [default: 4570; 0: any free]")
+@click.option("--upstream-aws", metavar="URL", help="Relay to this AWS endpoint.")
+@click.option("--upstream-amqp", metavar="URL", help="Relay to this broker: amqp://user:password@host/")
 @click.option(
-    "--queues-port", type=int, metavar="N", help="Queues (Zaqar).  [default: 8888, or any free; 0: any free]"
+    "--aws-port",
+    type=int,
+    metavar="N",
+    help="The port for Kinesis, S3 and the other AWS services.  [default: 4566; 0: any free]",
 )
 @click.option(
-    "--topics-port", type=int, metavar="N", help="Topics (AMPS).  [default: 9007, or any free; 0: any free]"
+    "--control-port", type=int, metavar="N", help="The port of the control API.  [default: 4570; 0: any free]"
 )
-@click.option("--topics", metavar="FILE", help="Which topics there are, and who may use them.")
-@click.option("--integration", metavar="FILE", help="What is done with asynchronous messages.")
-@click.option("--amqp-port", type=int, metavar="N", help="RabbitMQ, where it is installed.  [default: 5672]")
+@click.option(
+    "--queues-port",
+    type=int,
+    metavar="N",
+    help="The port of queues (Zaqar).  [default: 8888, or any free; 0: any free]",
+)
+@click.option(
+    "--topics-port",
+    type=int,
+    metavar="N",
+    help="The port of topics (AMPS).  [default: 9007, or any free; 0: any free]",
+)
+@click.option(
+    "--topics", metavar="FILE", help="A file that defines topics and who may use them: see docs/topics.md."
+)
+@click.option(
+    "--integration",
+    metavar="FILE",
+    help="A file that says how asynchronous messages are processed: see docs/processing.md.",
+)
+@click.option(
+    "--amqp-port", type=int, metavar="N", help="The port of RabbitMQ, where it is installed.  [default: 5672]"
+)
 @click.option(
     "--amqp", type=click.Choice(["auto", "off"]), help="Whether to start RabbitMQ.  [default: auto]"
 )
 @click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option(
-    "--allow-host", "allowed_hosts", multiple=True, metavar="NAME", help="Another name to be called by."
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another host name that requests may use.",
 )
 @click.option("--region", metavar="NAME", help="The AWS region.  [default: AWS_REGION, or us-east-1]")
 @click.option(
     "--data-dir",
     metavar="DIR",
-    help="Where everything is kept; :memory: for nowhere.  [default: .sandbox/data]",
+    help="The folder for everything that is kept; :memory: keeps nothing.  [default: .sandbox/data]",
 )
-@click.option("--seed", type=int, metavar="N", help="The seed of all chance.  [default: drawn]")
-@click.option("--fsync", is_flag=True, default=None, help="Acknowledge what survives loss of power, too.")
+@click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
+@click.option("--fsync", is_flag=True, default=None, help="Acknowledge only what survives a power cut.")
 @click.option(
-    "--limits", type=click.Choice(["relaxed", "strict"]), help="AWS's throughput limits.  [default: relaxed]"
+    "--limits",
+    type=click.Choice(["relaxed", "strict"]),
+    help="Whether to enforce AWS's throughput limits.  [default: relaxed]",
 )
 @click.option(
     "--topology",

@@ -19,7 +19,7 @@ def require_endpoint(url: str | None, seconds: float = 3.0) -> None:
         port = named.port or _PORTS[named.scheme]
         socket.create_connection((named.hostname or "", port), timeout=seconds).close()
     except (ValueError, KeyError):
-        raise UnavailableError(f"{url} is no endpoint: it must be like http://127.0.0.1:4566") from None
+        raise UnavailableError(f"{url} is not an endpoint: it must be like http://127.0.0.1:4566") from None
     except OSError as refused:
         why = refused.strerror or str(refused)
         raise UnavailableError(

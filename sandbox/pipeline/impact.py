@@ -69,7 +69,7 @@ def injected_in(events: Path) -> list[Injected]:
     try:
         lines = [decode(line) for line in events.read_bytes().splitlines() if line.strip()]
     except (OSError, msgspec.MsgspecError) as wrong:
-        raise UsageError(f"{events} is no file of events: {wrong}") from None
+        raise UsageError(f"{events} is not a file of events: {wrong}") from None
     found = [line for line in lines if line.kind == INJECTED]
     apart = [line.fields or _Fields(line.type, line.message_id) for line in found]
     return [Injected(f.type, line.time, f.message_id) for line, f in zip(found, apart, strict=True)]

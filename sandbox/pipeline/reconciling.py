@@ -56,5 +56,5 @@ def _received(spark: SparkSession, repository: Path) -> DataFrame:
             statement = "SELECT messageId FROM messages WHERE status = 'RECEIVED' AND messageId IS NOT NULL"
             rows = database.execute(statement).fetchall()
     except sqlite3.Error as wrong:
-        raise UsageError(f"{repository} is no receiver's repository: {wrong}") from None
+        raise UsageError(f"{repository} is not a receiver's repository: {wrong}") from None
     return spark.createDataFrame(rows, "message_id STRING")

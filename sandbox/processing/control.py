@@ -231,7 +231,7 @@ def _refused() -> Iterator[None]:
 def _number(asked: Asked[Any, Any]) -> int:
     given = asked.path["number"]
     if not given.isdecimal() or len(given) > 18:
-        raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"{given!r} is no number of a message")
+        raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"{given!r} is not the number of a message")
     return int(given)
 
 

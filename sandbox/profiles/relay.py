@@ -12,5 +12,5 @@ from sandbox.profiles.running import Running
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStart."""
     if settings.upstream_aws is None and settings.upstream_amqp is None:
-        raise CannotStart("a relay to what? give --upstream-aws URL, --upstream-amqp URL, or both")
+        raise CannotStart("the profile relay needs --upstream-aws URL, --upstream-amqp URL, or both")
     serve(settings, ready)

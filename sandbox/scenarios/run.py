@@ -68,7 +68,7 @@ def recorded(folder: Path) -> Recorded:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=_Summary)
     except (OSError, msgspec.MsgspecError) as error:
-        raise ScenarioError(f"{folder} is no folder of a run: {error}") from error
+        raise ScenarioError(f"{folder} is not the folder of a run: {error}") from error
     return Recorded(found.scenario, found.source, found.seed, found.channel, found.verdict, found.facts)
 
 

@@ -117,7 +117,7 @@ class MessageDesk(Vertical):
         def read(name: str | None) -> None:
             if name:
                 path = Path(name).expanduser()
-                command = f"sandbox send {shlex.quote(str(path))} --stream {target}"
+                command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
                 self._app.errand(self._import(path, target), command)
 
         hint = f"every line becomes a message in {target}"

@@ -26,6 +26,6 @@ TYPE = FaultType(
     inject,
     (
         Attribute("copies", "integer", 1, "how many more times it comes", least=1),
-        Attribute("distance", "integer", 0, "on deliver: how many records later each copy comes", "records"),
+        Attribute("distance", "integer", 0, "on deliver: how much later each copy comes", "records"),
     ),
 )

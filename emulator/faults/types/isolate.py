@@ -11,7 +11,7 @@ def inject(hit: Hit) -> Done:
     target = find_target(hit.attributes["target"], hit.world.targets)
     if not isinstance(target, Container):
         raise FaultRefused(
-            f"{target.name} is no container: it has no network to be taken off; pause halts it"
+            f"{target.name} is not a container, so it has no network to leave; the fault pause halts it"
         )
     return for_a_while(hit, target, "isolated", target.disconnect, target.reconnect)
 

@@ -107,7 +107,7 @@ TYPE = FaultType(
             "code",
             "choice",
             ErrorCode.GENERR001.value,
-            "the error code that it shall cause",
+            "the error code that it causes",
             choices=tuple(sorted(code.value for code in (*SPOILS, *_MUTATIONS, ErrorCode.GENERR007))),
         ),
     ),

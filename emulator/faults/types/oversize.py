@@ -72,5 +72,9 @@ TYPE = FaultType(
     Phase.CHANGE,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,
-    (Attribute("limit", "integer", MAX_MESSAGE_BYTES, "the size to go past", "bytes", least=1),),
+    (
+        Attribute(
+            "limit", "integer", MAX_MESSAGE_BYTES, "the size that the message exceeds", "bytes", least=1
+        ),
+    ),
 )

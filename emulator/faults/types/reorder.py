@@ -20,6 +20,6 @@ TYPE = FaultType(
     inject,
     (
         Attribute("distance", "integer", 1, "how many go first", "records", least=1),
-        Attribute("patience", "duration", 1.0, "it waits no longer for them", "s"),
+        Attribute("patience", "duration", 1.0, "how long it waits for them at most", "s"),
     ),
 )

@@ -90,7 +90,7 @@ def _named(shards: list[_Shard], name: str) -> _Shard:
         if shard["ShardId"] == name:
             return shard
     raise FaultRefused(
-        f"reshard: {name} is no open shard; open are {', '.join(s['ShardId'] for s in shards)}"
+        f"reshard: {name} is not an open shard; open are {', '.join(s['ShardId'] for s in shards)}"
     )
 
 
@@ -130,9 +130,9 @@ TYPE = FaultType(
     (
         Attribute("action", "choice", "split", "what to do", choices=("split", "merge", "scale")),
         Attribute(
-            "shard", "text", "", "which shard; without, the widest to split or the narrowest pair to merge"
+            "shard", "text", "", "the shard; by default the widest to split, or the narrowest pair to merge"
         ),
-        Attribute("hash_key", "text", "", "where to split; without, in the middle"),
+        Attribute("hash_key", "text", "", "the hash key at which to split; by default the middle"),
         Attribute("count", "integer", 0, "how many shards to scale to", "shards"),
     ),
     kinds=STREAMS,

@@ -218,7 +218,7 @@ def test_an_application_that_does_not_answer_is_named(site: Site) -> None:
     _refused("http://127.0.0.1:9", place, "does not answer")
     site.application.deposit(sample_deposits()[0])
     place = replace(site.mapping.place, items="$.deposits.0")
-    _refused(site.application.url, place, "deposits.0 is no list of objects")
+    _refused(site.application.url, place, "deposits.0 is not a list of objects")
     place = replace(site.mapping.place, next="$.deposits.0.licence")
     _refused(site.application.url, place, "the next page is said to be elsewhere")
 

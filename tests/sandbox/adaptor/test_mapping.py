@@ -76,7 +76,7 @@ def test_a_uuid_is_the_same_for_the_same_values() -> None:
     [
         ({"$term": "$.name", "$of": {"a": "b"}}, "'Reef'; the mapping knows a"),
         ({"$time": "$.name"}, "'Reef', which is no time"),
-        ({"$each": "$.name", "$make": "x"}, "'Reef', which is no list"),
+        ({"$each": "$.name", "$make": "x"}, "'Reef', which is not a list"),
     ],
 )
 def test_an_item_that_does_not_fit_says_where(template: Any, said: str) -> None:
