@@ -55,13 +55,13 @@ def run_recorded(folder: Path) -> int:
 def _run(dressed: Callable[[Preferences], ThemedApp]) -> int:
     if find_spec("textual") is None:
         return _cannot(f"the TUI needs textual; get it with: {how_to_add('tui')}", ENVIRONMENT)
-    if _BEHIND_A_SERVER not in os.environ and not _in_a_terminal():
-        why = "the TUI needs a terminal for its input and output; sandbox tui --serve shows it in a browser"
-        return _cannot(why, ENVIRONMENT)
     try:
         app = dressed(read(preferences_path()))
     except ValueError as error:  # preferences or a recording that cannot be read
         return _cannot(str(error), USAGE)
+    if _BEHIND_A_SERVER not in os.environ and not _in_a_terminal():
+        why = "the TUI needs a terminal for its input and output; sandbox tui --serve shows it in a browser"
+        return _cannot(why, ENVIRONMENT)
     spare_pauses()
     app.run()
     return app.return_code or 0

@@ -135,7 +135,7 @@ def test_faults_can_be_written_in_the_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("[", "no JSON"), ('[{"type": "corrupt", "how": 1}]', "there is no key 'how'")]
+    ("text", "why"), [("[", "not JSON"), ('[{"type": "corrupt", "how": 1}]', "there is no key 'how'")]
 )
 def test_faults_that_cannot_be_read_are_refused(tmp_path: Path, text: str, why: str) -> None:
     """With what is wrong about them."""

@@ -53,9 +53,9 @@ def test_each_type_and_kind_can_be_asked_for(samples: Samples) -> None:
             assert message["messageHeader"]["messageType"] == message_type
             assert message["messageBody"]["objectResourceType"] == kind
     assert samples.message(resource_type="book")["messageHeader"]["messageType"] == "MetadataCreate"
-    with pytest.raises(ValueError, match="no message type; they are MetadataCreate"):
+    with pytest.raises(ValueError, match="not a message type; there are MetadataCreate"):
         samples.message("VocabularyRead")
-    with pytest.raises(ValueError, match="no resource type; they are"):
+    with pytest.raises(ValueError, match="not a resource type; there are"):
         samples.message("MetadataCreate", "journal")
     with pytest.raises(ValueError, match="carries no object"):
         samples.message("MetadataDelete", "book")

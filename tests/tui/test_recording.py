@@ -67,7 +67,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes | None, said
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """It is named, and where runs lie is said."""
-    with pytest.raises(RecordingError, match="is no folder; runs lie in"):
+    with pytest.raises(RecordingError, match="is not a folder; runs are in"):
         read_recording(tmp_path / "nowhere")
 
 

@@ -214,7 +214,7 @@ def test_killed_before_sending_it_sends_once(site: Site, monkeypatch: pytest.Mon
 def test_an_application_that_does_not_answer_is_named(site: Site) -> None:
     """The address and what came; nothing is forgotten."""
     place = replace(site.mapping.place, changes="/nothing")
-    _refused(site.application.url, place, "/nothing was answered with 404")
+    _refused(site.application.url, place, "/nothing answered 404")
     _refused("http://127.0.0.1:9", place, "does not answer")
     site.application.deposit(sample_deposits()[0])
     place = replace(site.mapping.place, items="$.deposits.0")

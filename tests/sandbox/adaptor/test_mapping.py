@@ -75,7 +75,7 @@ def test_a_uuid_is_the_same_for_the_same_values() -> None:
     ("template", "said"),
     [
         ({"$term": "$.name", "$of": {"a": "b"}}, "'Reef'; the mapping knows a"),
-        ({"$time": "$.name"}, "'Reef', which is no time"),
+        ({"$time": "$.name"}, "'Reef', which is not a time"),
         ({"$each": "$.name", "$make": "x"}, "'Reef', which is not a list"),
     ],
 )

@@ -108,7 +108,7 @@ def test_the_help_of_a_fault_is_the_registrys(sandbox: Ask, name: str) -> None:
 
     for attribute in TYPES[name].attributes:
         assert f"-{attribute.name.replace('_', '-')} " in page
-        assert attribute.description.split()[0] in page
+        assert attribute.description[1:] in page
 
 
 def test_an_attribute_named_as_an_option_of_every_fault(ask: Ask) -> None:
@@ -158,10 +158,9 @@ def test_reset(ask: Ask, emulator: Embedded) -> None:
     assert json.loads(ask("status", "--json").out)["streams"][2]["open_shards"] == 2
 
 
-@pytest.mark.parametrize("what", [[], ["--run", "nowhere"]])
-def test_the_tui_without_a_terminal_says_so_and_ends(emulator: Embedded, what: list[str]) -> None:
+def test_the_tui_without_a_terminal_says_so_and_ends(emulator: Embedded) -> None:
     """No escape code is drawn into a file or a pipe; exit code 3."""
-    command = [sys.executable, "-m", "sandbox", "tui", "--control", emulator.control, *what]
+    command = [sys.executable, "-m", "sandbox", "tui", "--control", emulator.control]
     ran = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
     )

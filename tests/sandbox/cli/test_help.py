@@ -84,7 +84,7 @@ def test_every_row_of_the_table_leads_to_a_command(name: str) -> None:
         (["fault", "add", "latncy"], "Did you mean 'latency'?"),
         (["fault", "add", "flood"], f"There is no type of fault 'flood'; there are: {', '.join(TYPES)}"),
         (["fault", "remove"], "names of the faults"),
-        (["clock", "advance", "soon"], "is no length of time"),
+        (["clock", "advance", "soon"], "is not a length of time"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

@@ -80,7 +80,7 @@ def _change(emulator: Embedded) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        (("publish", "objects", "{bad"), 2, "'{bad' is no JSON"),
+        (("publish", "objects", "{bad"), 2, "'{bad' is not JSON"),
         (("publish", "objects", '{"n": 1}'), 2, "objectUUID"),
         (("sow", "nowhere"), 2, "nowhere"),
         (("sow", "objects", "--filter", "n = 1"), 2, "at character 1 of filter: n = 1"),

@@ -143,4 +143,4 @@ def test_an_endpoint_where_nobody_listens_is_one_line_within_seconds(pipeline: C
     assert "nothing answers at http://127.0.0.1:1" in ran.err
     wrong = pipeline("run", "--endpoint", "nowhere")
     assert (wrong.code, wrong.err.count("\n")) == (3, 1)
-    assert "nowhere is no endpoint" in wrong.err
+    assert "nowhere is not an endpoint" in wrong.err

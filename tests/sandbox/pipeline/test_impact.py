@@ -27,7 +27,7 @@ def test_a_file_that_holds_no_events_is_a_mistake_of_usage(tmp_path: Path, conte
     file = tmp_path / "other.ndjson"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(UsageError, match=r"other\.ndjson is no file of events"):
+    with pytest.raises(UsageError, match=r"other\.ndjson is not a file of events"):
         injected_in(file)
 
 
