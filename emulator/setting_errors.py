@@ -42,7 +42,7 @@ def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: t
     found = _WHERE.fullmatch(str(error))
     assert found is not None
     what, at = found[1], found[2] or ""
-    path: list[Step] = [name or int(number) for name, number in _STEP.findall(at)]
+    path: list[Step] = [name or int(number) for name, number in _STEP.findall(at.partition("[...]")[0])]
     unknown = _UNKNOWN.fullmatch(what)
     if unknown is not None:
         return f"{origins.of(*path, unknown[1])}: {_no_such(unknown[1], _keys(shape, path))}"

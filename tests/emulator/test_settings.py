@@ -168,7 +168,7 @@ type = "duplicate"
     [
         (
             "[sandbox]\nseed = 1\n\nawsport = 4566\n",
-            r"toml:4: there is no key 'awsport' \(did you mean aws_port\?\); there are: profile, .*, faults$",
+            r"toml:4: there is no key 'awsport' \(did you mean aws_port\?\); there are: profile, .*, faults",
         ),
         (
             "[sandbox]\naws_port = 'many'\n",
@@ -183,6 +183,8 @@ type = "duplicate"
             r"sandbox\.toml:13: there is no key 'toxicty' \(did you mean toxicity\?\); there are: type",
         ),
         (FILE % ("toxicity = 'all'", ""), r"sandbox\.toml:13: faults\.1\.toxicity is 'all': expected"),
+        (FILE % ("", "streams = {a = 'x'}"), r"sandbox\.toml:16: topology\.streams is .*expected `int`"),
+        ("[[sandbox.faults]]\nchannel = 'a'\n", r"sandbox\.toml:1: faults\.0 is .*required field `type`"),
         (
             FILE % ("", "strems = {}"),
             r"sandbox\.toml:16: there is no key 'strems' \(did you mean streams",
