@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream
+from sandbox.cli.connection import control_option, find_stream, followed_clock
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
+    from emulator.clock import Clock
     from sandbox.documents import Document
     from sandbox.gateway import Gateway
 
@@ -38,12 +39,12 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- kept out of sandbox --help
 
     code = Exit.PASS
-    with _gateway(control, channel) as gateway:
+    with followed_clock(control) as clock, _gateway(control, channel, clock) as gateway:
         try:
             if left := gateway.flush():
                 click.echo(f"sandbox: {left} messages of an earlier send were sent first", err=True)
             for found in found_in(files):
-                problem = found if isinstance(found, str) else _send(gateway, found, as_is, as_json)
+                problem = found if isinstance(found, str) else _send(gateway, clock, found, as_is, as_json)
                 if problem:
                     click.echo(f"sandbox: {problem}", err=True)
                     code = Exit.USAGE
@@ -54,10 +55,9 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     return code
 
 
-def _send(gateway: Gateway, document: Document, as_is: bool, as_json: bool) -> str | None:
+def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_json: bool) -> str | None:
     """Send one document and print what went; why not when it is no message."""
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.rng import new_seed, new_uuid  # noqa: PLC0415 -- as above
+    from emulator.rng import new_seed, new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.completion import completed  # noqa: PLC0415 -- as above
     from sandbox.documents import why_no_message  # noqa: PLC0415 -- as above
     from schemas.peek import peek  # noqa: PLC0415 -- as above
@@ -70,7 +70,7 @@ def _send(gateway: Gateway, document: Document, as_is: bool, as_json: bool) -> s
         return f"{document.place} {why}; it was not sent, and --as-is sends it all the same"
     else:
         try:
-            whole = completed(document.raw, Samples(new_seed(), now=Clock().time()))
+            whole = completed(document.raw, Samples(new_seed(), now=clock.time()))
             parts = split_raw(whole, new_id=new_uuid)
         except SequenceError as error:
             return f"{document.place} was not sent, it is too large for one message: {error}"
@@ -85,14 +85,13 @@ def _send(gateway: Gateway, document: Document, as_is: bool, as_json: bool) -> s
 
 
 @contextmanager
-def _gateway(control: str | None, channel: str) -> Iterator[Gateway]:
+def _gateway(control: str | None, channel: str, clock: Clock) -> Iterator[Gateway]:
     """A gateway to a stream of the running sandbox. CommandFailed when there is no such stream."""
     from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.clock import Clock  # noqa: PLC0415 -- as above
     from sandbox.gateway import Gateway  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
-    found, clock = find_stream(control, channel), Clock()
+    found = find_stream(control, channel)
     with (
         closing(Repository(found.repository("sender"), clock)) as repository,
         closing(KinesisChannel(found.endpoint.kinesis(), channel, clock=clock)) as opened,

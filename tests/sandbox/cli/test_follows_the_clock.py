@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,17 @@ def test_a_message_expires_by_the_sandboxs_clock(emulator: Embedded, ask: Ask) -
 
     assert ask("receive").out == ""
     assert _rejected(ask, "error") == ["GENERR003"]
+
+
+def test_what_send_completes_is_dated_by_the_sandboxs_clock(emulator: Embedded, ask: Ask) -> None:
+    """A body gets a header that is published when the sandbox's clock says that it is now."""
+    _change(emulator, "advance", 100 * HOUR)
+    Path("body.json").write_bytes(serialise(_message()["messageBody"]))
+    assert ask("send", "body.json").code == 0
+
+    (received,) = ask("receive", "--json").out.splitlines()
+    published = json.loads(received)["messageHeader"]["messageTimings"]["publishedTimestamp"]
+    assert datetime.fromisoformat(published).timestamp() - _now() > 99 * HOUR
 
 
 def test_a_sequence_is_given_up_by_the_sandboxs_clock(emulator: Embedded, ask: Ask) -> None:
