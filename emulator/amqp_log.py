@@ -17,8 +17,9 @@ from emulator.channels.batches import Entry, batches
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
+from emulator.record_lines import AMQP_PREFIX
 
-PREFIX: Final = "amqp:"
+PREFIX: Final = AMQP_PREFIX
 """Before the name, so that a queue is not taken for the Kinesis stream of the same name."""
 _MOST_RECORD_KIB: Final = 10_240
 _LONGEST_STREAM: Final = 128

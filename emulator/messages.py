@@ -12,7 +12,7 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -71,10 +71,19 @@ class _Matches:
 
 
 class MessageIndex:
-    """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None keeps it in memory."""
+    """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None: a temporary file.
 
-    def __init__(self, streams: Streams, path: Path | None = None) -> None:
+    ``origin`` gives, for a stream and a partition key, the stream within which a message may be a duplicate.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        path: Path | None = None,
+        origin: Callable[[str, str], str] = lambda stream, _: stream,
+    ) -> None:
         self._streams = streams
+        self._origin = origin
         self._path = path
         self._lock = threading.RLock()
         self._matches: OrderedDict[Condition, _Matches] = OrderedDict()
@@ -213,7 +222,8 @@ class MessageIndex:
         rows: list[tuple[object, ...]] = []
         for reading, record, seen in found:
             digest = _digest(record.data)
-            identity = (reading.shard.stream, seen.message_id or digest)
+            origin = self._origin(reading.shard.stream, record.partition_key or "")
+            identity = (origin, seen.message_id or digest)
             marks = _marks(seen, record)
             if (earlier := known.get(identity)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
@@ -237,7 +247,7 @@ class MessageIndex:
         self._insert(rows)
 
     def _known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
-        """Of messages in the index that these may repeat, the newest one's digest by stream and identity."""
+        """Of messages in the index that these may repeat, the newest one's digest by origin and identity."""
         names = list({seen.message_id for _, _, seen in found if seen.message_id is not None})
         digests = list({_digest(record.data) for _, record, seen in found if seen.message_id is None})
         known: dict[tuple[str, str | int], int] = {}
@@ -247,8 +257,11 @@ class MessageIndex:
                 asked = values[start : start + _MOST_PARAMETERS]
                 marks = ", ".join("?" * len(asked))
                 where = f"{column} IN ({marks}){nameless}"
-                query = f"SELECT stream, {column}, digest {_FROM} WHERE {where} ORDER BY id"
-                known |= {(stream, value): digest for stream, value, digest in self._db.execute(query, asked)}
+                query = f"SELECT stream, partition_key, {column}, digest {_FROM} WHERE {where} ORDER BY id"
+                known |= {
+                    (self._origin(stream, key), value): digest
+                    for stream, key, value, digest in self._db.execute(query, asked)
+                }
         return known
 
     def _insert(self, rows: list[tuple[object, ...]]) -> None:
@@ -334,7 +347,7 @@ def _from_end(offset: int, total: int) -> int:
 
 def _open(path: Path | None) -> sqlite3.Connection:
     if path is None:
-        return _connect(":memory:")
+        return _connect("")  # in memory while it is small, then in a file that nobody else sees
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _connect(str(path))

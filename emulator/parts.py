@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from emulator.amqp_log import AmqpLog
 from emulator.archives import Archives
+from emulator.audit_log import AuditLog
 from emulator.catalogue import Catalogue
 from emulator.clock import Clock
 from emulator.data_directory import DataDirectory
@@ -56,6 +57,7 @@ class Parts:
     access: StreamAccess
     index: MessageIndex
     archives: Archives
+    audit_log: AuditLog | None
     amqp: AmqpLog
     queues: QueueEngine
     topics: TopicService
@@ -94,6 +96,8 @@ class Parts:
             self._empty()
         self.amqp.clear()
         self.index.clear()
+        if self.audit_log:
+            self.audit_log.clear()
         if not self.clock.state().real:
             self.clock.resume_real_time()
         self.populate()
@@ -167,6 +171,10 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
         index = MessageIndex(catalogue, foundation.index)
         stack.callback(index.close)
+        audit_log = None
+        if audit:
+            audit_log = AuditLog(audit, catalogue, foundation.buckets.client, foundation.index)
+            stack.callback(audit_log.close)
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
         stage.targets.update(containers(settings.containers))
@@ -203,19 +211,20 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         )
         stack.callback(topics.close)
         parts = Parts(
-            settings,
-            clock,
-            events,
-            home,
-            foundation,
-            catalogue,
-            stage,
-            _access(settings, events, foundation),
-            index,
-            archives,
-            amqp,
-            queues,
-            topics,
+            settings=settings,
+            clock=clock,
+            events=events,
+            home=home,
+            foundation=foundation,
+            catalogue=catalogue,
+            stage=stage,
+            access=_access(settings, events, foundation),
+            index=index,
+            archives=archives,
+            audit_log=audit_log,
+            amqp=amqp,
+            queues=queues,
+            topics=topics,
         )
         parts.populate()
         parts.add_faults()

@@ -378,6 +378,10 @@ class ObjectPage(msgspec.Struct, frozen=True):
     next: str | None
 
 
+AuditPlace: TypeAlias = Literal["stream", "bucket"]
+"""Where entries of the audit log lie: the newest in its stream, and all that were delivered in its bucket."""
+
+
 class AuditStatus(msgspec.Struct, frozen=True):
     """How far the audit log is: messages copied to ``stream``, delivered to ``bucket``, still ``pending``."""
 

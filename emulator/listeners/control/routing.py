@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
+from emulator.audit_objects import BucketUnreadable
 from emulator.kinesis.errors import KinesisError
 from emulator.message_filter import FilterError
 from emulator.resources import Problem, Refusal
@@ -118,6 +119,8 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
         case KinesisError():
             missing = error.code == "ResourceNotFoundException"
             status, code = HTTPStatus.NOT_FOUND if missing else HTTPStatus(error.status), error.code
+        case BucketUnreadable():
+            status, code = HTTPStatus.BAD_GATEWAY, "bucket_unreadable"
         case FilterError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_filter"
         case msgspec.MsgspecError() | UnicodeDecodeError():
