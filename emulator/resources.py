@@ -29,7 +29,11 @@ class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """A stream in one line; ``bytes`` is the data of its records."""
+    """A stream in one line; ``bytes`` is the data of its records.
+
+    ``unread`` are the records, of children that nobody reads too, that no reader has passed since the sandbox
+    started; None where nobody has read the stream, or an upstream has it.
+    """
 
     name: str
     arn: str
@@ -38,10 +42,14 @@ class Stream(msgspec.Struct, frozen=True):
     closed_shards: int
     records: int
     bytes: int
+    unread: int | None = None
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A shard and its lineage; hash keys and sequence numbers are decimal text, as in the AWS API."""
+    """A shard and its lineage; hash keys and sequence numbers are decimal text, as in the AWS API.
+
+    ``unread`` is as for ``Stream``.
+    """
 
     id: str
     parents: tuple[str, ...]
@@ -54,6 +62,7 @@ class Shard(msgspec.Struct, frozen=True):
     records: int
     bytes: int
     created: float
+    unread: int | None = None
 
 
 class StreamDetail(Stream, frozen=True):

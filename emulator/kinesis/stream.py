@@ -21,17 +21,26 @@ _HOUR_MS = 3_600_000
 
 
 class Shard:
-    """A shard: its state and its records."""
+    """A shard: its state and its records.
+
+    ``passed`` is the ordinal that the reader who is furthest has next; None while nobody has read here since
+    the engine began.
+    """
 
     def __init__(self, state: ShardState, stream_number: int, records: Segments) -> None:
         self.state = state
         self.records = records
         self.id = state.id
         self.prefix = sequence_numbers.prefix(state.epoch, state.index, stream_number)
+        self.passed: int | None = None
 
     @property
     def is_open(self) -> bool:
         return self.state.closed is None
+
+    def pass_to(self, ordinal: int) -> None:
+        """Note that a reader has this record next."""
+        self.passed = max(self.passed or 0, ordinal)
 
     def was_open(self, at: int) -> bool:
         """Whether the shard was open at ``at`` ms since the epoch."""

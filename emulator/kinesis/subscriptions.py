@@ -43,6 +43,7 @@ class Subscription:
         self._stream = stream
         self._shard = shard
         self._ordinal = self._first = ordinal
+        shard.pass_to(ordinal)
         self.began = clock.elapsed()
 
     def next_batch(self, *, empty: bool = False) -> dict[str, Any] | None:
@@ -89,6 +90,7 @@ class Subscription:
             now = int(self._clock.time() * 1000)
             found = self._fetch(now)
             self._ordinal = found.reached
+            self._shard.pass_to(found.reached)
             event: dict[str, Any] = {"MillisBehindLatest": found.millis_behind}
             if found.next is None:
                 self.end("shard end")

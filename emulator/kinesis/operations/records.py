@@ -74,6 +74,7 @@ def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope
     _dry_run(request)
     given = iterator(stream, shard, ordinal, registry.now_ms())
     registry.readers.begin(given)
+    shard.pass_to(ordinal)
     return {"ShardIterator": given.token()}
 
 
@@ -139,6 +140,7 @@ def go_on(
     following = None
     if fetched.next is not None:
         following = used._replace(ordinal=fetched.next, created=max(0, now))
+    shard.pass_to(fetched.reached)
     records = fetched.reached - max(used.ordinal, shard.records.first)
     registry.readers.go_on(used, following, records)
     return following
