@@ -38,7 +38,7 @@ _COMMAND = re.compile(r"^\s*(\$ |sandbox \w|curl |pip |docker |make |python -m )
 _SHELL = """\
 set -E -o pipefail
 trap 'echo "failed ($?): $BASH_COMMAND" >&2; exit 1' ERR
-trap 'kill $(jobs -p) 2>/dev/null' EXIT
+trap 'jobs -p | xargs -r kill || true' EXIT
 """
 
 
@@ -153,7 +153,7 @@ def _plain(line: str) -> str:
     """A line without what is another each time: identifiers, times, numbers of a process."""
     line = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID", line.strip())
     line = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", line)
-    return re.sub(r"\s+", " ", line)
+    return re.sub(r"\s+", " ", line.strip("│ "))
 
 
 def _at(ports: dict[str, str], text: str | None) -> str:

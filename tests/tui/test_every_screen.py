@@ -134,7 +134,7 @@ async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embed
     """l on a message that was struck: the line of the fault is not cut before it says anything."""
     sandbox.add_fault(NewFault("latency", channel="input", attributes={"delay": "5ms"}))
     send(sandbox)
-    (struck,) = (each for each in sandbox.events() if each.kind == "fault.injected")
+    struck = [each for each in sandbox.events() if each.kind == "fault.injected"][-1]
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
         await pilot.press("l")
@@ -230,7 +230,7 @@ async def test_audit_opens_an_object_of_its_bucket(audited: list[bytes], running
             await until(pilot, lambda: entries.total == 1 and entries.current is not None)
             await pilot.press("enter")
             await pilot.pause()
-        await shown(pilot, "NDJSON", '"sequence_number"', '"input"')
+        await shown(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
 
 
 async def test_an_entry_of_the_audit_log_is_redriven(
@@ -282,7 +282,7 @@ async def test_buckets(audited: list[bytes], running: Embedded) -> None:
             await shown(pilot, wanted)
             await until(pilot, lambda: entries.current is not None)
         await pilot.press("enter")
-        await shown(pilot, "NDJSON", '"message"')
+        await shown(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
 
 
 async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
         assert waiting.elapsed() < deadline
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("8")
-        await shown(pilot, "error", held.id[:8])
+        await shown(pilot, "error", held.id[-6:])
 
 
 async def test_topics(sandbox: Client, running: Embedded) -> None:
