@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         arguments = [*arguments, "--detach"]
     if arguments[:2] == ["adaptor", "example"]:
         arguments += ["--port", os.environ["EXAMPLE_PORT"]]
-    os.execv(sys.executable, [*_REAL, *arguments])
+    return os.execv(sys.executable, [*_REAL, *arguments])
 
 
 def _until_quiet(command: list[str]) -> int:

@@ -23,14 +23,15 @@ LOADED = ("toml", "yaml", "json")
 SHOWN = ("text", "mermaid")
 WORDS = ("not run", "slow", "given", "then", "file", "loaded as")
 _BLOCK = re.compile(
-    r"(?P<comments>(?:^<!--(?:(?!-->).)*-->\n)*)^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"(?P<comments>(?:^<!--(?:(?!-->).)*-->\n)*)^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
 )
 _COMMENT = re.compile(r"<!--\s*(?P<word>[a-z ]+):\s*(?P<said>.*?)\s*-->", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block; ``line`` is where its text begins, ``said`` what its comments say by their first words."""
+    """A fenced block; ``line`` is where its text begins, ``said`` what its comments say, by first words."""
 
     page: Path
     line: int

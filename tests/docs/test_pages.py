@@ -48,7 +48,7 @@ def of(name: str) -> list[Block]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_block_says_what_it_is(name: str) -> None:
-    """A block without a language, or one of a language that nobody runs or loads, would be checked by nobody."""
+    """A block without a language, or of one that nobody runs or loads, would be checked by nobody."""
     for block in of(name):
         assert block.language in {*RUN, *LOADED, *SHOWN}, f"{block.where}: ```{block.language}"
         assert block.language not in SHOWN or not _COMMAND.search(block.text), f"{block.where} is commands"
@@ -107,7 +107,9 @@ def _run(found: Iterable[Block], directory: Path) -> None:
         )
     finally:
         if (directory / ".sandbox" / "running.json").exists():
-            subprocess.run(["sandbox", "down"], cwd=directory, env=environment, capture_output=True, check=False)
+            subprocess.run(
+                ["sandbox", "down"], cwd=directory, env=environment, capture_output=True, check=False
+            )
     assert ran.returncode == 0, f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
     for block in wanted:
         if block.language == "console":
@@ -168,15 +170,19 @@ def _environment(directory: Path, ports: dict[str, str]) -> dict[str, str]:
     shim.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SANDBOX_", "AWS_"))}
     usual = {f"SANDBOX_{name}_PORT": ports[port] for port, name in SETTINGS.items()}
-    return kept | usual | {
-        "SANDBOX_AMQP": "off",
-        "SANDBOX_SEED": "7",
-        "SANDBOX_GATEWAY_ADDRESS": f"http://127.0.0.1:{ports['4566']}",
-        "EXAMPLE_PORT": ports["8090"],
-        "PATH": f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "HOME": str(directory),
-    }
+    return (
+        kept
+        | usual
+        | {
+            "SANDBOX_AMQP": "off",
+            "SANDBOX_SEED": "7",
+            "SANDBOX_GATEWAY_ADDRESS": f"http://127.0.0.1:{ports['4566']}",
+            "EXAMPLE_PORT": ports["8090"],
+            "PATH": f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(directory),
+        }
+    )
 
 
 def _free_ports(count: int) -> Iterator[str]:

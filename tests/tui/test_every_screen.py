@@ -142,7 +142,7 @@ async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embed
 
 
 async def test_a_message_that_is_gone_says_so(sandbox: Client, running: Embedded) -> None:
-    """Past its stream's retention only the row is left; the detail does not take it for something malformed."""
+    """Past its stream's retention only the row is left; it is not taken for something malformed."""
     send(sandbox)
     sandbox.messages()
     sandbox.change_clock(ClockChange("advance", seconds=90_000))
@@ -196,7 +196,9 @@ async def test_audit(audited: list[bytes], running: Embedded, place: str) -> Non
         await until(pilot, lambda: pilot.app.clipboard == audited[1].decode())
 
 
-async def test_audit_goes_on_while_messages_come(audited: list[bytes], sandbox: Client, running: Embedded) -> None:
+async def test_audit_goes_on_while_messages_come(
+    audited: list[bytes], sandbox: Client, running: Embedded
+) -> None:
     """What is copied and delivered later is listed later, in the stream and in the bucket."""
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("3")
