@@ -127,7 +127,7 @@ async def test_streams_tells_what_happens_in_a_sentence(sandbox: Client, running
     sandbox.add_fault(NewFault("duplicate", channel="input"))
     send(sandbox)
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
-        await shown(pilot, "the fault duplicate struck", "2 messages")
+        await shown(pilot, "the fault duplicate struck", "2 messages", "9 Topics 0 Processing")
 
 
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
