@@ -1,7 +1,7 @@
 """The command ``sandbox`` as the blocks of a page find it: as it is, but for what a person would end by hand.
 
 ``up`` is started as with ``--detach``, since nobody is there to open another terminal. What goes on until
-Ctrl-C is given some seconds and then Ctrl-C. The TUI gets a terminal, and ``q`` once it has drawn itself.
+Ctrl-C, or for minutes, gets Ctrl-C once it has nothing more to say. The TUI gets a terminal, and ``q`` once it has drawn itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from emulator.clock import Clock
 _SECONDS = 60.0
 _QUIET_SECONDS = 2.0
 _REAL = [sys.executable, "-m", "sandbox"]
-_ENDLESS = (("receive", "--follow"), ("topic", "subscribe"), ("pipeline", "--follow"))
+_ENDLESS = (("receive", "--follow"), ("topic", "subscribe"), ("pipeline", "--follow"), ("scenario", "--pace"))
 
 
 def main(arguments: list[str]) -> int:
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
 def _until_quiet(command: list[str]) -> int:
     """Ctrl-C as soon as it has said something and then nothing for a while; 130 is how that ends."""
     clock = Clock()
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout
         deadline, said = clock.elapsed() + _SECONDS, False
         while clock.elapsed() < deadline and process.poll() is None:

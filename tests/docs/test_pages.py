@@ -31,7 +31,11 @@ NOT_RUN = {
     ],
     "profiles.md": ["a Docker engine; tests/compose runs the stack"],
 }
-SLOW = {"kinesis-source.md": ["Spark", "Spark"], "pipeline.md": ["Spark"]}
+SLOW = {
+    "kinesis-source.md": ["Spark", "Spark"],
+    "pipeline.md": ["Spark"],
+    "scenarios.md": ["every scenario"],
+}
 
 NAMES = [page.name for page in PAGES]
 _COMMAND = re.compile(r"^\s*(\$ |sandbox \w|curl |pip |docker |make |python -m )", re.MULTILINE)
