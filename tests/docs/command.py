@@ -1,7 +1,8 @@
 """The command ``sandbox`` as the blocks of a page find it: as it is, but for what a person would end by hand.
 
 ``up`` is started as with ``--detach``, since nobody is there to open another terminal. What goes on until
-Ctrl-C, or for minutes, gets Ctrl-C once it has nothing more to say. The TUI gets a terminal, and ``q`` once it has drawn itself.
+Ctrl-C, or for minutes, gets Ctrl-C once it has nothing more to say. The TUI gets a terminal, and ``q`` once
+it has drawn itself.
 """
 
 from __future__ import annotations
