@@ -26,7 +26,8 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["tui"]:
         return _in_a_terminal([*_REAL, *arguments])
     if any({*words} <= {*arguments} for words in _ENDLESS) and not {"--limit", "--count"} & {*arguments}:
-        return _until_quiet([*_REAL, *arguments])
+        # What the pipeline does while it follows is seen in its tables, not on its output.
+        return _until_quiet([*_REAL, *arguments], silent="pipeline" in arguments)
     if arguments[:1] == ["up"] and "--detach" not in arguments:
         arguments = [*arguments, "--detach"]
     if arguments[:2] == ["adaptor", "example"]:
@@ -34,8 +35,11 @@ def main(arguments: list[str]) -> int:
     return os.execv(sys.executable, [*_REAL, *arguments])
 
 
-def _until_quiet(command: list[str]) -> int:
-    """Ctrl-C as soon as it has said something and then nothing for a while; 130 is how that ends."""
+def _until_quiet(command: list[str], *, silent: bool) -> int:
+    """Ctrl-C as soon as it has said something and then nothing for a while; 130 is how that ends.
+
+    What is ``silent`` has as long as others have at most.
+    """
     clock = Clock()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout
@@ -48,8 +52,10 @@ def _until_quiet(command: list[str]) -> int:
                 said = True
                 os.write(1, data)
         process.send_signal(signal.SIGINT)
-        code = process.wait(_SECONDS)
-    if not said:
+        rest, _ = process.communicate(timeout=_SECONDS)
+        sys.stdout.write(rest.decode())
+        code = process.returncode
+    if not said and not silent:
         sys.stderr.write(f"{' '.join(command)} said nothing for {_SECONDS} s\n")
         return 1
     return 0 if code in {0, 130} else code
