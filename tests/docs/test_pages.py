@@ -72,6 +72,7 @@ def test_files_are_taken_by_what_loads_them(name: str, tmp_path: Path) -> None:
             load(block, tmp_path)
 
 
+@pytest.mark.timeout(600)  # as many commands as a page has, on whatever machine
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_run(name: str, tmp_path: Path) -> None:
     """What is shown to be typed can be typed; what is shown to come of it does."""
