@@ -42,6 +42,11 @@ def new_seed() -> int:
     return secrets.randbits(32)
 
 
+def new_bytes(count: int) -> bytes:
+    """``count`` fresh bytes for something that no seed needs to repeat."""
+    return secrets.token_bytes(count)
+
+
 def new_uuid() -> str:
     """A fresh version 4 UUID for something that no seed needs to repeat."""
     return str(uuid.uuid4())
