@@ -32,9 +32,10 @@ class Engine:
 
     An acknowledged record survives ``kill -9``; with ``fsync`` loss of power
     too. ``limits`` "strict" enforces AWS's throughput limits and quotas.
-    ``transition_seconds`` of the clock pass before a stream that is created,
-    resharded or deleted is ACTIVE or gone. A shard's records go to a new file
-    when one has ``segment_bytes``. Raises ``DamagedLog``.
+    ``transition_seconds`` of the clock pass before a stream that is created or
+    resharded is ACTIVE and has its shards, and one that is deleted is gone. A
+    shard's records go to a new file when one has ``segment_bytes``. Raises
+    ``DamagedLog``.
     """
 
     def __init__(
@@ -165,6 +166,13 @@ class Engine:
         """Every account and region that has a stream."""
         with self._registry.lock:
             return self._registry.scopes()
+
+    def finish(self, stream: str, scope: Scope) -> None:
+        """Have what a stream is becoming (CREATING, UPDATING, DELETING) be so at once.
+
+        Raises ``KinesisError`` when there is no such stream.
+        """
+        self._run(lambda: self._registry.finish(self._registry.named(stream, scope)))
 
     def close(self) -> None:
         """Give the files back; the engine cannot be used afterwards."""

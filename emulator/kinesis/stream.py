@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from emulator.journal import Segments
-from emulator.kinesis import sequence_numbers
+from emulator.kinesis import sequence_numbers, shard_ids
 from emulator.kinesis.errors import shard_not_found, stream_not_found
 from emulator.kinesis.state import ShardState, StreamState
 
@@ -126,11 +126,15 @@ class Stream:
         return self.state.busy if now < self.state.busy_until else "ACTIVE"
 
     def shard(self, shard_id: str) -> Shard:
-        """The shard with this id, or with this number for short. Raises ResourceNotFoundException."""
-        found = self.shards.get(shard_id) or self.shards.get(_whole_id(shard_id))
+        """The shard with this id, whatever its prefix. Raises ResourceNotFoundException."""
+        found = self.find_shard(shard_id)
         if found is None:
-            raise shard_not_found(shard_id, self.name, self.account)
+            raise shard_not_found(shard_ids.whole(shard_id) or shard_id, self.name, self.account)
         return found
+
+    def find_shard(self, shard_id: str) -> Shard | None:
+        """The shard with this id, whatever its prefix."""
+        return self.shards.get(shard_id) or self.shards.get(shard_ids.whole(shard_id) or "")
 
     def require_created(self, created: float | None) -> None:
         """Raise ResourceNotFoundException when this is not the stream created at that second."""
@@ -183,12 +187,6 @@ def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:
             if parent is not None:
                 found.setdefault(parent, []).append(shard)
     return found
-
-
-def _whole_id(shard_id: str) -> str:
-    """``shardId-000000000007`` for ``shardId-7`` and for ``7``."""
-    number = shard_id.removeprefix("shardId-")
-    return f"shardId-{int(number):012d}" if number.isascii() and number.isdecimal() else shard_id
 
 
 def _hash_bytes(hash_key: str) -> bytes:

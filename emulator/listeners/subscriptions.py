@@ -28,8 +28,7 @@ class Subscriptions:
     async def events(self, subscription: Subscription) -> EventStream:
         """The subscription's events as they come, and an empty one when nothing came for five seconds."""
         woken = asyncio.Event()
-        expiry = asyncio.ensure_future(self._clock.sleep(LIFETIME_SECONDS))
-        expiry.add_done_callback(lambda _: woken.set())
+        timers = [self._timer(LIFETIME_SECONDS, woken)]
         waiting = self._waiting_for(subscription)
         waiting.add(woken)
         quiet = True
@@ -41,11 +40,20 @@ class Subscriptions:
                     yield EVENT, batch
                 if subscription.ended is not None:
                     return
+                if len(timers) == 1 and (seconds := subscription.resharded_in) is not None:
+                    timers.append(self._timer(seconds, woken))
                 quiet = batch is None and not await _set_within(woken, _HEARTBEAT_SECONDS)
         finally:
-            expiry.cancel()
+            for timer in timers:
+                timer.cancel()
             waiting.discard(woken)
             subscription.close()
+
+    def _timer(self, seconds: float, woken: asyncio.Event) -> asyncio.Future[None]:
+        """Have ``woken`` set when ``seconds`` of the clock have passed."""
+        timer = asyncio.ensure_future(self._clock.sleep(seconds))
+        timer.add_done_callback(lambda _: woken.set())
+        return timer
 
     def _waiting_for(self, subscription: Subscription) -> set[asyncio.Event]:
         if self._loop is None:

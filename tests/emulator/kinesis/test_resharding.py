@@ -68,7 +68,7 @@ def test_closed_shards_are_readable_until_their_retention_has_passed(api: Api) -
     assert [shard["ShardId"] for shard in api.shards()] == [ONE, TWO]
     api.refuses(
         "ResourceNotFoundException",
-        "Could not find shard",
+        "Shard shardId-000000000000 in stream s under account 000000000000 does not exist",
         "GetShardIterator",
         StreamName="s",
         ShardId=ZERO,
