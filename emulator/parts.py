@@ -122,6 +122,7 @@ class Parts:
     def _create(self, name: str, shards: int) -> None:
         try:
             self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
+            self.foundation.finish(name, self.home)
         except KinesisError as error:
             # Somebody else who shares the upstream was faster.
             if error.code != "ResourceInUseException":
@@ -138,7 +139,10 @@ class Parts:
     def _delete(self, scope: Scope, name: str) -> None:
         request = {"StreamName": name, "EnforceConsumerDeletion": True}
         try:
+            # What it is doing, its owner's deletion too, is cut short.
+            self.foundation.finish(name, scope)
             self.streams.call("DeleteStream", request, scope)
+            self.foundation.finish(name, scope)
         except KinesisError as error:
             # Its owner was faster.
             if error.code != "ResourceNotFoundException":

@@ -338,11 +338,15 @@ class AuditTap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taps: tuple[StreamName, ...] = ("input", "output", "error", "invalid")
 
 
+TransitionSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+
+
 class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Streams by name with the number of shards each is made with, and buckets, that shall be there.
 
     ``archives`` says which stream's messages are kept in which bucket: the error and the invalid queue.
-    Their messages can be claimed, as can those of the streams that ``claimable`` names.
+    Their messages can be claimed, as can those of the streams that ``claimable`` names. When a sandbox starts
+    with it, ``transition_seconds`` of the clock is how long streams are CREATING, UPDATING and DELETING.
     """
 
     streams: dict[StreamName, Annotated[int, msgspec.Meta(ge=1, le=10_000)]] = {}
@@ -350,6 +354,7 @@ class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     audit: AuditTap | None = None
     archives: dict[StreamName, BucketName] = {}
     claimable: tuple[StreamName, ...] = ()
+    transition_seconds: TransitionSeconds = 0.0
 
 
 class Populated(msgspec.Struct, frozen=True):

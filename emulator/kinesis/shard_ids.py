@@ -1,4 +1,4 @@
-"""Shard ids: ``shardId-`` and twelve digits. AWS takes any prefix, or none, before any way to write the number."""
+"""Shard ids: ``shardId-`` and twelve digits. AWS takes any prefix, or none, and fewer digits."""
 
 from __future__ import annotations
 

@@ -79,6 +79,12 @@ if TYPE_CHECKING:
     help="Whether to enforce AWS's throughput limits.  [default: relaxed]",
 )
 @click.option(
+    "--transition-seconds",
+    type=float,
+    metavar="S",
+    help="How long streams are CREATING, UPDATING, DELETING.  [default: 0]",
+)
+@click.option(
     "--topology",
     metavar="FILE|default|rdss|none",
     help="The streams and buckets to make.  [default: default]",
