@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from emulator.events import Events
 from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer
 from emulator.listeners.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.daemon_threads import DaemonThreads
 from emulator.listeners.error_bodies import service_error
+from emulator.listeners.s3_answers import Reply, identified
+from emulator.listeners.s3_integrity import S3Request, refusal
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
@@ -31,12 +33,6 @@ _UNLOCKED = frozenset(("sqs",))
 _S3_DOMAINS = re.compile(r"\.(?:(?P<aws>amazonaws\.com(?:\.cn)?)|localhost\.localstack\.cloud|localhost)$")
 _VIRTUAL_HOST = re.compile(r"(?P<bucket>[a-z0-9][a-z0-9.-]+?)(?P<s3>\.s3(?:[.-][a-z0-9-]+)*)?")
 _PATH_STYLE_HOST = re.compile(r"s3(?:[.-][a-z0-9-]+)*")
-
-
-class _Reply(NamedTuple):
-    status: int
-    headers: Headers
-    body: Iterable[bytes]
 
 
 class MotoServices:
@@ -73,13 +69,22 @@ class MotoServices:
             environ = _environ(scope, headers, caller, body, length)
             service = caller.service if caller else "s3"
             try:
-                reply = await self._threads.run(lambda: self._call(service, environ))
+                reply = await self._threads.run(lambda: self._answer(service, environ, headers, body))
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
-            await answer(send, reply.status, reply.headers, b"".join(reply.body))
+            await answer(send, reply.status, reply.headers, reply.body)
 
-    def _call(self, service: str, environ: _Environ) -> _Reply:
+    def _answer(self, service: str, environ: _Environ, headers: dict[bytes, bytes], body: Any) -> Reply:
+        """S3's answers with what moto leaves out: digests are compared, and every answer has its ids."""
+        if service != "s3":
+            return self._call(service, environ)
+        asked = S3Request(environ["REQUEST_METHOD"], environ["QUERY_STRING"], headers)
+        refused = refusal(asked, body)
+        body.seek(0)
+        return identified(refused or self._call(service, environ))
+
+    def _call(self, service: str, environ: _Environ) -> Reply:
         application = self._application or self._start()
         if not self._known(service):
             raise NotImplementedError(f"the service '{service}' is not emulated")
@@ -97,10 +102,10 @@ class MotoServices:
             if close := getattr(body, "close", None):
                 close()
         status, headers = started[0]
-        return _Reply(
+        return Reply(
             int(status.partition(" ")[0]),
             [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
-            pieces,
+            b"".join(pieces),
         )
 
     def _start(self) -> Callable[..., Iterable[bytes]]:
@@ -137,7 +142,9 @@ class MotoServices:
             "aws.request.failed", service=service, target=target, error=repr(error), trace=trace
         )
         content_type, body = service_error(headers.get(b"content-type", b""), code, said)
-        await answer(send, status, [(b"content-type", content_type)], body)
+        reply = Reply(status, [(b"content-type", content_type)], body)
+        reply = identified(reply) if service == "s3" else reply
+        await answer(send, reply.status, reply.headers, reply.body)
 
 
 async def _spool(receive: Receive, body: Any) -> int:
