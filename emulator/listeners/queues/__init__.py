@@ -175,7 +175,7 @@ def _versions(method: str, parts: list[str]) -> Answer:
 
 
 def _home(call: Call, version: _Version, asked: tuple[Rule, ...]) -> Answer:
-    """What the version has. Without the slash it is for those who do not know yet what the version asks for."""
+    """What the version has; asked for without the slash by those who do not know yet what it asks of them."""
     for rule in asked:
         rule(call)
     if call.method != "GET":
