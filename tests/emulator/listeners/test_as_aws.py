@@ -114,3 +114,26 @@ def test_a_list_of_texts_is_named_whole(endpoint: Any) -> None:
     many = [str(i) for i in range(51)]
     response = call(endpoint, "RemoveTagsFromStream", {"StreamName": "s", "TagKeys": many})
     assert f"Value '[{', '.join(many)}]' at 'tagKeys'" in response.json()["message"]
+
+
+def test_a_record_that_is_too_large_is_named_before_the_whole_is(kinesis: Any) -> None:
+    """Five of a mebibyte and a key each: the first is refused by its place, and none is kept."""
+    kinesis.create_stream(StreamName="s", ShardCount=1)
+    records = [{"Data": bytes(1 << 20), "PartitionKey": "key"}] * 5
+    with pytest.raises(ClientError, match=r"'records\.1\.member\.data' failed") as refused:
+        kinesis.put_records(StreamName="s", Records=records)
+    assert refused.value.response["Error"]["Code"] == "ValidationException"
+    place = {"StreamName": "s", "ShardId": "0", "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = kinesis.get_shard_iterator(**place)["ShardIterator"]
+    assert kinesis.get_records(ShardIterator=iterator)["Records"] == []
+
+
+def test_a_policy_that_is_not_there_is_not_deleted(kinesis: Any) -> None:
+    """The words of the page that compares the answers."""
+    kinesis.create_stream(StreamName="s", ShardCount=1)
+    arn = kinesis.describe_stream_summary(StreamName="s")["StreamDescriptionSummary"]["StreamARN"]
+    with pytest.raises(
+        kinesis.exceptions.ResourceNotFoundException,
+        match=f"No resource policy found for resource ARN {arn}$",
+    ):
+        kinesis.delete_resource_policy(ResourceARN=arn)
