@@ -29,6 +29,7 @@ class Subscriptions:
         """The subscription's events as they come, and an empty one when nothing came for five seconds."""
         woken = asyncio.Event()
         timers = [self._timer(LIFETIME_SECONDS, woken)]
+        resharded: asyncio.Future[None] | None = None
         waiting = self._waiting_for(subscription)
         waiting.add(woken)
         quiet = True
@@ -40,8 +41,10 @@ class Subscriptions:
                     yield EVENT, batch
                 if subscription.ended is not None:
                     return
-                if len(timers) == 1 and (seconds := subscription.resharded_in) is not None:
-                    timers.append(self._timer(seconds, woken))
+                seconds = subscription.resharded_in
+                if seconds is not None and (resharded is None or resharded.done()):
+                    resharded = self._timer(seconds, woken)
+                    timers.append(resharded)
                 quiet = batch is None and not await _set_within(woken, _HEARTBEAT_SECONDS)
         finally:
             for timer in timers:
