@@ -300,7 +300,11 @@ class FaultList(msgspec.Struct, frozen=True):
 
 
 class FaultAttribute(msgspec.Struct, frozen=True):
-    """A setting of a fault type; ``type``: number, integer, text, flag, choice or duration (seconds)."""
+    """A setting of a fault type; ``type``: number, integer, text, flag, choice or duration (seconds).
+
+    A number is from ``least`` to ``most``, a duration from ``least`` to ``most`` seconds; ``longest`` is how
+    many characters a text may have.
+    """
 
     name: str
     type: str
@@ -308,6 +312,9 @@ class FaultAttribute(msgspec.Struct, frozen=True):
     help: str = ""
     unit: str = ""
     choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    longest: int | None = None
 
 
 class FaultType(msgspec.Struct, frozen=True):

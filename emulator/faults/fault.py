@@ -15,6 +15,11 @@ class FaultRefused(ValueError):  # noqa: N818 -- named as the answer it is
     """A fault that cannot be: says what is wrong, with which value, and what would do."""
 
 
+LONGEST_SECONDS: Final = 1e9
+"""Of a duration, as of what the clock is advanced by at a time: 31 years."""
+LONGEST_TEXT: Final = 1_000
+
+
 class Direction(StrEnum):
     """Where a fault strikes: on the way in, on the way out, or at the channel itself."""
 
@@ -55,7 +60,10 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A setting of a fault type. ``type``: number, integer, text, flag, choice or duration (seconds)."""
+    """A setting of a fault type. ``type``: number, integer, text, flag, choice or duration (seconds).
+
+    A number, and a duration in seconds, is from ``least`` to ``most``; a text has ``longest`` characters.
+    """
 
     name: str
     type: Literal["number", "integer", "text", "flag", "choice", "duration"]
@@ -64,6 +72,24 @@ class Attribute:
     unit: str = ""
     choices: tuple[str, ...] = ()
     least: float = 0
+    most: float = LONGEST_SECONDS
+    longest: int = LONGEST_TEXT
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is something between ``least`` and ``most``."""
+        return self.type in {"number", "integer", "duration"}
+
+    @property
+    def bounds(self) -> str:
+        """What it may be, in words; empty where its type says it."""
+        if self.bounded:
+            return f"{_plain(self.least)} to {_plain(self.most)}"
+        return f"at most {self.longest} characters" if self.type == "text" else ""
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 class Done(NamedTuple):

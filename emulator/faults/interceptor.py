@@ -135,7 +135,7 @@ class KinesisFaults:
             held = HeldRead(stream, request["ShardIterator"])
         response: Response = {"Records": [], "MillisBehindLatest": 0}
         if held.following is not None and len(held.pending) < _MOST_HELD:
-            asked = {**request, "ShardIterator": held.following}
+            asked = {**request, "ShardIterator": held.following, "Limit": min(limit, _MOST_HELD)}
             try:
                 response = await self._fetch(held, asked, proceed)
             except _FoundNothing:

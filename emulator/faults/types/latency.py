@@ -36,7 +36,11 @@ def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
         "lognormal": lambda: delay * math.exp(draws.gauss(0.0, shape)),
         "pareto": lambda: delay * draws.paretovariate(shape),
     }
-    return float(min(max(draw[attributes["distribution"]](), 0.0), attributes["most"]))
+    try:
+        drawn = draw[attributes["distribution"]]()
+    except OverflowError:
+        drawn = math.inf
+    return float(min(max(drawn, 0.0), attributes["most"]))
 
 
 def check(attributes: Mapping[str, Any], direction: Direction) -> None:
@@ -71,7 +75,7 @@ TYPE = FaultType(
             "how delays are distributed",
             choices=("constant", "uniform", "normal", "lognormal", "pareto"),
         ),
-        Attribute("shape", "number", 1.0, "the shape: sigma of lognormal, alpha of pareto"),
+        Attribute("shape", "number", 1.0, "the shape: sigma of lognormal, alpha of pareto", most=100),
         Attribute("most", "duration", 60.0, "the longest delay", "s"),
         Attribute(
             "on",

@@ -19,7 +19,7 @@ TYPE = FaultType(
     (Direction.DELIVER,),
     inject,
     (
-        Attribute("distance", "integer", 1, "how many go first", "records", least=1),
+        Attribute("distance", "integer", 1, "how many go first", "records", least=1, most=10_000),
         Attribute("patience", "duration", 1.0, "how long it waits for them at most", "s"),
     ),
 )

@@ -68,6 +68,7 @@ class Route:
     body: Any = None
     status: HTTPStatus = HTTPStatus.OK
     most_bytes: int = 1 << 20
+    about: str = ""
 
     def endpoint(self, failed: Callable[[Exception], None]) -> StarletteRoute:
         """The route as Starlette's; ``failed`` is told of what nobody foresaw."""
