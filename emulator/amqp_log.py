@@ -66,7 +66,10 @@ class AmqpLog:
             self._known.add(name)
         for batch in batches([(data, _key(key)) for data, key in messages]):
             records = [{"Data": data, "PartitionKey": key} for data, key in batch]
-            self._engine.call("PutRecords", {"StreamName": name, "Records": records}, self._home)
+            put = self._engine.call("PutRecords", {"StreamName": name, "Records": records}, self._home)
+            if put["FailedRecordCount"]:
+                refused = next(each for each in put["Records"] if "ErrorCode" in each)
+                raise KinesisError(refused["ErrorCode"], refused["ErrorMessage"], 500)
 
     def clear(self) -> None:
         """Forget everything."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -41,7 +42,9 @@ class DataDirectory:
             os.close(self._lock)
             raise DirectoryInUse(path, holder) from error
         os.truncate(self._lock, 0)
-        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        # On a full disk the lock holds all the same, and only does not say whose it is.
+        with suppress(OSError):
+            os.pwrite(self._lock, str(os.getpid()).encode(), 0)
 
     @property
     def streams(self) -> Path:

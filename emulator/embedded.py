@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -109,7 +110,13 @@ class Embedded:
     def status(self) -> Status:
         """What the control API says of it."""
         parts, settings = self.parts, self.settings
-        parts.index.catch_up(_COUNTING_SECONDS)
+        notes = list(self.notes)
+        try:
+            parts.index.catch_up(_COUNTING_SECONDS)
+        except sqlite3.OperationalError as error:
+            notes.append(f"messages are not counted: {error}")
+        if parts.events.trouble:
+            notes.append(parts.events.trouble)
         return Status(
             version=VERSION,
             profile=settings.profile,
@@ -125,7 +132,7 @@ class Embedded:
             messages=parts.index.last,
             events=parts.events.last,
             topology=settings.topology,
-            notes=self.notes,
+            notes=tuple(notes),
             queues=self.queues,
             topics=self.topics,
         )

@@ -56,6 +56,7 @@ _FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
 _MARKS_OF = tuple(
     tuple(mark for bit, mark in enumerate(MARKS) if bits & 1 << bit) for bits in range(1 << len(MARKS))
 )
+_CANNOT_WRITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_IOERR_WRITE)
 _DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
 
 
@@ -199,11 +200,13 @@ class MessageIndex:
         self._db.execute("BEGIN")
         try:
             indexed = self._slice()
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            # On a full disk SQLite has rolled back itself.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             self._load()
             raise
-        self._db.execute("COMMIT")
         return indexed
 
     def _reading(self, shard: ShardKey) -> Reading:
@@ -354,7 +357,13 @@ def _open(path: Path | None) -> sqlite3.Connection:
     except sqlite3.DatabaseError:
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
+    try:
         return _connect(str(path))
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode not in _CANNOT_WRITE:
+            raise
+        # It is made from the streams at every start that finds none.
+        return _connect(":memory:")
 
 
 def _connect(name: str) -> sqlite3.Connection:

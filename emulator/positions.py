@@ -26,7 +26,11 @@ class Positions:
         self._log: Log | None = None
         if path is not None:
             self._known = _last_words(path)
-            self._log = self._written_anew(path)
+            try:
+                self._log = self._written_anew(path)
+            except OSError:
+                # A full disk: the old one has the same words, and more of them.
+                self._log = Log(path)
 
     def of(self, stream: str) -> Checkpoints:
         """The checkpoints of one stream."""
@@ -52,8 +56,9 @@ class Positions:
 
     def _write_anew(self) -> None:
         if self._path is not None and self._log is not None:
+            anew = self._written_anew(self._path)
             self._log.close()
-            self._log = self._written_anew(self._path)
+            self._log = anew
 
     def close(self) -> None:
         if self._log is not None:
@@ -63,9 +68,14 @@ class Positions:
         new = path.with_suffix(".new")
         new.unlink(missing_ok=True)
         log = Log(new)
-        for (stream, shard), sequence_number in self._known.items():
-            log.append(_encode((stream, shard, sequence_number)))
-        new.replace(path)
+        try:
+            for (stream, shard), sequence_number in self._known.items():
+                log.append(_encode((stream, shard, sequence_number)))
+            new.replace(path)
+        except BaseException:
+            log.close()
+            new.unlink(missing_ok=True)
+            raise
         return log
 
 

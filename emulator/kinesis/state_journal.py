@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from emulator.journal import Log
@@ -23,8 +24,11 @@ class StateJournal:
         self.torn_bytes = self._log.torn_bytes
         self.latest, entries = _last_words(self._log)
         if entries > _COMPACT_ABOVE_ENTRIES:
-            self._log.close()
-            self._log = _rewritten(path, self.latest, fsync=fsync)
+            # On a full disk the long one does as well.
+            with suppress(OSError):
+                rewritten = _rewritten(path, self.latest, fsync=fsync)
+                self._log.close()
+                self._log = rewritten
 
     def append(self, change: Change) -> None:
         """Return when ``change`` is durable. Raises OSError."""
@@ -59,8 +63,13 @@ def _rewritten(path: Path, changes: list[Change], *, fsync: bool) -> Log:
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     log = Log(draft, fsync=True)
-    for change in changes:
-        log.append(encode(change))
-    log.close()
-    draft.replace(path)
+    try:
+        for change in changes:
+            log.append(encode(change))
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        log.close()
     return Log(path, fsync=fsync)

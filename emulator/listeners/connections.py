@@ -72,8 +72,10 @@ class Connections:
         except ConnectionAborted:
             exchange.abort()
         except Exception as error:  # noqa: BLE001 -- told to the owner of the port; the client sees a 500
-            self.failed(error)
-            await exchange.fail()
+            try:
+                self.failed(error)
+            finally:
+                await exchange.fail()
         else:
             if not exchange.done:
                 await exchange.fail()

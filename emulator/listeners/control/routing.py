@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from emulator.audit_objects import BucketUnreadable
+from emulator.journal import DamagedLog
 from emulator.kinesis.errors import KinesisError
 from emulator.message_filter import FilterError
 from emulator.resources import Problem, Refusal
@@ -126,6 +129,12 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
             status, code = HTTPStatus.BAD_REQUEST, "bad_filter"
         case msgspec.MsgspecError() | UnicodeDecodeError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_request"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
+        case sqlite3.OperationalError(sqlite_errorcode=sqlite3.SQLITE_FULL):
+            status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
+        case DamagedLog():
+            status, code = HTTPStatus.SERVICE_UNAVAILABLE, "damaged"
         case _:
             failed(error)
             status, code = HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error"
