@@ -164,7 +164,7 @@ class Events:
         return written
 
     def _write(self, made: _Written) -> list[Event]:
-        """Have the log take the event, after those that it could not take before; what is to be told of it."""
+        """Have the log take the event, behind those that it could not; what is to be told of that."""
         if self._log is None:
             return []
         unwritten = self._unwritten

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from emulator.clock import stopwatch
+from emulator.journal import no_space
 from emulator.message_filter import FIELDS, MARKS, Condition, compile_filter
 from emulator.resources import Count, MessagePage, MessageRow, SequencePage, SequenceRow
 from emulator.shard_reading import Reading, Record, ShardKey, Streams, in_order
@@ -56,7 +57,6 @@ _FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
 _MARKS_OF = tuple(
     tuple(mark for bit, mark in enumerate(MARKS) if bits & 1 << bit) for bits in range(1 << len(MARKS))
 )
-_CANNOT_WRITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_IOERR_WRITE)
 _DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
 
 
@@ -360,7 +360,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
     try:
         return _connect(str(path))
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode not in _CANNOT_WRITE:
+        if not no_space(error):
             raise
         # It is made from the streams at every start that finds none.
         return _connect(":memory:")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import inspect
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -17,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from emulator.audit_objects import BucketUnreadable
-from emulator.journal import DamagedLog
+from emulator.journal import DamagedLog, no_space
 from emulator.kinesis.errors import KinesisError
 from emulator.message_filter import FilterError
 from emulator.resources import Problem, Refusal
@@ -129,9 +128,7 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
             status, code = HTTPStatus.BAD_REQUEST, "bad_filter"
         case msgspec.MsgspecError() | UnicodeDecodeError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_request"
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
-        case sqlite3.OperationalError(sqlite_errorcode=sqlite3.SQLITE_FULL):
+        case OSError() | sqlite3.OperationalError() if no_space(error):
             status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
         case DamagedLog():
             status, code = HTTPStatus.SERVICE_UNAVAILABLE, "damaged"
