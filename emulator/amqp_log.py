@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from emulator.channels.batches import Entry, batches
 from emulator.clock import Clock
-from emulator.events import Events
+from emulator.events import Event, Events
 from emulator.kinesis import Engine, KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
 from emulator.record_lines import AMQP_PREFIX
 
@@ -49,9 +51,15 @@ class AmqpLog:
     for a day. Queues that a broker names itself share one stream. Thread-safe. Raises ``DamagedLog``.
     """
 
-    def __init__(self, directory: Path | None, clock: Clock, home: Scope) -> None:
-        # Its streams are nobody's streams, so their coming to be is no event of the sandbox.
-        self._engine = Engine(directory, clock, Events(clock, keep=1))
+    def __init__(
+        self, directory: Path | None, clock: Clock, home: Scope, events: Events | None = None
+    ) -> None:
+        # Its streams are nobody's streams, so their coming to be is no event of the sandbox; its damage is.
+        own = Events(clock, keep=1)
+        self._stack = ExitStack()
+        if events is not None:
+            self._stack.enter_context(own.subscribed(partial(_passed_on, events)))
+        self._engine = Engine(directory, clock, own)
         self._home = home
         self._known = {view.name for view in self._engine.streams(home)}
 
@@ -79,6 +87,7 @@ class AmqpLog:
 
     def close(self) -> None:
         self._engine.close()
+        self._stack.close()
 
     # -- as a service of streams
 
@@ -129,6 +138,11 @@ class AmqpLog:
         if shard_id not in {shard.id for shard in self._shards(name)}:
             raise KinesisError("ResourceNotFoundException", f"{shard_id} is no more")
         return _REAL_SHARD
+
+
+def _passed_on(events: Events, event: Event) -> None:
+    if event.kind.startswith("journal."):
+        events.emit(event.kind, **event.fields)
 
 
 def _shown(shard: ShardView) -> ShardView:

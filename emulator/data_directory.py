@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from emulator.events import Event
-from emulator.journal import Log, frames
+from emulator.journal import Inventory, Log, frames
 
 _EVENTS = "events.log"
 _EVENTS_KEPT_BYTES = 8_000_000
@@ -31,7 +31,7 @@ class DataDirectory:
     Raises ``DirectoryInUse``, and OSError when it cannot be made or written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -45,6 +45,8 @@ class DataDirectory:
         # On a full disk the lock holds all the same, and only does not say whose it is.
         with suppress(OSError):
             os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        self._fsync = fsync
+        self.inventory = Inventory(path, fsync=fsync)
 
     @property
     def streams(self) -> Path:
@@ -74,15 +76,16 @@ class DataDirectory:
     def positions(self) -> Path:
         return self.path / "positions.log"
 
-    def events(self, *, fsync: bool) -> Log:
+    def events(self) -> Log:
         """The log of events. A long one is put aside first, so that starting does not wait for reading it."""
         path = self.path / _EVENTS
         if path.exists() and path.stat().st_size > _EVENTS_KEPT_BYTES:
             path.replace(path.with_suffix(".1.log"))
-        return Log(path, fsync=fsync)
+        return Log(path, fsync=self._fsync)
 
     def close(self) -> None:
         """Let another process have it."""
+        self.inventory.close()
         os.close(self._lock)
 
 

@@ -110,7 +110,7 @@ class Embedded:
     def status(self) -> Status:
         """What the control API says of it."""
         parts, settings = self.parts, self.settings
-        notes = list(self.notes)
+        notes = [*parts.damage, *self.notes]
         try:
             parts.index.catch_up(_COUNTING_SECONDS)
         except sqlite3.OperationalError as error:

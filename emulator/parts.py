@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from emulator.amqp_log import AmqpLog
@@ -14,8 +15,9 @@ from emulator.archives import Archives
 from emulator.audit_log import AuditLog
 from emulator.catalogue import Catalogue
 from emulator.clock import Clock
+from emulator.damage import line, tell_of_losses
 from emulator.data_directory import DataDirectory
-from emulator.events import Events
+from emulator.events import Event, Events
 from emulator.faults.containers import containers
 from emulator.faults.fault import FaultRefused
 from emulator.faults.stage import Stage
@@ -45,6 +47,7 @@ class Parts:
     """The parts of a sandbox; ``home`` is the account and region of its own streams.
 
     ``on_reset`` is what a reset calls of who builds on them.
+    ``damage`` has a line for all that an earlier process kept and this one did not find.
     """
 
     settings: Settings
@@ -61,6 +64,7 @@ class Parts:
     amqp: AmqpLog
     queues: QueueEngine
     topics: TopicService
+    damage: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
 
@@ -161,16 +165,21 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
     with ExitStack() as stack:
         directory = None
         if settings.data_dir is not None:
-            directory = DataDirectory(settings.data_dir)
+            directory = DataDirectory(settings.data_dir, fsync=settings.fsync)
             stack.callback(directory.close)
-        log = directory.events(fsync=settings.fsync) if directory else None
+        log = directory.events() if directory else None
         if log:
             stack.callback(log.close)
         events = Events(clock, log)
+        damage: list[str] = []
+        hearing = stack.enter_context(ExitStack())
+        hearing.enter_context(events.subscribed(partial(_keep_damage, damage)))
+        if directory and log:
+            tell_of_losses(directory, events, log)
         foundation = stack.enter_context(_foundation(settings, clock, events, home, directory))
         streams = foundation.streams
         audit = settings.topology.audit
-        amqp = AmqpLog(directory.amqp if directory else None, clock, home)
+        amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
         index = MessageIndex(catalogue, foundation.index)
@@ -197,6 +206,8 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stack.callback(queues.close)
         positions = Positions(directory.queue_positions if directory else None)
         stack.callback(positions.close)
+        if directory and positions.torn_bytes:
+            events.emit("journal.cut", file=str(directory.queue_positions), bytes=positions.torn_bytes)
         attach_views(
             queues,
             {*settings.topology.archives, *settings.topology.claimable},
@@ -214,6 +225,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             fsync=settings.fsync,
         )
         stack.callback(topics.close)
+        hearing.close()
         parts = Parts(
             settings=settings,
             clock=clock,
@@ -229,6 +241,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             amqp=amqp,
             queues=queues,
             topics=topics,
+            damage=tuple(damage),
         )
         parts.populate()
         parts.add_faults()
@@ -240,6 +253,11 @@ def _access(settings: Settings, events: Events, foundation: Foundation) -> Strea
         return StreamAccess(events, foundation.stream_of_iterator, settings.access)
     except BadPermission as error:
         raise SettingsError(f"an access of the settings: {error}") from error
+
+
+def _keep_damage(lines: list[str], event: Event) -> None:
+    if (found := line(event)) is not None:
+        lines.append(found)
 
 
 def _topics_configured(settings: Settings) -> TopicConfiguration | None:

@@ -17,15 +17,17 @@ _decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
 class Positions:
     """The last committed position of each shard of each stream; without a file, as long as the process lasts.
 
-    Each change is appended; opening keeps the last word on each.
+    Each change is appended; opening keeps the last word on each. ``torn_bytes`` is how much of one that was
+    not written whole was cut then.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], str] = {}
         self._log: Log | None = None
+        self.torn_bytes = 0
         if path is not None:
-            self._known = _last_words(path)
+            self._known, self.torn_bytes = _last_words(path)
             try:
                 self._log = self._written_anew(path)
             except OSError:
@@ -72,11 +74,10 @@ class Positions:
             for (stream, shard), sequence_number in self._known.items():
                 log.append(_encode((stream, shard, sequence_number)))
             new.replace(path)
-        except BaseException:
+        finally:
             log.close()
             new.unlink(missing_ok=True)
-            raise
-        return log
+        return Log(path)
 
 
 class _StreamPositions:
@@ -93,9 +94,9 @@ class _StreamPositions:
         self._positions.put(self._stream, shard, sequence_number)
 
 
-def _last_words(path: Path) -> dict[tuple[str, str], str]:
+def _last_words(path: Path) -> tuple[dict[tuple[str, str], str], int]:
     log = Log(path)
     words = (_decode(payload) for _, payload in log.entries())
     known = {(stream, shard): sequence_number for stream, shard, sequence_number in words}
     log.close()
-    return known
+    return known, log.torn_bytes

@@ -17,6 +17,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
+from emulator.journal import unlist
 from emulator.shard_reading import Streams
 from emulator.stream_service import StreamService
 from emulator.topic_resources import OURS, Access
@@ -140,6 +141,7 @@ class TopicService:
             self.close()
             self._access = None
             if self._directory is not None:
+                unlist(self._directory)
                 shutil.rmtree(self._directory, ignore_errors=True)
         for ended in tuple(self._closers):
             ended("reset")
@@ -177,7 +179,10 @@ class TopicService:
                 retention=self.configuration.retention,
             )
             stack.callback(topics.close)
-            positions = Positions(directory / "positions.log" if directory else None)
+            path = directory / "positions.log" if directory else None
+            positions = Positions(path)
+            if positions.torn_bytes:
+                self._events.emit("journal.cut", file=str(path), bytes=positions.torn_bytes)
             stack.callback(positions.close)
             for definition in self.configuration.definitions:
                 self.stage.saw(definition.name, Kind.TOPIC)

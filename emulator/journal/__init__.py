@@ -1,8 +1,21 @@
 """The durable log under everything: what was acknowledged survives ``kill -9``, with ``fsync`` power loss."""
 
+from emulator.journal.aside import put_aside
 from emulator.journal.frames import DamagedLog
+from emulator.journal.inventory import Inventory, Loss, unlist
 from emulator.journal.log import Log
 from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice
 from emulator.journal.space import no_space
 
-__all__ = ["SEGMENT_BYTES", "DamagedLog", "Log", "Segments", "Slice", "no_space"]
+__all__ = [
+    "SEGMENT_BYTES",
+    "DamagedLog",
+    "Inventory",
+    "Log",
+    "Loss",
+    "Segments",
+    "Slice",
+    "no_space",
+    "put_aside",
+    "unlist",
+]

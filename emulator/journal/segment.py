@@ -24,6 +24,7 @@ class Segment:
 
     The index holds the ordinal, offset and arrival of a block at most every
     64 KiB, so ten million records of 1 KB cost a few megabytes of it.
+    ``zeroed``: its end was zeros when it was opened, where records may have been.
     """
 
     def __init__(self, name: Path, storage: Storage, first: int) -> None:
@@ -33,6 +34,7 @@ class Segment:
         self.next = first
         self.size = 0
         self.last_arrival = 0
+        self.zeroed = False
         self._ordinals = array("Q")
         self._offsets = array("Q")
         self._arrivals = array("Q")
@@ -58,6 +60,7 @@ class Segment:
                 segment._note(frame)
                 storage.end = frame.end
             torn = os.fstat(storage.descriptor()).st_size - storage.end
+            segment.zeroed = torn > HEADER_BYTES and frames.ends_in_zeros(storage.descriptor())
             os.ftruncate(storage.descriptor(), storage.end)
         except BaseException:
             storage.close()
@@ -66,7 +69,7 @@ class Segment:
 
     @classmethod
     def open_sealed(cls, path: Path) -> Segment | None:
-        """The segment in ``path`` from the index written when it was sealed; None when there is none."""
+        """The segment in ``path`` from the index that sealed it; None when there is none that fits."""
         try:
             raw = path.with_suffix(".index").read_bytes()
         except FileNotFoundError:
@@ -82,7 +85,7 @@ class Segment:
             column.frombytes(payload[i * width : (i + 1) * width])
         segment.next, segment.last_arrival = frame.ordinal, frame.arrival
         segment.size = frame.size
-        return segment
+        return segment if segment._whole() else None
 
     def seal(self) -> None:
         """Write the index next to the file, so that opening it needs no scan. Nothing is appended after."""
@@ -130,6 +133,16 @@ class Segment:
         """Remove the segment and its index."""
         self.storage.delete()
         self.name.with_suffix(".index").unlink(missing_ok=True)
+
+    def _whole(self) -> bool:
+        """Whether the file ends where its index does, by the headers behind the last block in it."""
+        if not self._offsets:
+            return self.storage.end == 0
+        try:
+            *_, (last, _, _) = self._walk(self._offsets[-1])
+        except (DamagedLog, ValueError):
+            return False
+        return last.end == self.storage.end and last.ordinal + last.lines == self.next
 
     def _note(self, frame: Frame) -> None:
         if not self._offsets or frame.position - self._offsets[-1] >= _INDEX_EVERY_BYTES:

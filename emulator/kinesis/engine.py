@@ -131,7 +131,13 @@ class Engine:
     def unread(self, _stream: str, shard: ShardView, after: str | None) -> int:
         """How many records of a shard are kept behind a sequence number; None: all of them."""
         found = position(after) if after else None
-        return shard.put - max(found.ordinal if found else 0, shard.put - shard.records)
+        if found is None:
+            return shard.records
+        with self._registry.lock:
+            stream = self._registry.numbered(found.stream)
+            shards = stream.shards.values() if stream is not None else ()
+            counts = (each.records.count(found.ordinal + 1) for each in shards if each.prefix == found.prefix)
+            return next(counts, shard.records)
 
     def at(self, stream: str, shard_id: str, sequence_number: str, scope: Scope) -> bytes | None:
         """The data of one record, None when it is gone. Raises as ``read``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.journal import put_aside, unlist
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.readers import Readers
@@ -294,22 +295,45 @@ class Registry:
         except BaseException:
             journal.close()
             raise
-        self._sweep(directory / "streams")
+        self._sweep(directory, journal.gone)
         if journal.torn_bytes:
             self.events.emit("journal.cut", file=str(journal.path), bytes=journal.torn_bytes)
+        journal.tidy()
         return journal
 
-    def _sweep(self, directory: Path) -> None:
-        """Remove the records of streams whose deletion was journalled but not finished."""
-        for path in directory.glob("*"):
-            if path.name.isdecimal() and int(path.name) not in self._by_number:
+    def _sweep(self, directory: Path, gone: Collection[int]) -> None:
+        """Remove the records of streams whose deletion was journalled but not finished.
+
+        Records of which the journal says nothing are put aside: it has lost what it knew of them.
+        """
+        for path in sorted((directory / "streams").glob("*")):
+            number = int(path.name) if path.name.isdecimal() else 0
+            stream = self._by_number.get(number)
+            if number in gone:
+                unlist(path)
                 shutil.rmtree(path, ignore_errors=True)
+            elif stream is not None:
+                for shard in sorted(path.glob("*")):
+                    if shard.name.isdecimal() and int(shard.name) >= stream.state.next_shard:
+                        self._put_aside(directory, shard, f"state.log knows no such shard of {stream.name}")
+            elif number:
+                self._last_number = max(self._last_number, number)
+                self._put_aside(directory, path, "state.log does not know which stream's records they are")
+
+    def _put_aside(self, directory: Path, path: Path, why: str) -> None:
+        unlist(path)
+        to = put_aside(path, directory)
+        self.events.emit("journal.put_aside", file=str(path), to=str(to), why=why)
 
     def _report_torn(self, stream: Stream) -> None:
         for shard in stream.shards.values():
             if shard.records.torn_bytes:
                 self.events.emit(
-                    "journal.cut", stream=stream.name, shard=shard.id, bytes=shard.records.torn_bytes
+                    "journal.cut",
+                    file=str(shard.records.directory),
+                    stream=stream.name,
+                    shard=shard.id,
+                    bytes=shard.records.torn_bytes,
                 )
 
 

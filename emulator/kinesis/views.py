@@ -76,8 +76,8 @@ def _shard_view(stream: Stream, shard: Shard) -> ShardView:
         starting_sequence_number=shard.starting_sequence_number(),
         ending_sequence_number=state.ending_sequence_number,
         open=shard.is_open,
-        records=records.next - records.first,
+        records=records.count(records.first),
         bytes=records.size,
         created=state.created / 1000,
-        put=records.next - 1,
+        put=records.put,
     )

@@ -44,13 +44,14 @@ class NoJournal:
 class FileJournal:
     """Entries in a log at ``path``, written anew when it is four times what its queues need.
 
-    Raises ``DamagedLog``.
+    ``torn_bytes`` is how much of an entry that was not written whole was cut. Raises ``DamagedLog``.
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
         self._path = path
         self._fsync = fsync
         self._log = Log(path, fsync=fsync)
+        self.torn_bytes = self._log.torn_bytes
         self._bytes = 0
         self._needed = 0
 

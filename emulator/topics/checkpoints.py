@@ -79,7 +79,7 @@ class Checkpoints:
             if log.first == 1 and found.definitions != self._definitions:
                 return None
             return found
-        if log.first > 1 and self._path is not None:
+        if log.first > 1 and self._path is not None and not log.lost:
             raise DamagedLog(
                 self._path, 0, "the checkpoint is missing or damaged, and the log alone is not all"
             )

@@ -124,6 +124,8 @@ def _arguments(given: dict[str, Any]) -> list[str]:
 
 
 def _show(running: Running, as_json: bool) -> None:
+    for line in running.damage:
+        click.echo(f"sandbox: {line}", err=True)
     if as_json:
         import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
 
