@@ -4,7 +4,7 @@ from emulator.journal.aside import put_aside
 from emulator.journal.frames import DamagedLog
 from emulator.journal.inventory import Inventory, Loss, unlist
 from emulator.journal.log import Log
-from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice
+from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, begin_behind
 from emulator.journal.space import no_space
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Loss",
     "Segments",
     "Slice",
+    "begin_behind",
     "no_space",
     "put_aside",
     "unlist",

@@ -6,7 +6,6 @@ import shutil
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +15,8 @@ from emulator.journal.segment import Segment
 
 SEGMENT_BYTES = 1 << 27
 _PLACES_KEPT = 64
-_MOST_LINES = 1 << 28
-"""More than a segment can have: none is so long that the shortest of lines would fit as often."""
+_LEAP = 1 << 40
+"""How far numbers go on behind lost records: further than a shard can ever have had."""
 
 
 class Slice(NamedTuple):
@@ -143,9 +142,8 @@ class Segments:
 
     @property
     def put(self) -> int:
-        """How many records there ever were, without those of which nothing is known."""
-        gaps = sum(after.first - each.next for each, after in pairwise(self._segments))
-        return self.next - 1 - gaps
+        """How many records there ever were, those that were lost behind the last that is left not counted."""
+        return (self.next - 1) % _LEAP
 
     def first_at_or_after(self, arrival: int) -> int:
         """The number of the first record kept that arrived at or after ``arrival``; ``next`` if none did."""
@@ -207,10 +205,7 @@ class Segments:
         if self._segments and self._segments[-1].zeroed:
             behind.append(self._segments[-1].next)
         if behind:
-            fresh = self._new_segment(max(behind) + _MOST_LINES)
-            directory.mkdir(parents=True, exist_ok=True)
-            fresh.name.touch()
-            self._segments.append(fresh)
+            self._segments.append(self._new_segment(begin_behind(directory, max(behind))))
 
     def _first_beyond(self, segment: Segment) -> int:
         """The number at which the next segment begins; ``next`` behind the last."""
@@ -277,3 +272,14 @@ class Segments:
         for _ in range(ordinal - frame.ordinal):
             begin = text.index(b"\n", begin) + 1
         return begin
+
+
+def begin_behind(directory: Path, number: int) -> int:
+    """Have the next record of a shard get a number that no lost record had: which is the least that is left.
+
+    Lost are all those from ``number`` on that the last segment had.
+    """
+    first = number + _LEAP
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{first:016d}.log").touch()
+    return first
