@@ -77,7 +77,7 @@ class KinesisFaults:
     ) -> Response:
         messages = [Message(entry["Data"], entry["PartitionKey"]) for entry in entries]
         call = self._stage.publishing(_stream_named(request), Kind.KINESIS, messages, single=single)
-        await self._clock.sleep(call.delay)
+        await self._stage.delayed(call)
         if call.failure and not call.failure.written:
             raise _raised(call.failure)
         if single:
@@ -150,7 +150,7 @@ class KinesisFaults:
         records: list[Record] = response["Records"]
         if records:
             call = self._stage.delivering(held.stream, Kind.KINESIS, map(_message, records))
-            await self._clock.sleep(call.delay)
+            await self._stage.delayed(call)
             if call.failure:
                 raise _raised(call.failure)
             held.pending.add(zip(call.items, records, strict=True))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+from emulator.faults.holding import Moment
 
 
 def inject(hit: Hit) -> Done:
     distance = hit.attributes["distance"]
     hit.item.overtaken_by = distance
-    hit.item.patient_until = hit.now + hit.attributes["patience"]
+    hit.item.patience.append(Moment(hit.hold, hit.now + hit.attributes["patience"]))
     return Done(f"let {distance} later messages of its shard go first", {"distance": distance})
 
 
