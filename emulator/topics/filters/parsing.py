@@ -14,9 +14,9 @@ from emulator.topics.filters.values import number_in
 if TYPE_CHECKING:
     from lark import Lark, Token, UnexpectedInput
 
-LONGEST = 100_000
-"""Characters of the longest filter."""
-MOST_CONDITIONS = 500
+LONGEST = 10_000
+"""Characters of the longest filter: reading it takes a tenth of a second, for which everybody waits."""
+MOST_CONDITIONS = 200
 """Comparisons, and what else is true or false by itself, in one filter."""
 _DEEPEST = 100
 _MOST_OPERATIONS = 100

@@ -198,9 +198,9 @@ def test_an_identifier_is_read_by_itself() -> None:
 @pytest.mark.parametrize(
     ("text", "limit"),
     [
-        (" AND ".join(["/a = 1"] * 501), "500"),
-        (" OR ".join(["/a IS NOT NULL"] * 501), "500"),
-        ("/a IN (" + ",".join(["'x'"] * 30_000) + ")", "100000"),
+        (" AND ".join(["/a = 1"] * 201), "200"),
+        (" OR ".join(["/a IS NOT NULL"] * 201), "200"),
+        ("/a IN (" + ",".join(["'x'"] * 3_000) + ")", "10000"),
     ],
 )
 def test_a_filter_that_is_too_large_says_what_is_the_most(text: str, limit: str) -> None:
@@ -209,5 +209,5 @@ def test_a_filter_that_is_too_large_says_what_is_the_most(text: str, limit: str)
 
 
 def test_the_largest_filters_are_taken() -> None:
-    assert compile_filter(" AND ".join(["/a = 1"] * 500))({"a": 1})
-    assert compile_filter("/a IN (" + ",".join(str(number) for number in range(10_000)) + ")")({"a": 9_999})
+    assert compile_filter(" AND ".join(["/a = 1"] * 200))({"a": 1})
+    assert compile_filter("/a IN (" + ",".join(str(number) for number in range(1_500)) + ")")({"a": 1_499})
