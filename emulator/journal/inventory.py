@@ -21,7 +21,8 @@ from emulator.journal.frames import DamagedLog
 from emulator.journal.storage import sync_folders
 
 NAME: Final = "inventory.log"
-_LOGS: Final = (".log", ".packed")
+_PACKED: Final = ".packed"
+_LOGS: Final = (".log", _PACKED)
 _SPARE_ENTRIES: Final = 1000
 _LOOK_BYTES: Final = 1 << 20
 _encode: Final = msgspec.json.Encoder().encode
@@ -101,6 +102,9 @@ class Inventory:
                     os.fdatasync(self._descriptor)
 
     def _name(self, path: Path) -> str:
+        """A segment that was compressed is the same log."""
+        if path.suffix == _PACKED:
+            path = path.with_suffix(".log")
         return path.absolute().relative_to(self.root).as_posix()
 
     def _missed(self) -> tuple[Loss, ...]:
@@ -185,7 +189,7 @@ _NOT_OURS: Final = ("rabbitmq", "put-aside")
 
 def _trouble(path: Path) -> str:
     """What is wrong with a log that held something; "" for nothing. A packed one is as good."""
-    packed = path.with_suffix(".packed")
+    packed = path.with_suffix(_PACKED)
     if packed.exists() and packed.stat().st_size:
         return ""
     try:
