@@ -17,7 +17,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
-from emulator.journal import unlist
+from emulator.journal import unlist_below
 from emulator.shard_reading import Streams
 from emulator.stream_service import StreamService
 from emulator.topic_resources import OURS, Access
@@ -141,7 +141,7 @@ class TopicService:
             self.close()
             self._access = None
             if self._directory is not None:
-                unlist(self._directory)
+                unlist_below(self._directory)
                 shutil.rmtree(self._directory, ignore_errors=True)
         for ended in tuple(self._closers):
             ended("reset")

@@ -2,7 +2,7 @@
 
 from emulator.journal.aside import put_aside
 from emulator.journal.frames import DamagedLog
-from emulator.journal.inventory import Inventory, Loss, unlist
+from emulator.journal.inventory import Inventory, Loss, unlist_below
 from emulator.journal.log import Log
 from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, begin_behind
 from emulator.journal.space import no_space
@@ -18,5 +18,5 @@ __all__ = [
     "begin_behind",
     "no_space",
     "put_aside",
-    "unlist",
+    "unlist_below",
 ]

@@ -24,6 +24,7 @@ NAME: Final = "inventory.log"
 _PACKED: Final = ".packed"
 _LOGS: Final = (".log", _PACKED)
 _SPARE_ENTRIES: Final = 1000
+_FIRST_LOOK_BYTES: Final = 64
 _LOOK_BYTES: Final = 1 << 20
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(tuple[bool, str]).decode
@@ -48,28 +49,33 @@ class Inventory:
         self._fsync = fsync
         self._end = 0
         entries, self._lost_itself = self._read()
-        self._known = set[str]()
-        for holds, path in entries:
-            (self._known.add if holds else self._known.discard)(path)
+        self._known: dict[str, set[str]] = {}
+        for holds, name in entries:
+            self._change(name, holds=holds)
         self._unsaid = set[str]()
         self.losses = self._missed()
-        lost = {loss.path for loss in self.losses}
-        if self.losses or len(entries) > len(self._known) + _SPARE_ENTRIES:
-            self._known -= lost
+        for loss in self.losses:
+            self._change(loss.path, holds=False)
+        if self.losses or len(entries) > sum(map(len, self._known.values())) + _SPARE_ENTRIES:
             self._write_anew()
         _inventories.append(self)
 
     def began(self, path: Path) -> None:
         """Note that the log at ``path`` holds something."""
-        self._note(path, holds=True)
+        self._note(self._name(path), holds=True)
 
     def ended(self, path: Path) -> None:
-        """Note that the log at ``path``, or all logs below it, are no longer needed."""
+        """Note that the log at ``path``, or all logs in the folder ``path``, are no longer needed."""
         name = self._name(path)
-        with self._lock:
-            gone = [each for each in self._known if each == name or each.startswith(f"{name}/")]
-        for each in gone:
-            self._note(self.root / each, holds=False)
+        self._note(name, holds=False)
+        for log in tuple(self._known.get(name, ())):
+            self._note(f"{name}/{log}", holds=False)
+
+    def ended_below(self, folder: Path) -> None:
+        """Note that no log is needed any more that lies in ``folder`` or in folders in it."""
+        top = self._name(folder)
+        for name in [each for each in tuple(self._known) if each == top or each.startswith(f"{top}/")]:
+            self.ended(self.root / name)
 
     def lost(self, path: Path) -> Loss | None:
         """How the log at ``path`` was lost; None when it was not."""
@@ -86,12 +92,10 @@ class Inventory:
         _inventories.remove(self)
         os.close(self._descriptor)
 
-    def _note(self, path: Path, *, holds: bool) -> None:
-        name = self._name(path)
+    def _note(self, name: str, *, holds: bool) -> None:
         with self._lock:
-            if (name in self._known) == holds:
+            if not self._change(name, holds=holds):
                 return
-            (self._known.add if holds else self._known.discard)(name)
             self._unsaid.add(name)
             # On a full disk: with the next that is noted, at the latest at the start after it.
             with suppress(OSError):
@@ -101,6 +105,23 @@ class Inventory:
                 if self._fsync:
                     os.fdatasync(self._descriptor)
 
+    def _change(self, name: str, *, holds: bool) -> bool:
+        """Know this of a log; whether it is news. Logs are known by their folders: there may be many."""
+        folder, _, log = name.rpartition("/")
+        logs = self._known.setdefault(folder, set())
+        news = (log in logs) != holds
+        (logs.add if holds else logs.discard)(log)
+        if not logs:
+            del self._known[folder]
+        return news
+
+    def _names(self) -> Iterator[str]:
+        return (f"{folder}/{log}".lstrip("/") for folder, logs in self._known.items() for log in sorted(logs))
+
+    def _holds(self, name: str) -> bool:
+        folder, _, log = name.rpartition("/")
+        return log in self._known.get(folder, ())
+
     def _name(self, path: Path) -> str:
         """A segment that was compressed is the same log."""
         if path.suffix == _PACKED:
@@ -108,16 +129,16 @@ class Inventory:
         return path.absolute().relative_to(self.root).as_posix()
 
     def _missed(self) -> tuple[Loss, ...]:
-        found = ((name, _trouble(self.root / name)) for name in sorted(self._known))
+        if not self._known:
+            for name in _logs_with_something(self.root):
+                self._change(name, holds=True)
+                self._lost_itself = self._lost_itself or "is missing or empty"
+        found = ((name, _trouble(self.root / name)) for name in self._names())
         losses = tuple(Loss(name, how) for name, how in found if how)
-        there = set(_logs_with_something(self.root))
-        if not self._lost_itself and not self._known and there:
-            self._lost_itself = "is missing or empty"
-        self._known |= there
         return (Loss(NAME, self._lost_itself), *losses) if self._lost_itself else losses
 
     def _append(self, descriptor: int, end: int, name: str) -> int:
-        payload = _encode((name in self._known, name))
+        payload = _encode((self._holds(name), name))
         return frames.write_all(descriptor, [frames.header(payload), payload], end)
 
     def _read(self) -> tuple[list[tuple[bool, str]], str]:
@@ -142,7 +163,7 @@ class Inventory:
             draft.unlink(missing_ok=True)
             descriptor, end = _opened(draft), 0
             try:
-                for name in sorted(self._known):
+                for name in self._names():
                     end = self._append(descriptor, end, name)
                 os.fsync(descriptor)
                 draft.replace(path)
@@ -166,10 +187,15 @@ def inventory_of(path: Path) -> Inventory | None:
 
 
 def unlist(path: Path) -> None:
-    """Have nobody miss the log at ``path``, or the logs below it."""
-    inventory = inventory_of(path)
-    if inventory is not None:
+    """Have nobody miss the log at ``path``, or the logs in the folder ``path``."""
+    if (inventory := inventory_of(path)) is not None:
         inventory.ended(path)
+
+
+def unlist_below(folder: Path) -> None:
+    """Have nobody miss any log below ``folder``."""
+    if (inventory := inventory_of(folder)) is not None:
+        inventory.ended_below(folder)
 
 
 def _opened(path: Path) -> int:
@@ -196,9 +222,11 @@ def _trouble(path: Path) -> str:
         if not path.stat().st_size:
             return "is empty"
         with path.open("rb") as file:
-            while chunk := file.read(_LOOK_BYTES):
+            size = _FIRST_LOOK_BYTES
+            while chunk := file.read(size):
                 if chunk.strip(b"\0"):
                     return ""
+                size = _LOOK_BYTES
     except FileNotFoundError:
         return "is missing"
     return "holds nothing but zeros"

@@ -12,7 +12,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import put_aside, unlist
+from emulator.journal import put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.readers import Readers
@@ -310,7 +310,7 @@ class Registry:
             number = int(path.name) if path.name.isdecimal() else 0
             stream = self._by_number.get(number)
             if number in gone:
-                unlist(path)
+                unlist_below(path)
                 shutil.rmtree(path, ignore_errors=True)
             elif stream is not None:
                 for shard in sorted(path.glob("*")):
@@ -321,7 +321,7 @@ class Registry:
                 self._put_aside(directory, path, "state.log does not know which stream's records they are")
 
     def _put_aside(self, directory: Path, path: Path, why: str) -> None:
-        unlist(path)
+        unlist_below(path)
         to = put_aside(path, directory)
         self.events.emit("journal.put_aside", file=str(path), to=str(to), why=why)
 
