@@ -152,7 +152,9 @@ class Embedded:
         return RelayedBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
 
     async def _listen(self, app: App, port: int) -> str:
-        server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)
+        server: Server = await serve(
+            app, self.settings.host, port, on_failure=self._failed, clock=self.parts.clock
+        )
         self._stack.push_async_callback(server.close)
         return server.url
 
@@ -190,7 +192,12 @@ class Embedded:
 
     async def _listen_at(self, port: UsualPort, app: App, *, websockets: bool = False) -> str:
         server, note = await serve_at(
-            port, app, self.settings.host, on_failure=self._failed, websockets=websockets
+            port,
+            app,
+            self.settings.host,
+            on_failure=self._failed,
+            websockets=websockets,
+            clock=self.parts.clock,
         )
         self._stack.push_async_callback(server.close)
         self._notes += [note] if note else []

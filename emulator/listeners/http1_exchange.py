@@ -6,7 +6,11 @@ import asyncio
 from http import HTTPStatus
 from typing import Protocol
 
+from emulator.listeners.arriving import ArrivingBody
 from emulator.listeners.asgi import Headers, HttpScope, Message
+from emulator.listeners.turns import Inflow
+
+BODY_HELD = "enough of its body is here"
 
 _JOINED_WRITE_BYTES = 1 << 16
 STATUS_LINES = {
@@ -19,7 +23,9 @@ class Owner(Protocol):
     """The connection of an exchange."""
 
     transport: asyncio.Transport
+    inflow: Inflow
 
+    def date(self) -> tuple[bytes, bytes]: ...
     def abort(self) -> None: ...
     async def writable(self) -> None: ...
     def ended(self, *, keep_alive: bool) -> None: ...
@@ -34,8 +40,7 @@ class Exchange:
         self._keep_alive = keep_alive
         self.queued = False
         self.continue_expected = False
-        self.held = 0
-        self._pieces: list[bytes | bytearray] = []
+        self._body = ArrivingBody()
         self._more_body = True
         self._body_given = False
         self._disconnected = False
@@ -45,20 +50,20 @@ class Exchange:
         self._chunked = False
         self.done = False
 
-    def arrived(self, piece: bytes | bytearray) -> None:
-        if self.done:
-            return
-        self._pieces.append(piece)
-        self.held += len(piece)
-        self._wake()
+    @property
+    def held(self) -> int:
+        """Bytes of its body that are here and not taken."""
+        return self._body.held
 
-    def moved_into(self, body: bytearray) -> int:
-        """Put what has arrived at the beginning of ``body``; how many bytes."""
-        held = b"".join(self._pieces)
-        body[: len(held)] = held
-        self._pieces.clear()
-        self.held = 0
-        return len(held)
+    def arrived(self, piece: bytes | bytearray) -> None:
+        """Take a piece of the body. Raises NoRoom when there is none for it."""
+        if not self.done:
+            self._body.add(piece)
+            self._wake()
+
+    def taken(self) -> bytes | bytearray:
+        """What has arrived and was not taken yet."""
+        return self._body.take()
 
     def completed(self) -> None:
         self._more_body = False
@@ -66,26 +71,31 @@ class Exchange:
 
     def disconnect(self) -> None:
         self._disconnected = True
+        self._body.clear()
         self._wake()
 
+    @property
+    def answered(self) -> bool:
+        """Whether its response has begun."""
+        return self._head_sent
+
     def abort(self) -> None:
-        self._protocol.abort()
+        if not self._disconnected:
+            self._protocol.abort()
 
     async def receive(self) -> Message:
         if self.continue_expected and self._more_body:
             self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.continue_expected = False
-        while not (self._pieces or self._disconnected or self.done):
+        while not (self._body.held or self._disconnected or self.done):
             if not self._more_body and not self._body_given:
                 break
             self._changed = asyncio.get_running_loop().create_future()
-            self._protocol.transport.resume_reading()
+            self._protocol.inflow.release(BODY_HELD)
             await self._changed
         if self._disconnected or self.done:
             return {"type": "http.disconnect"}
-        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces.clear()
-        self.held = 0
+        body = self._body.take()
         self._body_given = not self._more_body
         return {"type": "http.request", "body": body, "more_body": self._more_body}
 
@@ -120,6 +130,8 @@ class Exchange:
         if self._more_body:
             # The rest of a request that nobody reads would be taken for the next one.
             self._keep_alive = False
+        if b"date" not in names:
+            headers.append(self._protocol.date())
         if not self._keep_alive:
             headers.append((b"connection", b"close"))
         line = STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
@@ -142,16 +154,18 @@ class Exchange:
 
     def _finish(self) -> None:
         self.done = True
+        self._body.clear()
         self._wake()
         self._protocol.ended(keep_alive=self._keep_alive)
 
-    async def fail(self) -> None:
-        if self._head_sent or self._disconnected:
+    async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
+        if self._disconnected:
+            return
+        if self._head_sent:
             self._protocol.abort()
             return
-        body = b"Internal Server Error\n"
-        self._start = {"status": 500, "headers": [(b"content-type", b"text/plain")]}
-        await self.send({"type": "http.response.body", "body": body})
+        self._start = {"status": status, "headers": [(b"content-type", b"text/plain")]}
+        await self.send({"type": "http.response.body", "body": f"{why}\n".encode()})
 
     def _wake(self) -> None:
         if self._changed and not self._changed.done():
