@@ -88,3 +88,8 @@ SLICE_SECONDS: Final = 0.002
 """As long as frames of one connection are worked on before others have their turn."""
 TURN_SECONDS: Final = 0.005
 """Of each turn of the event loop, for all connections of a port that have more than one slice to do."""
+REQUESTS_A_TURN: Final = 32
+"""Requests of one port that are begun in a turn of the event loop: a dozen milliseconds of slow ones."""
+YOUNG_REQUESTS: Final = 200
+"""Requests of one port that are begun and younger than this, before more are begun."""
+YOUNG_SECONDS: Final = 0.05

@@ -39,6 +39,7 @@ class BodyReader(asyncio.BufferedProtocol):
         self._length = length
         self._complete = complete
         self._body = bytearray()
+        self._view = memoryview(self._body)
         self._counted = 0
         self.filled = len(come)
         self._grow(come)
@@ -49,9 +50,9 @@ class BodyReader(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self.filled += nbytes
         if self.filled == self._length:
-            self._view.release()
+            body = self._body
             self.let_go()
-            self._complete(self._body)
+            self._complete(body)
         elif self.filled == len(self._body):
             try:
                 self._grow(self._body)
@@ -69,9 +70,11 @@ class BodyReader(asyncio.BufferedProtocol):
         self._owner.resume_writing()
 
     def let_go(self) -> None:
-        """Count its memory no more: it is complete, or nobody's."""
+        """Have its memory no more: it is complete, or nobody's."""
         ARRIVING.give_back(self._counted)
         self._counted = 0
+        self._view.release()
+        self._body = bytearray()
 
     def _grow(self, come: bytes | bytearray) -> None:
         size = min(self._length, max(BODY_AHEAD * self.filled, _LEAST_BYTES))

@@ -11,6 +11,7 @@ from emulator.limits import USUAL, Limits
 from emulator.listeners.answer_date import AnswerDate
 from emulator.listeners.asgi import App, ConnectionAborted, HttpScope, Message, NoRoom
 from emulator.listeners.patience import Client, Patience
+from emulator.listeners.starts import Starts
 from emulator.listeners.turns import Turns
 
 FailureHandler: TypeAlias = Callable[[Exception], None]
@@ -31,6 +32,10 @@ class Exchange(Protocol):
 
     scope: HttpScope
     done: bool
+
+    @property
+    def gone(self) -> bool:
+        """Whether nobody waits for the answer any more."""
 
     async def receive(self) -> Message: ...
 
@@ -64,6 +69,7 @@ class Connections:
         self.limits = limits
         self.date = AnswerDate(clock or Clock())
         self.turns = Turns()
+        self._starts = Starts()
         self.streams: set[Client] = set()
         self._open: set[Connection] = set()
         self._patience = Patience(limits, self._clients, lambda: len(self._open) > limits.connections // 2)
@@ -82,14 +88,31 @@ class Connections:
     def closed(self, connection: Connection) -> None:
         self._open.discard(connection)
 
-    def start(self, exchange: Exchange, app: App | None = None) -> asyncio.Task[None]:
-        """Have the application, or ``app``, answer, in a task that is known here until it ends."""
-        task = asyncio.ensure_future(self._answer(exchange, app or self.app))
-        self._requests.add(task)
-        task.add_done_callback(self._requests.discard)
-        return task
+    def start(
+        self,
+        connection: Connection,
+        exchange: Exchange,
+        app: App | None = None,
+        done: Callable[[], None] | None = None,
+    ) -> None:
+        """Have the application, or ``app``, answer, in a task that is known here until it ends.
+
+        It begins when it is the turn of ``connection``; ``done`` is called when it has ended.
+        """
+
+        def begin() -> asyncio.Task[None]:
+            task = asyncio.ensure_future(self._answer(exchange, app or self.app))
+            self._requests.add(task)
+            task.add_done_callback(self._requests.discard)
+            if done:
+                task.add_done_callback(lambda _: done())
+            return task
+
+        self._starts.put(connection, begin)
 
     async def _answer(self, exchange: Exchange, app: App) -> None:
+        if exchange.gone:
+            return
         try:
             await app(exchange.scope, exchange.receive, exchange.send)
         except NoRoom as error:

@@ -297,7 +297,7 @@ class Http1Protocol(asyncio.Protocol):
 
     def _run(self, exchange: Exchange) -> None:
         self._running = exchange
-        self._connections.start(exchange)
+        self._connections.start(self, exchange)
 
     def _scope(self) -> HttpScope:
         raw_path, _, query = self._url.partition(b"?")
@@ -351,6 +351,7 @@ class Http1Protocol(asyncio.Protocol):
         arriving, self._arriving = self._arriving, None
         if self._reader:
             self._reader.let_go()
+            self._reader = None
         if arriving:
             arriving.disconnect()
         words = refusal(status, why, self._connections.date)

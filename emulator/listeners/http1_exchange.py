@@ -75,6 +75,10 @@ class Exchange:
         self._wake()
 
     @property
+    def gone(self) -> bool:
+        return self._disconnected
+
+    @property
     def answered(self) -> bool:
         """Whether its response has begun."""
         return self._head_sent

@@ -202,9 +202,9 @@ class Http2Protocol(asyncio.Protocol):
         self._streams[event.stream_id] = stream
         self._connections.streams.add(stream)
         self._answering += 1
-        self._connections.start(stream, self._refusing(received)).add_done_callback(self._answered)
+        self._connections.start(self, stream, self._refusing(received), self._answered)
 
-    def _answered(self, _task: asyncio.Task[None]) -> None:
+    def _answered(self) -> None:
         self._answering -= 1
 
     def _refusing(self, received: list[tuple[bytes, bytes]]) -> App | None:

@@ -53,6 +53,10 @@ class Stream:
         self._head_sent = False
         self.done = False
 
+    @property
+    def gone(self) -> bool:
+        return self._disconnected
+
     def waiting(self) -> Waiting | None:
         if self._blocked:
             return Waiting(Awaited.READER, self._sent)

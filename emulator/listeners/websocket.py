@@ -112,7 +112,7 @@ class WebSocketProtocol(asyncio.Protocol):
             self._finish()
         else:
             self.scope["subprotocols"] = getattr(request, "subprotocols", [])
-            self._connections.start(self)
+            self._connections.start(self, self)
 
     # -- the transport's side
 
@@ -151,6 +151,11 @@ class WebSocketProtocol(asyncio.Protocol):
 
     def abort(self) -> None:
         self._transport.abort()
+
+    @property
+    def gone(self) -> bool:
+        # Its application is told by the first thing that it receives.
+        return False
 
     def waiting(self) -> Waiting | None:
         if self._writable:
