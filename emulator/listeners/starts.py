@@ -1,4 +1,4 @@
-"""In which order requests are begun: at once while they are few, from each connection in its turn otherwise."""
+"""In which order requests begin: at once while they are few, otherwise from each connection in its turn."""
 
 from __future__ import annotations
 

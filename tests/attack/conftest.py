@@ -17,8 +17,8 @@ How to write an attack:
            assert house.resident_megabytes() < 300
 
 ``assert_nobody_waited`` holds every port to the promise: no request of a good client took more than half a
-second longer than the longest one to a bystander, a server that is not ours and does nothing. That is what the
-machine itself took from everybody, attackers and other suites included. ``seen.failures`` has what went wrong
+second longer than the longest one to a bystander, a server that is not ours and does nothing: that is what
+the machine took from everybody, attackers and other suites included. ``seen.failures`` has what went wrong
 for the good clients; in a test that passes nothing did.
 
 ``house`` lasts for a module; ``fresh_house`` is started for one test, for those that count memory or end the

@@ -22,7 +22,7 @@ def opened(port: int, *, small_window: bool = False) -> socket.socket:
 
 
 def flood(port: int, opening: bytes, repeated: bytes, seconds: float, most_bytes: int) -> None:
-    """Send ``opening``, then ``repeated``, until time or bytes run out; anew where the connection is closed."""
+    """Send ``opening``, then ``repeated``, until time or bytes run out; anew after each end."""
     until, sent = stopwatch() + seconds, 0
     while stopwatch() < until and sent < most_bytes:
         with suppress(OSError), opened(port) as connection:
