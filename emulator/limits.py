@@ -79,7 +79,7 @@ USUAL: Final = Limits()
 
 BODY_BYTES: Final = 256 << 20
 """Bodies and messages that are still arriving, of all ports together: 503, or close 1013, beyond."""
-BODY_AHEAD: Final = 4
+BODY_AHEAD: Final = 32
 """A body's memory is at most so many times what has come of it, whatever its Content-Length promises."""
 
 SLICE_BYTES: Final = 4096
@@ -88,8 +88,6 @@ SLICE_SECONDS: Final = 0.002
 """As long as frames of one connection are worked on before others have their turn."""
 TURN_SECONDS: Final = 0.005
 """Of each turn of the event loop, for all connections of a port that have more than one slice to do."""
-REQUESTS_A_TURN: Final = 32
-"""Requests of one port that are begun in a turn of the event loop: a dozen milliseconds of slow ones."""
-YOUNG_REQUESTS: Final = 200
-"""Requests of one port that are begun and younger than this, before more are begun."""
+YOUNG_REQUESTS: Final = 64
+"""Requests of one port that have begun within ``YOUNG_SECONDS`` and last, before others begin."""
 YOUNG_SECONDS: Final = 0.05

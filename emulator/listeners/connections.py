@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from emulator.clock import Clock
@@ -99,16 +100,22 @@ class Connections:
 
         It begins when it is the turn of ``connection``; ``done`` is called when it has ended.
         """
+        if self._starts.room:
+            self._begin(exchange, app or self.app, done)
+        else:
+            self._starts.put(connection, partial(self._begin, exchange, app or self.app, done))
 
-        def begin() -> asyncio.Task[None]:
-            task = asyncio.ensure_future(self._answer(exchange, app or self.app))
-            self._requests.add(task)
-            task.add_done_callback(self._requests.discard)
-            if done:
-                task.add_done_callback(lambda _: done())
-            return task
+    def _begin(self, exchange: Exchange, app: App, done: Callable[[], None] | None) -> None:
+        task = asyncio.ensure_future(self._answer(exchange, app))
+        self._requests.add(task)
+        self._starts.begun(task)
+        task.add_done_callback(self._ended)
+        if done:
+            task.add_done_callback(lambda _: done())
 
-        self._starts.put(connection, begin)
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._requests.discard(task)
+        self._starts.ended(task)
 
     async def _answer(self, exchange: Exchange, app: App) -> None:
         if exchange.gone:

@@ -147,7 +147,8 @@ class Http1Protocol(asyncio.Protocol):
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        self._check_sizes()
+        if self._barren > SLICE_BYTES or len(self._headers) > self._limits.header_fields:
+            self._check_sizes()
         self._in_head = False
         self._barren = 0
         if self._parser.should_upgrade():
@@ -199,7 +200,8 @@ class Http1Protocol(asyncio.Protocol):
         self._barren += len(piece)
         try:
             self._parser.feed_data(piece)
-            self._check_sizes()
+            if self._headers or self._in_head or self._barren > SLICE_BYTES:
+                self._check_sizes()
         except httptools.HttpParserUpgrade as upgrade:
             return self._upgrade(data, upgrade.args[0])
         except (httptools.HttpParserError, _Refused) as error:
