@@ -370,6 +370,7 @@ class WebSocketProtocol(asyncio.Protocol):
 
     def _break_off(self, code: int, reason: str) -> None:
         """Send a close frame, and hear no more of a client that has said too much."""
+        self._let_go()
         self._close(code, reason)
         self._inflow.stop()
         self._flush()

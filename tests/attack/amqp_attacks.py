@@ -26,7 +26,7 @@ def connected(url: str) -> socket.socket:
     connection.recv(65_536)
     for method in (
         commands.Connection.StartOk({}, "PLAIN", "\0guest\0guest"),
-        commands.Connection.TuneOk(0, 131_072, 60),
+        commands.Connection.TuneOk(2047, 131_072, 60),
         commands.Connection.Open("/"),
     ):
         _say(connection, method, 0)
