@@ -76,6 +76,8 @@ class Patience:
     def _look(self) -> None:
         self._next = None
         clients = tuple(self._clients())
+        if clients:
+            self.start()
         most = self._crowded_seconds if self._crowded() else inf
         seen, self._seen = self._seen, {}
         for client in clients:
@@ -88,5 +90,3 @@ class Patience:
                 client.give_up(waiting)
             else:
                 self._seen[client] = waiting, looks
-        if clients:
-            self.start()
