@@ -71,6 +71,8 @@ class Connections:
         self.date = AnswerDate(clock or Clock())
         self.turns = Turns()
         self._starts = Starts()
+        # While one long body lives, the allocator does not give its pages back to fault them in for the next.
+        self.last_body: bytes | bytearray = b""
         self.streams: set[Client] = set()
         self._open: set[Connection] = set()
         self._patience = Patience(limits, self._clients, lambda: len(self._open) > limits.connections // 2)

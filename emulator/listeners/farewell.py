@@ -30,7 +30,12 @@ def say_farewell(transport: asyncio.Transport, words: bytes, lost: Callable[[], 
     farewell = _Farewell(transport, lost)
     transport.write(words)
     transport.set_protocol(farewell)
-    transport.write_eof()
+    try:
+        transport.write_eof()
+    except OSError:
+        # It has left, and its end is on its way to us.
+        transport.abort()
+        return
     transport.resume_reading()
     farewell.look_later()
 

@@ -236,12 +236,12 @@ class Http1Protocol(asyncio.Protocol):
         """Read a body of known length that will be handed over whole; how much of it was in ``rest``."""
         length, held = self._body_length, exchange.taken()
         here = min(len(rest), length - len(held))
-        come = b"".join((held, rest[:here]))
 
         def complete(body: bytes | bytearray) -> None:
             self._reader = None
             self._parser = httptools.HttpRequestParser(self)
             self._body_come = length
+            self._connections.last_body = body
             exchange.arrived(body)
             self.on_message_complete()
 
@@ -249,11 +249,11 @@ class Http1Protocol(asyncio.Protocol):
             self.transport.set_protocol(self)
             complete(body)
 
-        if len(come) == length:
-            complete(come)
+        if len(held) + here == length:
+            complete(b"".join((held, rest[:here])))
             return here
         try:
-            self._reader = BodyReader(self, come, length, complete_from_reader)
+            self._reader = BodyReader(self, (held, rest[:here]), length, complete_from_reader)
         except NoRoom as error:
             self.no_room(error)
         else:

@@ -10,7 +10,7 @@ from tests.attack.house import House, attack
 from tests.bench.load import Connection, put_records, rendered
 
 PORTS = ("aws", "control", "queues", "topics")
-SECONDS, MOST_BYTES = 2.0, 20_000_000
+SECONDS, MOST_BYTES = 1.0, 20_000_000
 
 
 @pytest.mark.parametrize("port", PORTS)

@@ -8,7 +8,7 @@ from tests.attack import http2_attacks
 from tests.attack.good_clients import assert_nobody_waited, watched
 from tests.attack.house import House, attack
 
-SECONDS, MOST_BYTES = 2.0, 20_000_000
+SECONDS, MOST_BYTES = 1.0, 20_000_000
 
 
 @pytest.mark.parametrize("port", ["control", "aws"])

@@ -16,6 +16,6 @@ def test_floods(house: House, port: str, name: str) -> None:
     house.forget_peak()
     with watched(house) as seen:
         path = websocket_attacks.PATHS[port]
-        attack(websocket_attacks.named_flood, house.ports[port], path, name, 2.0, 20_000_000)
+        attack(websocket_attacks.named_flood, house.ports[port], path, name, 1.0, 20_000_000)
     assert_nobody_waited(seen)
     assert house.peak_megabytes() < 300
