@@ -64,7 +64,8 @@ class Settings:
     done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
     subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
     and again after a reset; ``access`` likewise is what access keys may do with streams, any other key may do
-    everything.
+    everything. ``as_published`` is for who judges messages: by the published
+    schema files alone.
     """
 
     profile: Profile = "embedded"
@@ -93,6 +94,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
+    as_published: bool = False
 
     @property
     def loopback(self) -> bool:
@@ -129,6 +131,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
+    as_published: bool = False
 
 
 def read_settings(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import FoundStream, control_option, find_stream, followed_clock
+from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
@@ -56,6 +57,7 @@ def application() -> None:
     help="Write down what arrives, work on it later, and try again what fails.",
 )
 @click.option("--once", is_flag=True, help="Stop when everything that is there has been processed.")
+@as_published_option
 @control_option
 @json_option
 def run(
@@ -67,6 +69,7 @@ def run(
     trust: Path | None,
     asynchronous: bool,
     once: bool,
+    as_published: bool,
     control: str | None,
     as_json: bool,
 ) -> None:
@@ -103,7 +106,13 @@ def run(
             ),
             _later(kind, found, repository, at_once, clock, wanted=asynchronous) as later,
             receiver_over_kinesis(
-                found.endpoint, channel, repository, later or at_once, clock, queues=found.queues
+                found.endpoint,
+                channel,
+                repository,
+                later or at_once,
+                clock,
+                queues=found.queues,
+                as_published=as_published,
             ) as receiver,
         ):
             if later is None:

@@ -75,14 +75,16 @@ def subject(raw: bytes) -> Subject:
     return Subject(body.uuid, body.resource_type, body.title, replaces.identifier_value if replaces else None)
 
 
-def verdict(raw: bytes, arrived: float, *, joined: bool = False) -> tuple[str | None, str | None]:
+def verdict(
+    raw: bytes, arrived: float, *, joined: bool = False, as_published: bool = False
+) -> tuple[str | None, str | None]:
     """The error code of a message that arrived at a time in seconds, and why; two None for a good one.
 
     Expiry is measured at arrival, so that running again gives the same verdict.
     """
     if not joined and oversize(raw):
         return ErrorCode.GENERR006, f"{len(raw)} bytes, and a message has at most 1000000"
-    found = judge(raw, now=arrived, joined=joined)
+    found = judge(raw, now=arrived, joined=joined, as_published=as_published)
     if found.valid:
         return None, None
     code = found.code or ErrorCode.GENERR009
@@ -148,7 +150,7 @@ class Row(NamedTuple):
     replaces: str | None
 
 
-def row(data: bytes, arrived: float, *, queued: bool = False) -> Row:
+def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
     """``Row`` of any bytes that arrived at a time in seconds since the epoch.
 
     A ``queued`` message has the code that its header says, if it says one.
@@ -156,7 +158,7 @@ def row(data: bytes, arrived: float, *, queued: bool = False) -> Row:
     seen = peek(data)
     code, description = reason(data) if queued else (None, None)
     if code is None:
-        code, description = verdict(data, arrived)
+        code, description = verdict(data, arrived, as_published=as_published)
     whole = code is None and (seen.total or 1) <= 1
     about = subject(data) if whole else _NOTHING
     named = (
@@ -200,13 +202,15 @@ def judged(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
     return records.mapInArrow(judging(queues), COLUMNS["arrivals"])
 
 
-def judging(queues: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def judging(
+    queues: Sequence[str], *, as_published: bool = False
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """``judged`` for one partition, to be put before another step in the same worker."""
     aside = frozenset(queues)
-    return lambda batches: (_judged_batch(batch, aside) for batch in batches)
+    return lambda batches: (_judged_batch(batch, aside, as_published=as_published) for batch in batches)
 
 
-def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBatch:
+def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - on executors
 
     schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
@@ -214,7 +218,9 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBat
     # As whole numbers, for Arrow takes longer to make a datetime than the rest of a row takes.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
     triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
-    rows = [row(raw, at, queued=stream in queues) for raw, at, stream in triples]
+    rows = [
+        row(raw, at, queued=stream in queues, as_published=as_published) for raw, at, stream in triples
+    ]
     given = {
         "stream": batch.column("streamName"),
         "shard": batch.column("shardId"),

@@ -40,6 +40,7 @@ def assembled_receiver(
     application: Application,
     clock: Clock,
     queues: Mapping[Queue, str] = QUEUES,
+    as_published: bool = False,
 ) -> Iterator[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
     with ExitStack() as stack:
@@ -51,4 +52,6 @@ def assembled_receiver(
 
         gateways = {queue: Gateway(opened(queues[queue]), repository, clock) for queue in Queue}
         rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE)
-        yield Receiver(opened(stream), repository, application, rejects, clock)
+        yield Receiver(
+            opened(stream), repository, application, rejects, clock, as_published=as_published
+        )

@@ -25,6 +25,7 @@ def receiver_over_kinesis(
     clock: Clock,
     *,
     queues: Mapping[Queue, str] = QUEUES,
+    as_published: bool = False,
 ) -> AbstractContextManager[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts.
 
@@ -44,4 +45,5 @@ def receiver_over_kinesis(
         application=application,
         clock=clock,
         queues=queues,
+        as_published=as_published,
     )

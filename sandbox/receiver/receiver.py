@@ -34,6 +34,7 @@ class Receiver:
 
     A message goes to the application, joined where it came in parts; to the error or invalid queue; or, known
     already or sent by this application itself, nowhere. The repository says which it was, and how often.
+    ``as_published`` judges by the published schema files alone (see ``schemas.validation``).
     """
 
     def __init__(
@@ -44,16 +45,16 @@ class Receiver:
         rejects: Rejects,
         clock: Clock,
         *,
-        strict: bool = False,
         patience: float = PATIENCE_SECONDS,
+        as_published: bool = False,
     ) -> None:
         self._channel = channel
         self._repository = repository
         self._application = application
         self._rejects = rejects
         self._clock = clock
-        self._strict = strict
         self._patience = patience
+        self._as_published = as_published
 
     def run(
         self,
@@ -158,7 +159,7 @@ class Receiver:
         return upgraded, None
 
     def _judged(self, data: bytes, *, joined: bool) -> _Refusal | None:
-        verdict = judge(data, now=self._clock.time(), strict=self._strict, joined=joined)
+        verdict = judge(data, now=self._clock.time(), joined=joined, as_published=self._as_published)
         return _reason(verdict)
 
     def _reject(self, data: bytes, seen: Peek, digest: bytes, code: ErrorCode, why: str) -> None:

@@ -54,7 +54,7 @@ APPLICATIONS: Final = (
         "An update of changed fields alone is not sent.",
         ("sandbox/gateway/metadata.py",),
         (_WHOLE,),
-        "Judged by the strict form of the schemas: what lacks a mandatory field is no whole object.",
+        "Neither sent nor taken: what lacks a mandatory field of its type is no whole object, GENERR001.",
     ),
     Requirement(
         "Metadata Update",
