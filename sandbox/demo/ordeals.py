@@ -111,7 +111,7 @@ def _arrange(endpoint: Endpoint, control: Client) -> None:
 
 
 def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> None:
-    """Send until the ten tries are over, on a clock on which waiting takes no time, and give up."""
+    """Send until the ten retries are over, on a clock on which waiting takes no time, and give up."""
     hurried = Clock(autojump=True)
     with ExitStack() as stack:
 

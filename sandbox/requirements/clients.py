@@ -244,20 +244,20 @@ CLIENTS: Final = (
     Requirement(
         "Network Failure Behaviour",
         "algorithm that SHOULD be adopted",
-        "Ten tries, with delays of 2^n x 100 ms.",
+        "Ten retries, with delays of 2^n x 100 ms before each.",
         ("sandbox/gateway/gateway.py",),
         (
-            f"{_GATEWAY}::test_no_answer_is_tried_again_with_the_delays_of_the_specification",
-            f"{_GATEWAY}::test_after_ten_tries_the_error_is_generr005_and_the_message_is_kept",
+            f"{_GATEWAY}::test_the_waits_are_those_of_the_specification",
+            f"{_GATEWAY}::test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept",
         ),
         "The code as printed computes the delay and never waits.",
     ),
     Requirement(
         "Network Failure Behaviour",
         "clients MUST write a log entry",
-        "When the tries are over, the log says so with the code.",
+        "When the retries are over, the log says so with the code.",
         ("sandbox/gateway/gateway.py",),
-        (f"{_GATEWAY}::test_after_ten_tries_the_error_is_generr005_and_the_message_is_kept",),
+        (f"{_GATEWAY}::test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept",),
         "GENERR005, as the table has it: GENERR010, in the prose, is an invalid UUID since 1.3.0.",
     ),
 )
