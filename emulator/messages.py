@@ -25,13 +25,14 @@ from emulator.message_filter import FIELDS, MARKS, Condition, compile_filter
 from emulator.resources import Count, MessagePage, MessageRow, SequencePage, SequenceRow
 from emulator.shard_reading import Reading, Record, ShardKey, Streams, in_order
 from schemas.envelope import oversize
-from schemas.peek import Peek, peek
+from schemas.peek import Peek, identity, peek
+from schemas.sequence import shared_message_id
 
 LATE_SECONDS = 60.0
 
 CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
-_FORMAT = 2
+_FORMAT = 3
 _FILTERS_KEPT = 8
 _MOST_PARAMETERS = 10_000
 _TABLES = """
@@ -45,13 +46,14 @@ CREATE TABLE message (
   marks INTEGER NOT NULL, digest INTEGER NOT NULL, expires REAL);
 CREATE INDEX message_by_id ON message (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX message_by_digest ON message (digest) WHERE message_id IS NULL;
-CREATE INDEX message_by_sequence ON message (sequence) WHERE total > 1;
+CREATE INDEX message_by_sequence ON message (sequence, position) WHERE total > 1;
 """
 _COLUMNS = """id, time, stream, shard, sequence_number, partition_key, message_id, message_type,
   message_class, sequence, position, total, size, code, tenant, version, marks"""
 _SEQUENCE = """sequence, stream, min(message_type), max(total), group_concat(DISTINCT position), count(*),
   sum(size), min(time), max(time), min(expires)"""
 _POSITIONS_SHOWN = 10_000
+_SEQUENCES_REMEMBERED = 10_000
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
 _MARKS_OF = tuple(
@@ -75,6 +77,7 @@ class MessageIndex:
     """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None: a temporary file.
 
     ``origin`` gives, for a stream and a partition key, the stream within which a message may be a duplicate.
+    ``found`` is told, as ``Events.emit`` is, what is amiss with messages.
     """
 
     def __init__(
@@ -82,11 +85,15 @@ class MessageIndex:
         streams: Streams,
         path: Path | None = None,
         origin: Callable[[str, str], str] = lambda stream, _: stream,
+        *,
+        found: Callable[..., object] = lambda _kind, **_fields: None,
     ) -> None:
         self._streams = streams
         self._origin = origin
         self._path = path
+        self._found = found
         self._lock = threading.RLock()
+        self._parts: OrderedDict[tuple[str, str | None], tuple[str, int | None] | None] = OrderedDict()
         self._matches: OrderedDict[Condition, _Matches] = OrderedDict()
         self._db = _open(path)
         self._load()
@@ -226,11 +233,12 @@ class MessageIndex:
         for reading, record, seen in found:
             digest = _digest(record.data)
             origin = self._origin(reading.shard.stream, record.partition_key or "")
-            identity = (origin, seen.message_id or digest)
+            who = (origin, identity(seen) or digest)
             marks = _marks(seen, record)
-            if (earlier := known.get(identity)) is not None:
+            if (earlier := known.get(who)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
-            known[identity] = digest
+            known[who] = digest
+            self._note_sharing(origin, seen)
             self.last += 1
             rows.append(
                 (
@@ -251,9 +259,11 @@ class MessageIndex:
 
     def _known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
         """Of messages in the index that these may repeat, the newest one's digest by origin and identity."""
-        names = list({seen.message_id for _, _, seen in found if seen.message_id is not None})
-        digests = list({_digest(record.data) for _, record, seen in found if seen.message_id is None})
-        known: dict[tuple[str, str | int], int] = {}
+        names = list(
+            {seen.message_id for _, _, seen in found if seen.message_id is not None and _whole(seen)}
+        )
+        digests = list({_digest(record.data) for _, record, seen in found if identity(seen) is None})
+        known = self._known_parts({seen for _, _, seen in found if not _whole(seen)})
         for column, values in (("message_id", names), ("digest", digests)):
             nameless = " AND message_id IS NULL" if column == "digest" else ""
             for start in range(0, len(values), _MOST_PARAMETERS):
@@ -266,6 +276,39 @@ class MessageIndex:
                     for stream, key, value, digest in self._db.execute(query, asked)
                 }
         return known
+
+    def _known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
+        """``_known`` for parts of sequences."""
+        places = list({(part.sequence, part.position) for part in parts})
+        known: dict[tuple[str, str | int], int] = {}
+        for start in range(0, len(places), _MOST_PARAMETERS):
+            asked = places[start : start + _MOST_PARAMETERS]
+            pairs = ", ".join(["(?, ?)"] * len(asked))
+            query = (
+                f"SELECT stream, partition_key, sequence || '/' || position, digest {_FROM} "
+                f"WHERE total > 1 AND (sequence, position) IN (VALUES {pairs}) ORDER BY message.id"
+            )
+            rows = self._db.execute(query, [_storable(value) for pair in asked for value in pair])
+            known |= {(self._origin(stream, key), place): digest for stream, key, place, digest in rows}
+        return known
+
+    def _note_sharing(self, stream: str, seen: Peek) -> None:
+        """Tell once of each sequence that some of its parts have the same messageId."""
+        if _whole(seen) or seen.message_id is None:
+            return
+        where = (stream, seen.sequence)
+        first = self._parts.setdefault(where, (seen.message_id, seen.position))
+        if len(self._parts) > _SEQUENCES_REMEMBERED:
+            self._parts.popitem(last=False)
+        if first is not None and first[0] == seen.message_id and first[1] != seen.position:
+            self._parts[where] = None
+            self._found(
+                "sequence.shared_message_id",
+                stream=stream,
+                sequence=seen.sequence,
+                message_id=seen.message_id,
+                why=shared_message_id(seen.message_id),
+            )
 
     def _insert(self, rows: list[tuple[object, ...]]) -> None:
         try:
@@ -309,6 +352,11 @@ def _sequence(row: Sequence[Any]) -> SequenceRow:
     positions = sorted(int(position) for position in (listed or "").split(",") if position)
     shown = tuple(positions[:_POSITIONS_SHOWN])
     return SequenceRow(sequence, stream, message_type, total, shown, parts, size, *times)
+
+
+def _whole(seen: Peek) -> bool:
+    """Whether a message is told from others by its messageId."""
+    return identity(seen) == seen.message_id
 
 
 def _marks(seen: Peek, record: Record) -> int:

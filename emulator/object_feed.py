@@ -18,7 +18,7 @@ from emulator.positions import Positions
 from emulator.shard_reading import Reading, ShardKey, Streams, in_order
 from emulator.topic_resources import OBJECTS
 from emulator.topics.commands import Command, Publish, SowDelete
-from schemas.peek import Peek, peek
+from schemas.peek import Peek, identity, peek
 from schemas.sequence import Assembly, SequenceError, body_of
 
 _WRITES: Final = ("MetadataCreate", "MetadataUpdate")
@@ -115,10 +115,10 @@ class ObjectFeed:
         return moment.timestamp() - self._clock.time() if moment and moment.tzinfo else None
 
     def _came_before(self, seen: Peek) -> bool:
-        if seen.message_id is None:
+        if (who := identity(seen)) is None:
             return False
-        known = seen.message_id in self._seen
-        self._seen[seen.message_id] = None
+        known = who in self._seen
+        self._seen[who] = None
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
         return known

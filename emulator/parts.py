@@ -182,7 +182,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, foundation.index)
+        index = MessageIndex(catalogue, foundation.index, found=events.emit)
         stack.callback(index.close)
         audit_log = None
         if audit:

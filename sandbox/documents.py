@@ -91,7 +91,7 @@ _JSON_TYPES = {
 
 def judge_document(raw: bytes, *, now: float | None = None, as_published: bool = False) -> Verdict:
     """The verdict on what the text is; a header or body alone is judged beside a valid counterpart."""
-    value = _decode(raw) if is_json(raw) else None
+    value: Any = _decode(raw) if is_json(raw) else None
     match kind_of(value):
         case "header":
             message = {"messageHeader": value, "messageBody": body_for(value, Samples(1))}

@@ -30,9 +30,7 @@ class Violation(NamedTuple):
 Found = tuple[ErrorCode, Violation]
 
 
-def violations(
-    message: JSON, *, now: float | None, joined: bool, as_published: bool
-) -> Iterator[Found]:
+def violations(message: JSON, *, now: float | None, joined: bool, as_published: bool) -> Iterator[Found]:
     """Every violation of a message that was refused, with its code; header first."""
     yield from _of_message(message)
     header = message.get("messageHeader")

@@ -103,7 +103,7 @@ class RabbitMQChannel:
         self._tags = {number: later for number, later in self._tags.items() if later > tag}
 
     def connect(self) -> None:
-        """Connect now rather than with the first message. Raises ``ChannelUnavailable`` when nobody answers."""
+        """Connect now, not with the first message. Raises ``ChannelUnavailable`` when nobody answers."""
         self._open()
 
     def close(self) -> None:

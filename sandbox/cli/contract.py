@@ -21,7 +21,7 @@ def as_published_option(command: F) -> F:
     )(command)
 
 
-def _given_or_set(_ctx: click.Context, _option: click.Parameter, given: bool) -> bool:  # noqa: FBT001 -- click's
+def _given_or_set(_ctx: click.Context, _option: click.Parameter, given: bool) -> bool:
     from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
 
     return given or read_settings({}, os.environ).as_published

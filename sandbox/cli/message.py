@@ -45,7 +45,7 @@ def validate(
 
     if strict:
         raise click.UsageError(
-            "--strict is gone: what it demanded is demanded always; --as-published judges as before without it"
+            "--strict is gone: what it demanded is the rule. --as-published judges by the schema files alone"
         )
     now = Clock().time() if expired else None
     code = Exit.PASS

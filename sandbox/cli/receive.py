@@ -95,6 +95,7 @@ def _stepping(
     from sandbox.gateway import SendFailedError  # noqa: PLC0415 -- as above
     from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
     from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
+    from sandbox.receiver.receiver import SHARED_MESSAGE_ID  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
     found = find_stream(control, name)
@@ -125,7 +126,10 @@ def _stepping(
                     queues=found.queues,
                     as_published=as_published,
                 ) as receiver:
+                    before = repository.counted(SHARED_MESSAGE_ID)
                     yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
+                    if shared := repository.counted(SHARED_MESSAGE_ID) - before:
+                        click.echo(f"sandbox: {shared} parts share the messageId of another part", err=True)
     except (ChannelUnavailable, OriginalNotKeptError, SendFailedError) as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 

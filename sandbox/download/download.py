@@ -45,7 +45,7 @@ class Downloads:
     def fetch(self, file: RemoteFile) -> Path:
         """The file, whole and with the right checksums; one that was fetched before is not fetched again.
 
-        Interrupted, it goes on where it was, with up to ten retries in a row that bring nothing, and delays of
+        Interrupted, it goes on where it was, up to ten retries in a row without any progress, with delays of
         2^n x 100 ms. Raises ``DownloadError``; then there is nothing under the file's name.
         """
         target = self._staging / file.place

@@ -24,7 +24,7 @@ _FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "Validati
 
 
 class SendFailedError(Exception):
-    """The first try and ten retries failed: GENERR005. The messages keep the status TO_SEND and go first the next time."""
+    """A try and its ten retries failed: GENERR005. The messages stay TO_SEND and go first the next time."""
 
     code = ErrorCode.GENERR005
 

@@ -60,7 +60,7 @@ class RabbitMQQueues:
         self._clock = clock
 
     def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
-        """As the seam says. Raises ``ChannelUnavailable`` when the broker does not answer within the timeout."""
+        """As the seam says. Raises ``ChannelUnavailable`` when no broker answers within the timeout."""
         timeout = self._settings.timeout
         channel = RabbitMQChannel(self._settings.address, name, clock=self._clock, timeout=timeout)
         channel.connect()

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from sandbox.pipeline.tables import COLUMNS
-from schemas.envelope import oversize, peek
+from schemas.envelope import oversize
 from schemas.error_codes import ErrorCode
+from schemas.peek import identity, peek
 from schemas.validation import judge
 
 if TYPE_CHECKING:
@@ -161,9 +162,9 @@ def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool
         code, description = verdict(data, arrived, as_published=as_published)
     whole = code is None and (seen.total or 1) <= 1
     about = subject(data) if whole else _NOTHING
-    named = (
-        seen.message_id if seen.message_id and not seen.damaged else blake2b(data, digest_size=16).hexdigest()
-    )
+    named = None if seen.damaged else identity(seen)
+    if not named:
+        named = blake2b(data, digest_size=16).hexdigest()
     return Row(
         len(data),
         f"{'message' if code is None else 'reject'} {named}",
@@ -218,9 +219,7 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published
     # As whole numbers, for Arrow takes longer to make a datetime than the rest of a row takes.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
     triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
-    rows = [
-        row(raw, at, queued=stream in queues, as_published=as_published) for raw, at, stream in triples
-    ]
+    rows = [row(raw, at, queued=stream in queues, as_published=as_published) for raw, at, stream in triples]
     given = {
         "stream": batch.column("streamName"),
         "shard": batch.column("shardId"),

@@ -121,6 +121,7 @@ def _refused(
 ) -> list[dict[str, Any]]:
     reason = {"code": str(code), "description": why}
     rejects = [
-        part | reason | {"table": "rejects", "identity": f"reject {part['message_id']}"} for part in parts
+        part | reason | {"table": "rejects", "identity": part["identity"].replace("message", "reject", 1)}
+        for part in parts
     ]
     return [head | reason, *rejects]

@@ -153,7 +153,9 @@ def test_a_big_message_takes_as_many_parts_as_asked(samples: Samples, parts: int
 
 @pytest.mark.parametrize("as_published", [False, True])
 @pytest.mark.parametrize("code", CAUSES)
-def test_a_bad_message_is_refused_with_its_code(samples: Samples, code: ErrorCode, *, as_published: bool) -> None:
+def test_a_bad_message_is_refused_with_its_code(
+    samples: Samples, code: ErrorCode, *, as_published: bool
+) -> None:
     """Each way to spoil a message has the code it was made for, and its id can still be read."""
     made = [samples.bad(code) for _ in range(60)]
     assert len(set(made)) == 60

@@ -105,7 +105,7 @@ def test_no_answer_is_tried_again_with_the_delays_of_the_specification(
 def test_the_waits_are_those_of_the_specification(
     repository: Repository, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the first try ten retries, 2^n x 100 ms before each; the last, after 102.4 s, can still succeed."""
+    """After the first try ten retries, 2^n x 100 ms before each; the last, after 102.4 s, may succeed."""
     waits: list[float] = []
     monkeypatch.setattr(clock, "wait", waits.append)
     broker = Broker(*[THROTTLED] * 10)
