@@ -162,6 +162,7 @@ class TopicService:
 
     def _started(self) -> _Running:
         from emulator.object_feed import ObjectFeed  # noqa: PLC0415 -- only used topics need it
+        from emulator.object_versions import ObjectVersions  # noqa: PLC0415 -- as above
         from emulator.positions import Positions  # noqa: PLC0415 -- as above
         from emulator.pump import Pump  # noqa: PLC0415 -- as above
         from emulator.topic_configuration import with_ours  # noqa: PLC0415 -- as above
@@ -188,7 +189,9 @@ class TopicService:
                 self.stage.saw(definition.name, Kind.TOPIC)
             stack.callback(_attended(topics, self.clock))
             feeding = self._feeding
-            feed = ObjectFeed(feeding.streams, self.clock, positions, feeding.skipped)
+            versions = ObjectVersions(directory / "versions.log" if directory else None)
+            stack.callback(versions.close)
+            feed = ObjectFeed(feeding.streams, self.clock, positions, versions, feeding.skipped)
             session = topics.session(OURS, lambda _: None)
             pump = Pump("objects", [lambda: feed.step(session)], self._failed)
             stack.callback(pump.close)

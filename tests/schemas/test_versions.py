@@ -139,7 +139,7 @@ def _connected(told: list[Told]) -> dict[str, set[str]]:
         for one, other in permutations(groups, 2):
             if one & other and one is not other:
                 groups.remove(other)
-                one |= other
+                one.update(other)
                 merged = True
                 break
     return {uuid: group for group in groups for uuid in group}

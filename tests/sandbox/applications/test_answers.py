@@ -68,7 +68,7 @@ def test_an_address_that_is_none_here_is_refused(town: Town, running: Running, a
 
 @pytest.mark.parametrize("address", [None, "replies"])
 def test_who_asks_for_what_is_not_there_is_told_so(town: Town, running: Running, address: str | None) -> None:
-    """The code and why, correlated, where an answer would have gone; the request is in the invalid queue too."""
+    """The code and why, correlated, where an answer would have gone; the request is rejected too."""
     request = asking(town, UNKNOWN, address)
     town.put(request)
     running.run()
