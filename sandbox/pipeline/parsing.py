@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,7 @@ from schemas.envelope import oversize
 from schemas.error_codes import ErrorCode
 from schemas.peek import identity, peek
 from schemas.validation import judge
+from schemas.versions import named_versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,20 +30,11 @@ RECORDS = (
 NAMES = [column.split()[0] for column in COLUMNS["arrivals"].split(", ")]
 
 
-class _Identifier(msgspec.Struct, rename="camel"):
-    identifier_value: str | None = None
-
-
-class _Related(msgspec.Struct, rename="camel"):
-    relation_type: str | None = None
-    identifier: _Identifier | None = None
-
-
 class _Body(msgspec.Struct):
     uuid: str | None = msgspec.field(default=None, name="objectUUID")
     title: str | None = msgspec.field(default=None, name="objectTitle")
     resource_type: str | None = msgspec.field(default=None, name="objectResourceType")
-    related: list[_Related] = msgspec.field(default_factory=list, name="objectRelatedIdentifier")
+    related: Any = msgspec.field(default=None, name="objectRelatedIdentifier")
 
 
 class _Message(msgspec.Struct):
@@ -53,12 +45,14 @@ _bodies = msgspec.json.Decoder(_Message)
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """The object a message is about; ``replaces`` is the objectUUID it is a new version of."""
+    """The object a message is about; ``replaces`` is the first of the ``previous`` versions that it names."""
 
     object_uuid: str | None = None
     resource_type: str | None = None
     title: str | None = None
     replaces: str | None = None
+    previous: tuple[str, ...] | None = None
+    following: tuple[str, ...] | None = None
 
 
 _NOTHING = Subject()
@@ -70,10 +64,11 @@ def subject(raw: bytes) -> Subject:
         body = _bodies.decode(raw).body
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _NOTHING
-    replaces = next(
-        (r.identifier for r in body.related if r.relation_type == "isNewVersionOf" and r.identifier), None
-    )
-    return Subject(body.uuid, body.resource_type, body.title, replaces.identifier_value if replaces else None)
+    if body.related is None:
+        return Subject(body.uuid, body.resource_type, body.title)
+    previous, following = named_versions({"objectRelatedIdentifier": body.related})
+    replaces = previous[0] if previous else None
+    return Subject(body.uuid, body.resource_type, body.title, replaces, previous or None, following or None)
 
 
 def verdict(
@@ -149,6 +144,8 @@ class Row(NamedTuple):
     resource_type: str | None
     title: str | None
     replaces: str | None
+    previous: tuple[str, ...] | None
+    following: tuple[str, ...] | None
 
 
 def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
@@ -184,6 +181,8 @@ def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool
         about.resource_type,
         about.title,
         about.replaces,
+        about.previous,
+        about.following,
     )
 
 
@@ -236,11 +235,11 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published
 
 
 def arrow_schema(table: str = "arrivals") -> pa.Schema:
-    """A table's columns as Arrow has them."""
+    """The columns of a table, or those written as in ``COLUMNS``, as Arrow has them."""
     import pyarrow as pa  # noqa: PLC0415 - on executors
 
     kinds = {
         "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "BINARY": pa.binary(),
-        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"),
+        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"), "ARRAY<STRING>": pa.list_(pa.string()),
     }  # fmt: skip
-    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS[table].split(", "))])
+    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])

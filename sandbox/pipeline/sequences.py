@@ -99,6 +99,7 @@ def outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -> list[
         "message_class": seen.message_class, "message_type": seen.message_type, "tenant": seen.tenant,
         "version": seen.version, "published": moment(seen.published), "object_uuid": about.object_uuid,
         "resource_type": about.resource_type, "title": about.title, "replaces": about.replaces,
+        "previous": about.previous, "following": about.following,
     }  # fmt: skip
     if code is None:
         return [head]

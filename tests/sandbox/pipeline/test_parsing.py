@@ -85,15 +85,19 @@ def test_expiry_is_judged_at_arrival() -> None:
 
 
 def test_a_new_version_names_what_it_replaces() -> None:
-    """isNewVersionOf names the objectUUID that is replaced; other relations do not."""
+    """isNewVersionOf names the one that is replaced, isPreviousVersionOf the one that replaced it."""
     body = {
         "objectUUID": "b",
         "objectRelatedIdentifier": [
             {"relationType": "cites", "identifier": {"identifierValue": "c"}},
-            {"relationType": "isNewVersionOf", "identifier": {"identifierValue": "a"}},
+            *(
+                {"relationType": relation, "identifier": {"identifierValue": uuid, "identifierType": "UUID"}}
+                for relation, uuid in (("isNewVersionOf", "a"), ("isPreviousVersionOf", "c"))
+            ),
         ],
     }
-    assert subject(serialise({"messageHeader": {}, "messageBody": body})).replaces == "a"
+    found = subject(serialise({"messageHeader": {}, "messageBody": body}))
+    assert (found.replaces, found.previous, found.following) == ("a", ("a",), ("c",))
 
 
 def test_parts_that_share_a_message_id_are_told_apart() -> None:
