@@ -37,8 +37,10 @@ CLIENTS: Final = (
         (
             f"{_RECEIVER}::test_parts_are_joined_in_any_order_across_shards_and_restarts",
             "schemas/test_validation.py::TestParts::test_a_part_is_judged_by_its_header_alone",
+            f"{_RECEIVER}::test_parts_that_share_a_message_id_are_joined_and_counted",
         ),
-        "A part is judged by its header, since no published schema takes one; the joined message whole.",
+        "A part is judged by its header, since no published schema takes one; the joined message whole. Parts "
+        "that share a messageId, as the specification's own code makes them, are known by their position.",
     ),
     Requirement(
         "Multi-Message Sequence",
