@@ -39,8 +39,8 @@ CLIENTS: Final = (
             "schemas/test_validation.py::TestParts::test_a_part_is_judged_by_its_header_alone",
             f"{_RECEIVER}::test_parts_that_share_a_message_id_are_joined_and_counted",
         ),
-        "A part is judged by its header, since no published schema takes one; the joined message whole. Parts "
-        "that share a messageId, as the specification's own code makes them, are known by their position.",
+        "A part is judged by its header, since no published schema takes one; the joined message whole. "
+        "Parts that share a messageId, as the specification's own code makes them, are known by their position.",
     ),
     Requirement(
         "Multi-Message Sequence",
