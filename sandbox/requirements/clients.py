@@ -40,7 +40,7 @@ CLIENTS: Final = (
             f"{_RECEIVER}::test_parts_that_share_a_message_id_are_joined_and_counted",
         ),
         "A part is judged by its header, since no published schema takes one; the joined message whole. "
-        "Parts that share a messageId, as the specification's own code makes them, are known by their position.",
+        "Parts that share a messageId, as the specification's own code makes them, are known by position.",
     ),
     Requirement(
         "Multi-Message Sequence",
