@@ -199,6 +199,6 @@ APPLICATIONS: Final = (
         "Consumers SHOULD implement an exponential backoff",
         "Downloads are begun and resumed with growing delays.",
         ("sandbox/download/download.py",),
-        ("sandbox/download/test_https.py::test_ten_tries_with_growing_delays_then_generr006",),
+        ("sandbox/download/test_https.py::test_ten_retries_with_growing_delays_then_generr006",),
     ),
 )
