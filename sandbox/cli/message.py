@@ -30,24 +30,34 @@ def message() -> None:
 @click.argument("files", nargs=-1, metavar="[FILE|-]...")
 @as_published_option
 @click.option("--strict", is_flag=True, hidden=True)
-@click.option("--expired", is_flag=True, help="Refuse messages that have expired, too.")
+@click.option(
+    "--expired", is_flag=True, help="Refuse messages that have expired, too, by the sandbox's clock."
+)
+@control_option
 @json_option
 def validate(
-    *, files: tuple[str, ...], as_published: bool, strict: bool, expired: bool, as_json: bool
+    *,
+    files: tuple[str, ...],
+    as_published: bool,
+    strict: bool,
+    expired: bool,
+    control: str | None,
+    as_json: bool,
 ) -> int:
     """Judge the messages in each FILE, or on standard input with -.
 
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.documents import judge_document  # noqa: PLC0415 -- as above
+    from sandbox.documents import judge_document  # noqa: PLC0415 -- kept out of sandbox --help
 
     if strict:
         raise click.UsageError(
             "--strict is gone: what it demanded is the rule. --as-published judges by the schema files alone"
         )
-    now = Clock().time() if expired else None
+    clock = None
+    if expired:
+        clock = click.get_current_context().with_resource(clock_at_hand(control))
     code = Exit.PASS
     judged = refused = 0
     for found in found_in(files or ("-",)):
@@ -55,7 +65,7 @@ def validate(
             click.echo(f"sandbox: {found}", err=True)
             code = Exit.USAGE
             continue
-        verdict = judge_document(found.raw, now=now, as_published=as_published)
+        verdict = judge_document(found.raw, now=clock.time() if clock else None, as_published=as_published)
         judged += 1
         refused += not verdict.valid
         _print(found, verdict, as_json)
