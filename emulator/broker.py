@@ -126,7 +126,7 @@ class SidecarBroker:
         )
         await self._relay.listen()
         _note_processes(directory, broker)
-        self._stage.targets[TARGET] = Process(broker.pid)
+        self._stage.targets[TARGET] = Process.of(broker.pid)
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 

@@ -21,8 +21,9 @@ from emulator.data_directory import DataDirectory
 from emulator.destinations import Destinations
 from emulator.events import Event, Events
 from emulator.faults.containers import containers
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefused, Target
 from emulator.faults.stage import Stage
+from emulator.faults.targets import named_targets
 from emulator.foundation import BucketService, Foundation, own_foundation
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.credentials import DEFAULT_ACCOUNT
@@ -199,6 +200,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
         stage.targets.update(containers(settings.containers))
+        stage.targets.update(_targets(settings))
         stage.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
@@ -281,6 +283,13 @@ def _topics_configured(settings: Settings) -> TopicConfiguration | None:
     from emulator.topic_configuration import read_configuration  # noqa: PLC0415 -- only who has a file needs it
 
     return read_configuration(settings.topics)
+
+
+def _targets(settings: Settings) -> dict[str, Target]:
+    try:
+        return named_targets(settings.targets)
+    except ValueError as error:
+        raise SettingsError(f"targets: {error}") from error
 
 
 def _destinations(settings: Settings) -> Destinations:

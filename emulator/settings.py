@@ -43,7 +43,7 @@ TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "rdss": RDSS_TOPOLOGY, "none": Topolo
 
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s*?#@]+/?", re.IGNORECASE)
-_NAMES = ("allowed_hosts", "allowed_origins")
+_NAMES = ("allowed_hosts", "allowed_origins", "targets")
 
 
 class SettingsError(ValueError):
@@ -63,7 +63,8 @@ class Settings:
     ``allowed_origins`` the web pages that may use them (``http://localhost:3000``).
     Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
-    ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
+    ``containers`` is the Compose project whose containers faults may strike, ``targets`` are processes that
+    they may, each as ``name=pid`` or ``name=file`` with the pid in it. ``queues_port`` and
     ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
     which topics there are, who may use them and what stands for whom, ``integration`` one that says what is
     done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
@@ -98,6 +99,7 @@ class Settings:
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
     as_published: bool = False
@@ -136,6 +138,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
     as_published: bool = False

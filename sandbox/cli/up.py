@@ -13,7 +13,7 @@ from sandbox.profiles.registry import PROFILES, load
 if TYPE_CHECKING:
     from sandbox.profiles.running import Running
 
-_REPEATED = {"allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin"}
+_REPEATED = {"allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin", "targets": "--target"}
 
 
 @click.command()
@@ -73,6 +73,13 @@ _REPEATED = {"allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin
     multiple=True,
     metavar="URL",
     help="A web page's origin that may use the ports, such as http://localhost:3000.",
+)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="NAME=PID|FILE",
+    help="A process that the faults pause and kill may strike, by its id or the file that has it.",
 )
 @click.option("--region", metavar="NAME", help="The AWS region.  [default: AWS_REGION, or us-east-1]")
 @click.option(

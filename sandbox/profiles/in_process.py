@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from emulator import processes
 from emulator.clock import Clock
 from emulator.leash import leashed
 from emulator.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
@@ -192,7 +193,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         region=settings.region,
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
-        born=running.born(pid),
+        born=processes.born(pid),
         queues=emulator.queues,
         topics=emulator.topics,
         notes=emulator.notes,

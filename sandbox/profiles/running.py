@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from emulator import processes
 from emulator.settings import STATE_DIRECTORY
 
 _CONNECT_SECONDS = 2.0
@@ -66,7 +67,7 @@ class Running(msgspec.Struct, frozen=True):
             return False
         except PermissionError:
             pass
-        return _state(self.pid) != "Z" and born(self.pid) == self.born
+        return processes.state(self.pid) != "Z" and processes.born(self.pid) == self.born
 
 
 def place(directory: Path | None = None) -> Path:
@@ -106,12 +107,6 @@ def remove(pid: int | None, directory: Path | None = None) -> None:
         place(directory).unlink(missing_ok=True)
 
 
-def born(pid: int) -> str | None:
-    """When the process was started, in clock ticks since the machine's start; None where nobody knows."""
-    fields = _stat(pid)
-    return fields[19] if fields else None
-
-
 def _listens(url: str) -> bool:
     parts = urlsplit(url)
     try:
@@ -119,16 +114,3 @@ def _listens(url: str) -> bool:
             return True
     except OSError:
         return False
-
-
-def _state(pid: int) -> str | None:
-    fields = _stat(pid)
-    return fields[0] if fields else None
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of proc_pid_stat(5) from the third on; none on machines that have no /proc."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
