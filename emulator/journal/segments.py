@@ -12,6 +12,7 @@ from typing import NamedTuple
 from emulator.journal.frames import Frame
 from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.segment import Segment
+from emulator.private_files import touch
 
 SEGMENT_BYTES = 1 << 27
 _PLACES_KEPT = 64
@@ -281,5 +282,5 @@ def begin_behind(directory: Path, number: int) -> int:
     """
     first = number + _LEAP
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"{first:016d}.log").touch()
+    touch(directory / f"{first:016d}.log")
     return first

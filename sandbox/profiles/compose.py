@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from emulator import private_files
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
@@ -32,6 +33,8 @@ _SAID_LINES: Final = 12
 _LABEL: Final = "com.docker.compose"
 _PORTS: Final = ("aws", "control", "amqp", "queues", "topics")
 _TRIES: Final = 4
+_READ_IN_THE_CONTAINER: Final = 0o644
+"""Its user is another one."""
 _PORT_TAKEN: Final = re.compile("already in use|already allocated|not available")
 
 
@@ -53,7 +56,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     _check(settings)
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
-    state.mkdir(exist_ok=True)
+    private_files.make_directory(state)
     variables = _brought_up(settings, name, state)
     found = _described(settings, name, variables)
     running.write(found)
@@ -160,6 +163,7 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
     if settings.topology not in TOPOLOGIES.values():
         place = state / "topology.json"
         place.write_bytes(msgspec.json.encode(settings.topology))
+        place.chmod(_READ_IN_THE_CONTAINER)
         variables |= {
             "SANDBOX_TOPOLOGY_FILE": str(place),
             "SANDBOX_TOPOLOGY": "/etc/sandbox/topology.json",
@@ -169,6 +173,7 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
     if settings.topics is not None:
         place = state / "topics.json"
         place.write_bytes(msgspec.json.encode(read_configuration(settings.topics)))
+        place.chmod(_READ_IN_THE_CONTAINER)
         variables |= {"SANDBOX_TOPICS_FILE": str(place), "SANDBOX_TOPICS": "/etc/sandbox/topics.json"}
     if given := os.environ.get("SANDBOX_DOCKER_SOCKET"):
         variables["SANDBOX_DOCKER_GROUP"] = str(Path(given).stat().st_gid)

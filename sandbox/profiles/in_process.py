@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from emulator import processes
+from emulator import private_files, processes
 from emulator.clock import Clock
 from emulator.leash import leashed
 from emulator.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
@@ -51,6 +51,7 @@ def refuse_second(directory: Path | None = None) -> None:
 
 def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStart."""
+    os.umask(private_files.UMASK)
     with asyncio.Runner(loop_factory=_event_loop()) as runner:
         runner.run(_serve(settings, ready))
 
@@ -133,9 +134,9 @@ def _launched(options: Sequence[str], directory: Path | None) -> tuple[subproces
     """The process, and the file in which it leaves what it says about itself."""
     refuse_second(directory)
     state = (directory or Path()) / STATE_DIRECTORY
-    state.mkdir(exist_ok=True)
+    private_files.make_directory(state)
     log = state / LOG_NAME
-    with log.open("wb") as errors:
+    with private_files.touch(log).open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "sandbox", "up", *options, "--json"],
             stdin=subprocess.DEVNULL,

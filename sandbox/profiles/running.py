@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from emulator import processes
+from emulator import private_files, processes
 from emulator.settings import STATE_DIRECTORY
 
 _CONNECT_SECONDS = 2.0
@@ -92,9 +92,9 @@ def find(directory: Path | None = None) -> Running | None:
 def write(running: Running, directory: Path | None = None) -> None:
     """Write it down for others to find, readable only by this user since the token is in it."""
     path = place(directory)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_files.make_directory(path.parent)
     draft = path.with_suffix(f".{running.pid}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, private_files.FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.json.encode(running) + b"\n")
     draft.replace(path)
