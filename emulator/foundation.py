@@ -52,7 +52,7 @@ class BucketService(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """``app`` makes the AWS port's application: of interceptors, a version to tell, access control, and a reset.
+    """``app`` makes the AWS port's application: of interceptors, a version to tell, access control, a reset.
 
     ``answering`` is told that port's URL, and the token that it wants.
 

@@ -17,17 +17,6 @@ from tests.sandbox.cli.conftest import Ran
 
 PORTS = (f"--{name}-port=0" for name in ("aws", "control", "queues", "topics"))
 UP = (*PORTS, "--detach", "--json")
-    "--aws-port",
-    "0",
-    "--control-port",
-    "0",
-    "--queues-port",
-    "0",
-    "--topics-port",
-    "0",
-    "--detach",
-    "--json",
-)
 HEADERS = {"client-id": "3381af92-2b9e-11e3-b191-71861300734c", "x-project-id": "p"}
 
 
