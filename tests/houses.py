@@ -86,7 +86,7 @@ class House:
     """A sandbox of some profile, for clients; the streams that a test makes are removed behind it.
 
     ``project`` is the Compose project whose containers its faults can strike; ``idle`` a file that names the
-    process that they can, as the target ``idle``.
+    process that they can, as the target ``idle``. ``token`` is what its ports ask for.
     """
 
     profile: str
@@ -96,6 +96,7 @@ class House:
     clock: SandboxClock
     project: str | None = None
     idle: Path | None = None
+    token: str | None = None
     streams: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -103,7 +104,9 @@ class House:
 
         # What is wrong with a request is for the sandbox to say, not for boto3.
         config = Config(parameter_validation=False, read_timeout=30, retries={"total_max_attempts": 1})
-        self.kinesis: Any = aws_session(REGION).client("kinesis", endpoint_url=self.aws, config=config)
+        self.kinesis: Any = aws_session(REGION, self.token).client(
+            "kinesis", endpoint_url=self.aws, config=config
+        )
 
     @property
     def own_streams(self) -> bool:
@@ -261,7 +264,9 @@ def compose_house(request: pytest.FixtureRequest, _folder: Path) -> Iterator[Hou
     stack = request.getfixturevalue("stack")
     with Client(stack.said["control"], token=stack.said["token"]) as control:
         said = stack.said
-        yield House("compose", said["aws"], said["amqp"], control, SandboxClock(control), stack.name)
+        clock = SandboxClock(control)
+        house = House("compose", said["aws"], said["amqp"], control, clock, stack.name, token=said["token"])
+        yield house
 
 
 HOUSES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {

@@ -157,6 +157,8 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         "SANDBOX_REGION": settings.region,
         "SANDBOX_SEED": str(settings.seed),
         "SANDBOX_TOKEN": settings.token or new_uuid(),
+        "SANDBOX_ALLOWED_HOSTS": ",".join(settings.allowed_hosts),
+        "SANDBOX_ALLOWED_ORIGINS": ",".join(settings.allowed_origins),
         "SANDBOX_FAULTS": msgspec.json.encode(settings.faults).decode(),
         "SANDBOX_ACCESS": msgspec.json.encode(settings.access).decode(),
     }

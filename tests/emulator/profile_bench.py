@@ -50,7 +50,7 @@ class ProfileBench:
             options.pop("attempts", None)
             channel = RabbitMQChannel(self._house.broker(), self.name, clock=Clock(), **options)
         else:
-            client = Endpoint(self._house.aws, REGION).kinesis()
+            client = Endpoint(self._house.aws, REGION, self._house.token).kinesis()
             channel = KinesisChannel(client, self.name, clock=Clock(), checkpoints=checkpoints, **options)
         self._opened.append(channel)
         return channel
