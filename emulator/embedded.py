@@ -13,6 +13,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, Self, TypeAlias
 
+from emulator.admission import Admission
 from emulator.broker import Broker, SidecarBroker
 from emulator.clock import Clock, stopwatch
 from emulator.faults.interceptor import KinesisFaults
@@ -36,7 +37,7 @@ from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
 from emulator.listeners.control.topics import TopicResources
-from emulator.listeners.guard import Admission, Door, Guard
+from emulator.listeners.guard import Door, Guard
 from emulator.listeners.http import Server, serve
 from emulator.listeners.interception import intercepted
 from emulator.listeners.late import LateApp
@@ -241,7 +242,10 @@ class Embedded:
         return self._guarded(control_app(resources, VERSION, self._failed), doors.CONTROL)
 
     def _guarded(self, app: App, door: Door) -> App:
-        return Guard(app, door, Admission.of(self.settings), self.parts.events)
+        settings = self.settings
+        hosts = (settings.host, *settings.allowed_hosts)
+        admission = Admission.of(hosts, settings.allowed_origins, settings.token)
+        return Guard(app, door, admission, self.parts.events)
 
     def _failed(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))

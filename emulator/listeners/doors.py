@@ -10,10 +10,11 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from emulator.admission import HeaderMap
 from emulator.listeners.asgi import HttpScope
 from emulator.listeners.credentials import caller_of
 from emulator.listeners.error_bodies import service_error
-from emulator.listeners.guard import Door, HeaderMap, Response, bearer
+from emulator.listeners.guard import Door, Response, bearer
 from emulator.resources import Problem, Refusal
 
 AWS_HEALTH_PATHS: Final = ("/_localstack/health", "/health")

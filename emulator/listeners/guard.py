@@ -6,16 +6,12 @@ import hmac
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, NamedTuple, Self, TypeAlias
-from urllib.parse import urlsplit
+from typing import Final, NamedTuple
 
+from emulator.admission import Admission, HeaderMap, foreign_page, host_name
 from emulator.events import Events
 from emulator.listeners.asgi import App, Headers, HttpScope, Message, Receive, Send, answer
-from emulator.settings import LOOPBACK, Settings
 
-HeaderMap: TypeAlias = dict[bytes, bytes]
-
-_OTHER_SITES: Final = (b"cross-site", b"same-site")
 _MOST_REMEMBERED: Final = 1024
 _MOST_TOLD: Final = 100
 _LONGEST_TOLD: Final = 200
@@ -31,24 +27,6 @@ class Response(NamedTuple):
     status: int
     headers: Headers
     body: bytes
-
-
-class Admission(NamedTuple):
-    """``hosts`` are the names of this sandbox, ``origins`` the pages that may use it, in lower case."""
-
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    token: str | None
-
-    @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """As the settings have it: loopback, the address to listen on, and what was allowed."""
-        names = (*LOOPBACK, settings.host, *settings.allowed_hosts)
-        return cls(
-            frozenset(name.lower() for name in names),
-            frozenset(origin.lower().rstrip("/") for origin in settings.allowed_origins),
-            settings.token,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +47,17 @@ class Door:
 class Guard:
     """In front of a port's application.
 
-    A request must name a host that is ours (a page that rebinds its own name to our address names another),
-    and come from no other origin than the port's own and those that were allowed: a browser says in
-    ``Origin`` which page asks and in ``Sec-Fetch-Site`` how far away that is. Where there is a token, it must
-    carry that, and then any host name will do. What is refused as a page's gets 403 and nothing else, the
-    same at every port; the event ``request.refused`` has the reason, once for each.
+    A request must name a host that is ours, and come from no page but the port's own and those that were
+    allowed. Where there is a token, it must carry that, and then any host name will do. What is refused as a
+    page's gets 403 and nothing else, the same at every port; the event ``request.refused`` has the reason,
+    once for each.
     """
 
     def __init__(self, app: App, door: Door, admission: Admission, events: Events) -> None:
         self._app = app
         self._door = door
-        self._hosts, self._origins, token = admission
-        self._token = token.encode() if token else None
+        self._admission = admission
+        self._token = admission.token.encode() if admission.token else None
         self._events = events
         self._known: set[bytes] = set()
         self._told: set[tuple[str, str]] = set()
@@ -90,7 +67,7 @@ class Guard:
         browsed = b"origin" in headers or b"sec-fetch-site" in headers
         if browsed or self._token is not None or headers.get(b"host") not in self._known:
             refused = self._refused(scope, headers)
-            page = self._allowed_page(headers) if browsed else None
+            page = self._admission.allowed_page(headers) if browsed else None
             if refused is None and page and _is_preflight(scope, headers):
                 refused = _preflight(headers)
             if page:
@@ -102,8 +79,8 @@ class Guard:
 
     def _refused(self, scope: HttpScope, headers: HeaderMap) -> Response | None:
         host = headers.get(b"host", b"")
-        allowed = self._allowed_page(headers)
-        if not allowed and (page := _foreign_page(headers, host)):
+        allowed = self._admission.allowed_page(headers)
+        if not allowed and (page := foreign_page(headers)):
             return self._silent("origin", page, "--allow-origin")
         authorised = self._token is None or self._carries_token(scope, headers)
         if not (authorised and self._token) and not self._is_ours(host):
@@ -115,8 +92,8 @@ class Guard:
     def _is_ours(self, host: bytes) -> bool:
         if host in self._known:
             return True
-        name = host_name(host.decode("latin-1").lower())
-        ours = name in self._hosts or self._door.is_called(name)
+        name = host_name(host)
+        ours = name in self._admission.hosts or self._door.is_called(name)
         if ours and len(self._known) < _MOST_REMEMBERED:
             self._known.add(host)
         return ours
@@ -124,13 +101,6 @@ class Guard:
     def _carries_token(self, scope: HttpScope, headers: HeaderMap) -> bool:
         token = self._token or b""
         return any(hmac.compare_digest(given, token) for given in self._door.given(scope, headers))
-
-    def _allowed_page(self, headers: HeaderMap) -> bytes | None:
-        """The origin that asks, if it is one of those that may."""
-        if not self._origins:
-            return None
-        origin = headers.get(b"origin") or _origin_of(headers.get(b"referer", b""))
-        return origin if origin.decode("latin-1").lower() in self._origins else None
 
     def _silent(self, what: str, value: str, option: str) -> Response:
         """Tell the sandbox's user why, and the client nothing."""
@@ -150,32 +120,6 @@ def bearer(headers: HeaderMap) -> list[bytes]:
     """The token of ``Authorization: Bearer``, if there is one."""
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     return [token.strip()] if scheme.lower() == b"bearer" else []
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header, without its port and an IPv6 address's brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
-
-
-def _foreign_page(headers: HeaderMap, host: bytes) -> str | None:
-    """The page of elsewhere that asks; None when none does."""
-    origin = headers.get(b"origin")
-    if origin is not None:
-        return None if origin.lower() == b"http://" + host.lower() else origin.decode("latin-1")
-    # Images, scripts, frames and links carry no origin.
-    if headers.get(b"sec-fetch-site", b"").lower() in _OTHER_SITES:
-        return (_origin_of(headers.get(b"referer", b"")) or b"of another site").decode("latin-1")
-    return None
-
-
-def _origin_of(url: bytes) -> bytes:
-    try:
-        parts = urlsplit(url.decode("latin-1"))
-    except ValueError:
-        return b""
-    return f"{parts.scheme}://{parts.netloc}".encode("latin-1") if parts.netloc else b""
 
 
 def _is_preflight(scope: HttpScope, headers: HeaderMap) -> bool:

@@ -29,6 +29,6 @@ def test_our_own_commands_have_the_token(
     said = json.loads(up.out)
     there = {"endpoint_url": said["aws"], "region_name": said["region"]}
     with pytest.raises(Exception, match="AWS_SESSION_TOKEN"):
-        boto3.client("s3", **there).list_buckets()
+        boto3.Session().client("s3", **there).list_buckets()
     monkeypatch.setenv("AWS_SESSION_TOKEN", said["token"])
-    boto3.client("s3", **there).list_buckets()
+    boto3.Session().client("s3", **there).list_buckets()
