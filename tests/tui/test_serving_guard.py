@@ -29,8 +29,11 @@ def served(code: str, port: int) -> Iterator[str]:
                 break
             except httpx.ConnectError:
                 clock.wait(0.1)
-        yield url
-        server.terminate()
+        try:
+            yield url
+        finally:
+            # Asked to end, it waits a minute for connections that nobody closes.
+            server.kill()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def handshake(url: str, **headers: str) -> int:
     at = httpx.URL(url)
     asked = f"ws://{headers.pop('host', at.netloc.decode())}/ws"
     try:
-        with connect(asked, proxy=None, additional_headers=headers, sock=None, address=(at.host, at.port)):
+        with connect(asked, proxy=None, additional_headers=headers, address=(at.host, at.port)):
             return 101
     except InvalidStatus as refused:
         return refused.response.status_code
