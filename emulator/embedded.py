@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Self, TypeAlias
+from urllib.parse import urlsplit
 
 from emulator.admission import Admission
 from emulator.broker import Broker, SidecarBroker
@@ -94,6 +95,8 @@ class Embedded:
             self.broker = self._broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
+            if self.broker.url is not None:
+                self.parts.destinations.add_port(urlsplit(self.broker.url).port or 0)
         except BaseException:
             await self._stack.aclose()
             raise

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -220,7 +221,7 @@ def _described(settings: Settings, name: str, variables: dict[str, str]) -> Runn
     return Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",
         control=f"http://127.0.0.1:{ports['CONTROL']}",
-        amqp=f"amqp://guest:guest@127.0.0.1:{ports['AMQP']}/%2F",
+        amqp=f"amqp://guest:{quote(variables['SANDBOX_TOKEN'], safe='')}@127.0.0.1:{ports['AMQP']}/%2F",
         pid=None,
         profile="compose",
         seed=settings.seed,
