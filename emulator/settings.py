@@ -167,6 +167,15 @@ def read_settings(
         given = msgspec.convert(merged, _Given, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(described(error, merged, _Given, origins)) from error
+    _check(given, origins)
+    try:
+        topology = read_topology(given.topology, directory)
+    except SettingsError as error:
+        raise SettingsError(f"{origins.of('topology')}: {error}") from error
+    return _settle(given, topology, directory, environment)
+
+
+def _check(given: _Given, origins: Origins) -> None:
     for name in _PORTS:
         if not 0 <= (getattr(given, name) or 0) <= 65535:
             why = f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535"
@@ -175,11 +184,6 @@ def read_settings(
         if not _ORIGIN.fullmatch(origin):
             why = f"{origin!r} is no origin; give a scheme and a host, such as http://localhost:3000"
             raise SettingsError(f"{origins.of('allowed_origins')}: {why}")
-    try:
-        topology = read_topology(given.topology, directory)
-    except SettingsError as error:
-        raise SettingsError(f"{origins.of('topology')}: {error}") from error
-    return _settle(given, topology, directory, environment)
 
 
 def read_topology(wanted: str | Topology, directory: Path) -> Topology:

@@ -47,6 +47,8 @@ class Running(msgspec.Struct, frozen=True):
         credentials = "AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test "
         if self.profile == "aws":
             credentials = ""  # The shell's own are what makes this profile work.
+        elif self.token:
+            credentials += f"AWS_SESSION_TOKEN={shlex.quote(self.token)} "
         name = shlex.quote(self.region)
         region = f"AWS_DEFAULT_REGION={name} AWS_REGION={name}"
         return f"export AWS_ENDPOINT_URL={self.aws} {credentials}{region}"
