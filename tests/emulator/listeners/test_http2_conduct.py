@@ -24,6 +24,8 @@ from emulator.listeners.room import ARRIVING
 HEAD = [(":method", "POST"), (":path", "/"), (":scheme", "http"), (":authority", "x")]
 GOAWAY = struct.pack(">I", 8)[1:] + b"\x07\x00\0\0\0\0" + bytes(8)
 PING = struct.pack(">I", 8)[1:] + b"\x06\x00\0\0\0\0" + bytes(8)
+FIRST_WINDOW = 65_535
+"""Bytes that a stream may be sent before its reader makes room (RFC 9113 section 6.9.2)."""
 QUICK = USUAL._replace(head_seconds=0.2, body_seconds=0.2, idle_seconds=0.2, unread_seconds=0.2)
 
 
@@ -381,6 +383,8 @@ def test_answers_that_may_not_be_sent_are_bounded(
     client = connected(server)
     held = client.request("/held")
     go(server)
+    while sum(len(each.data) for each in client.seen(h2.events.DataReceived, held)) < FIRST_WINDOW:
+        client.events += client.frames.receive_data(client.socket.recv(65_536))
     refused = client.request()
     while not client.seen(h2.events.StreamReset, refused):
         client.events += client.frames.receive_data(client.socket.recv(65_536))
