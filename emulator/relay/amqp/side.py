@@ -79,6 +79,9 @@ class Side(asyncio.Protocol):
         except TooMuch as error:
             self._units.clear()
             self._owner.too_much(error)
+            if self._inflow is not None:
+                # Where the next frame begins is not known any more.
+                self._inflow.stop()
             return len(data)
         self._owner.came(self, units)
         return begun + taken
@@ -105,7 +108,9 @@ class Side(asyncio.Protocol):
             self._inflow.release(reason)
 
     def send(self, frames: list[bytes]) -> None:
-        """Write frames with all others of this turn of the loop."""
+        """Write frames with all others of this turn of the loop; none when nobody takes them any more."""
+        if self.gone or (self.transport is not None and self.transport.is_closing()):
+            return
         if not self._out:
             asyncio.get_running_loop().call_soon(self.flush)
         self._out += frames
