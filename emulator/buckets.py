@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.channels import Checkpoints, MemoryCheckpoints
 from emulator.kinesis import Scope
+from emulator.objects import Bodies
+from emulator.objects.in_moto import keep_bodies
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
 class Buckets:
-    """Buckets that shall be there: made when S3 gets its first request, for which moto is imported."""
+    """Buckets that shall be there: made when S3 gets its first request, for which moto is imported.
 
-    def __init__(self, home: Scope, wanted: Iterable[str] = ()) -> None:
+    The bodies of objects lie on disk: in ``directory``, by default where temporary files do.
+    """
+
+    def __init__(self, home: Scope, directory: Path | None = None, wanted: Iterable[str] = ()) -> None:
         self._home = home
+        self._bodies = Bodies(directory)
         self._wanted = list(dict.fromkeys(wanted))
         self._started = False
         self._lock = threading.RLock()
@@ -37,6 +44,7 @@ class Buckets:
         """Make what is wanted: moto is there and about to answer."""
         with self._lock:
             self._started = True
+            keep_bodies(self._bodies)
             self._make()
 
     def empty(self) -> None:
@@ -57,6 +65,7 @@ class Buckets:
                 self._client.close()
             if self._started:
                 _forget_all()
+            self._bodies.close()
 
     def client(self) -> S3Client:
         """A boto3 client of the AWS ``endpoint``; boto3 is imported at the first call."""

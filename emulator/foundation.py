@@ -80,7 +80,7 @@ def own_foundation(
     """The engine and moto, in this process. Raises ``DamagedLog``."""
     place = directory.streams if directory else None
     engine = Engine(place, clock, events, fsync=settings.fsync, limits=settings.limits)
-    buckets = Buckets(home)
+    buckets = Buckets(home, directory.objects if directory else None)
     backend = EngineBackend(engine, clock)
 
     def app(interceptors: Sequence[Interceptor], version: str, access: StreamAccess) -> App:

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
@@ -25,6 +25,7 @@ from emulator.listeners.error_bodies import service_error
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
+_HELD_ANSWER_BYTES = 2 << 20
 _THREADS = 64
 # A long poll waits inside moto; under a lock nobody could send what it waits for.
 _UNLOCKED = frozenset(("sqs",))
@@ -34,9 +35,12 @@ _PATH_STYLE_HOST = re.compile(r"s3(?:[.-][a-z0-9-]+)*")
 
 
 class _Reply(NamedTuple):
+    """``body`` is its beginning, which is all of a short one; ``rest`` is read while it is sent."""
+
     status: int
     headers: Headers
-    body: Iterable[bytes]
+    body: bytes
+    rest: Iterator[bytes]
 
 
 class MotoServices:
@@ -77,7 +81,23 @@ class MotoServices:
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
-            await answer(send, reply.status, reply.headers, b"".join(reply.body))
+            await self._send(send, reply)
+
+    async def _send(self, send: Send, reply: _Reply) -> None:
+        piece = await self._next(reply) if len(reply.body) >= _HELD_ANSWER_BYTES else b""
+        if not piece:
+            await answer(send, reply.status, reply.headers, reply.body)
+            return
+        await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+        await send({"type": "http.response.body", "body": reply.body, "more_body": True})
+        while piece:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await self._next(reply)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _next(self, reply: _Reply) -> bytes:
+        """What follows; nothing at the end."""
+        return await self._threads.run(lambda: next(reply.rest, b""))
 
     def _call(self, service: str, environ: _Environ) -> _Reply:
         application = self._application or self._start()
@@ -92,15 +112,14 @@ class MotoServices:
             return lambda _: None
 
         with nullcontext() if service in _UNLOCKED else self._locks[service]:
-            body = application(environ, start_response)
-            pieces = list(body)
-            if close := getattr(body, "close", None):
-                close()
+            rest = _pieces(application(environ, start_response))
+            body = _beginning(rest)
         status, headers = started[0]
         return _Reply(
             int(status.partition(" ")[0]),
             [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
-            pieces,
+            body,
+            rest,
         )
 
     def _start(self) -> Callable[..., Iterable[bytes]]:
@@ -138,6 +157,26 @@ class MotoServices:
         )
         content_type, body = service_error(headers.get(b"content-type", b""), code, said)
         await answer(send, status, [(b"content-type", content_type)], body)
+
+
+def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a WSGI application's answer, which is closed after the last (PEP 3333)."""
+    try:
+        yield from body
+    finally:
+        if close := getattr(body, "close", None):
+            close()
+
+
+def _beginning(pieces: Iterator[bytes]) -> bytes:
+    taken: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        taken.append(piece)
+        length += len(piece)
+        if length >= _HELD_ANSWER_BYTES:
+            break
+    return b"".join(taken)
 
 
 async def _spool(receive: Receive, body: Any) -> int:
