@@ -12,6 +12,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
+from emulator.journal.packed import Index, PackedStorage, pack
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 
 _INDEX_EVERY_BYTES = 1 << 16
@@ -76,24 +77,46 @@ class Segment:
         if frame is None or crc32(payload) != frame.check:
             return None
         segment = cls(path, FileStorage(path, path.stat().st_size), int(path.stem))
-        columns = (segment._ordinals, segment._offsets, segment._arrivals)
-        width = frame.length // len(columns)
-        for i, column in enumerate(columns):
-            column.frombytes(payload[i * width : (i + 1) * width])
-        segment.next, segment.last_arrival = frame.ordinal, frame.arrival
-        segment.size = frame.size
+        segment._take(Index(payload, frame.size, frame.ordinal, frame.arrival))
         return segment
+
+    @classmethod
+    def open_packed(cls, path: Path) -> Segment:
+        """The segment in a compressed file. Raises ``DamagedLog``."""
+        storage, index = PackedStorage.open(path)
+        segment = cls(path, storage, int(path.stem))
+        segment._take(index)
+        return segment
+
+    @property
+    def first_arrival(self) -> int:
+        """When its first record arrived; 0 when it has none."""
+        return self._arrivals[0] if self._arrivals else 0
+
+    @property
+    def packed(self) -> bool:
+        """Whether it lies compressed."""
+        return isinstance(self.storage, PackedStorage)
 
     def seal(self) -> None:
         """Write the index next to the file, so that opening it needs no scan. Nothing is appended after."""
         if not isinstance(self.storage, FileStorage):
             return
-        payload = self._ordinals.tobytes() + self._offsets.tobytes() + self._arrivals.tobytes()
+        payload = self._index().columns
         top = frames.header(payload, size=self.size, ordinal=self.next, arrival=self.last_arrival)
         draft = self.name.with_suffix(".draft")
         draft.write_bytes(top + payload)
         draft.replace(self.name.with_suffix(".index"))
         self.storage.close()
+
+    def pack(self) -> PackedStorage:
+        """Write a sealed segment compressed beside its file, to ``settle_in`` afterwards. Raises OSError."""
+        return pack(self.name, self._index())
+
+    def settle_in(self, storage: PackedStorage) -> None:
+        """Lie in ``storage`` from now on, and remove the file that was packed."""
+        self.delete()
+        self.storage, self.name = storage, storage.path
 
     def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
         """Add one block of ``count`` lines carrying ``size`` bytes of user data."""
@@ -130,6 +153,17 @@ class Segment:
         """Remove the segment and its index."""
         self.storage.delete()
         self.name.with_suffix(".index").unlink(missing_ok=True)
+
+    def _index(self) -> Index:
+        columns = self._ordinals.tobytes() + self._offsets.tobytes() + self._arrivals.tobytes()
+        return Index(columns, self.size, self.next, self.last_arrival)
+
+    def _take(self, index: Index) -> None:
+        columns = (self._ordinals, self._offsets, self._arrivals)
+        width = len(index.columns) // len(columns)
+        for i, column in enumerate(columns):
+            column.frombytes(index.columns[i * width : (i + 1) * width])
+        self.size, self.next, self.last_arrival = index.size, index.next, index.last_arrival
 
     def _note(self, frame: Frame) -> None:
         if not self._offsets or frame.position - self._offsets[-1] >= _INDEX_EVERY_BYTES:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from pathlib import Path
 from typing import NamedTuple
 
 from emulator.journal.frames import Frame
+from emulator.journal.packed import SUFFIX, PackedStorage, segment_files
 from emulator.journal.segment import Segment
 
-SEGMENT_BYTES = 1 << 27
+SEGMENT_BYTES = 1 << 23
 _PLACES_KEPT = 64
 
 
@@ -40,13 +41,14 @@ class Segments:
         self._reading: Segment | None = None
         self._sync_lock = threading.Lock()
         self._dirty: dict[Segment, None] = {}
+        self._cold: deque[Segment] = deque()
         self.torn_bytes = 0
         if directory is not None:
             self._open_files(directory)
-        if not self._segments:
-            self._segments.append(self._new_segment(1))
+        if not self._segments or self._segments[-1].packed:
+            self._segments.append(self._new_segment(self._segments[-1].next if self._segments else 1))
         self.first = self._segments[0].first
-        self._oldest = self._arrival_of(self.first)
+        self._oldest = self._segments[0].first_arrival
 
     @property
     def next(self) -> int:
@@ -131,8 +133,38 @@ class Segments:
         while len(self._segments) > 1 and self._segments[0].next <= self.first:
             gone = self._segments.pop(0)
             self._dirty.pop(gone, None)
+            if gone is self.cold:
+                self._cold.popleft()
             gone.delete()
         self._oldest = self._arrival_of(self.first)
+
+    def roll(self, least: int) -> None:
+        """Begin a new segment unless the last one has less than ``least`` bytes."""
+        if self._segments[-1].storage.end >= max(least, 1):
+            self._roll(self._segments[-1])
+
+    @property
+    def cold(self) -> Segment | None:
+        """The oldest segment to which nothing is added any more and that is not packed; None in memory."""
+        return self._cold[0] if self._cold else None
+
+    def settle(self, segment: Segment, storage: PackedStorage) -> bool:
+        """Have ``segment``, which was ``cold``, lie in what it was packed into.
+
+        False when that must wait until the segment is synced.
+        """
+        if segment not in self._segments:
+            storage.delete()
+            return True
+        if not self._sync_lock.acquire(blocking=False):
+            return False
+        try:
+            self._dirty.pop(segment, None)
+            self._cold.remove(segment)
+            segment.settle_in(storage)
+        finally:
+            self._sync_lock.release()
+        return True
 
     def close(self) -> None:
         """Give the files back."""
@@ -147,13 +179,15 @@ class Segments:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _open_files(self, directory: Path) -> None:
-        paths = sorted(directory.glob("*.log"))
-        for path in paths[:-1]:
-            segment = Segment.open_sealed(path) or Segment.open(path)[0]
-            segment.storage.close()
-            self._segments.append(segment)
-        for path in paths[-1:]:
-            segment, self.torn_bytes = Segment.open(path)
+        paths = segment_files(directory)
+        for path in paths:
+            if path.suffix == SUFFIX:
+                segment = Segment.open_packed(path)
+            elif path is paths[-1]:
+                segment, self.torn_bytes = Segment.open(path)
+            else:
+                segment = Segment.open_sealed(path) or Segment.open(path)[0]
+                self._cold.append(segment)
             segment.storage.close()
             self._segments.append(segment)
 
@@ -162,6 +196,8 @@ class Segments:
 
     def _roll(self, full: Segment) -> Segment:
         full.seal()
+        if self._directory is not None:
+            self._cold.append(full)
         fresh = self._new_segment(full.next)
         self._segments.append(fresh)
         return fresh
