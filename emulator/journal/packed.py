@@ -1,7 +1,7 @@
 """A segment that nothing is added to any more, compressed: the same bytes at the same positions.
 
-The file is made of frames. Each but the last holds the next 256 KiB of the segment, compressed. The last holds,
-compressed too, where the others begin and the segment's index; behind it stands its own position.
+The file is made of frames. Each but the last holds the next 256 KiB of the segment, compressed. The last
+holds, compressed too, where the others begin and the segment's index; behind it stands its own position.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from isal.isal_zlib import IsalError, compress, crc32, decompress
+from isal.isal_zlib import compress, crc32, decompress
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
 from emulator.journal.storage import sync_folders
 
 SUFFIX: Final = ".packed"
-_STRETCH_BYTES: Final = 1 << 18
+STRETCH_BYTES: Final = 1 << 18
 _STRETCHES_KEPT: Final = 8
 _LEVEL: Final = 2
 _END: Final = struct.Struct("<Q")
@@ -62,17 +62,17 @@ class PackedStorage:
         index = Index(payload[width + _END.size :], found.size, found.ordinal, found.arrival)
         return cls(path, length, stretches), index
 
-    def append(self, parts: list[bytes]) -> None:
+    def append(self, _parts: list[bytes]) -> None:
         raise AssertionError(f"nothing is added to {self.path}")
 
     def read(self, position: int, length: int) -> bytes:
         """Bytes of the segment. Raises ``DamagedLog`` when they are not those that were packed."""
         end = min(position + length, self.end)
-        first = position // _STRETCH_BYTES
+        first = position // STRETCH_BYTES
         whole = b"".join(
-            _stretch(self, number) for number in range(first, (end + _STRETCH_BYTES - 1) // _STRETCH_BYTES)
+            _stretch(self, number) for number in range(first, (end + STRETCH_BYTES - 1) // STRETCH_BYTES)
         )
-        return whole[position - first * _STRETCH_BYTES : end - first * _STRETCH_BYTES]
+        return whole[position - first * STRETCH_BYTES : end - first * STRETCH_BYTES]
 
     def stretch(self, number: int) -> bytes:
         """The ``number``-th 256 KiB of the segment. Raises ``DamagedLog``."""
@@ -150,7 +150,7 @@ def segment_files(directory: Path) -> list[Path]:
 
 def _stretches(descriptor: int) -> Iterator[bytes]:
     position = 0
-    while stretch := os.pread(descriptor, _STRETCH_BYTES, position):
+    while stretch := os.pread(descriptor, STRETCH_BYTES, position):
         yield stretch
         position += len(stretch)
 
@@ -168,7 +168,4 @@ def _inflated(descriptor: int, path: Path, position: int) -> tuple[Frame, bytes]
     payload = os.pread(descriptor, frame.length, frame.start)
     if crc32(payload) != frame.check:
         raise DamagedLog(path, position, "a compressed block does not match its checksum")
-    try:
-        return frame, decompress(payload)
-    except IsalError as error:
-        raise DamagedLog(path, position, f"a block cannot be decompressed: {error}") from error
+    return frame, decompress(payload)

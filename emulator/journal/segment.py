@@ -12,7 +12,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
-from emulator.journal.packed import Index, PackedStorage, pack
+from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage, pack
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 
 _INDEX_EVERY_BYTES = 1 << 16
@@ -109,14 +109,25 @@ class Segment:
         draft.replace(self.name.with_suffix(".index"))
         self.storage.close()
 
-    def pack(self) -> PackedStorage:
+    def pack(self) -> Segment:
         """Write a sealed segment compressed beside its file, to ``settle_in`` afterwards. Raises OSError."""
-        return pack(self.name, self._index())
+        kept = [
+            i
+            for i, offset in enumerate(self._offsets)
+            if not i or offset // STRETCH_BYTES > self._offsets[i - 1] // STRETCH_BYTES
+        ]
+        thinned = [array("Q", [column[i] for i in kept]).tobytes() for column in self._columns()]
+        index = self._index()._replace(columns=b"".join(thinned))
+        storage = pack(self.name, index)
+        packed = Segment(storage.path, storage, self.first)
+        packed._take(index)
+        return packed
 
-    def settle_in(self, storage: PackedStorage) -> None:
-        """Lie in ``storage`` from now on, and remove the file that was packed."""
+    def settle_in(self, packed: Segment) -> None:
+        """Lie in what this was packed into from now on, and remove the file that it lay in."""
         self.delete()
-        self.storage, self.name = storage, storage.path
+        self.storage, self.name = packed.storage, packed.name
+        self._ordinals, self._offsets, self._arrivals = packed._columns()
 
     def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
         """Add one block of ``count`` lines carrying ``size`` bytes of user data."""
@@ -155,11 +166,14 @@ class Segment:
         self.name.with_suffix(".index").unlink(missing_ok=True)
 
     def _index(self) -> Index:
-        columns = self._ordinals.tobytes() + self._offsets.tobytes() + self._arrivals.tobytes()
+        columns = b"".join(column.tobytes() for column in self._columns())
         return Index(columns, self.size, self.next, self.last_arrival)
 
+    def _columns(self) -> tuple[array[int], array[int], array[int]]:
+        return self._ordinals, self._offsets, self._arrivals
+
     def _take(self, index: Index) -> None:
-        columns = (self._ordinals, self._offsets, self._arrivals)
+        columns = self._columns()
         width = len(index.columns) // len(columns)
         for i, column in enumerate(columns):
             column.frombytes(index.columns[i * width : (i + 1) * width])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from emulator.journal.frames import Frame
-from emulator.journal.packed import SUFFIX, PackedStorage, segment_files
+from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Segment
 
 SEGMENT_BYTES = 1 << 23
@@ -148,20 +148,20 @@ class Segments:
         """The oldest segment to which nothing is added any more and that is not packed; None in memory."""
         return self._cold[0] if self._cold else None
 
-    def settle(self, segment: Segment, storage: PackedStorage) -> bool:
+    def settle(self, segment: Segment, packed: Segment) -> bool:
         """Have ``segment``, which was ``cold``, lie in what it was packed into.
 
         False when that must wait until the segment is synced.
         """
         if segment not in self._segments:
-            storage.delete()
+            packed.delete()
             return True
         if not self._sync_lock.acquire(blocking=False):
             return False
         try:
             self._dirty.pop(segment, None)
             self._cold.remove(segment)
-            segment.settle_in(storage)
+            segment.settle_in(packed)
         finally:
             self._sync_lock.release()
         return True

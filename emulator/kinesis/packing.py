@@ -47,9 +47,9 @@ class Packing:
                         records.roll(_LEAST_BYTES)
             while not self._closed.is_set() and (found := self._coldest()):
                 records, segment = found
-                storage = segment.pack()
+                packed = segment.pack()
                 with self._registry.lock:
-                    if not records.settle(segment, storage):
+                    if not records.settle(segment, packed):
                         return
 
     def close(self) -> None:

@@ -89,7 +89,7 @@ class _Volume:
 
 
 class Bodies:
-    """Bodies in files without a name in ``directory``, by default the one for temporary files. Thread-safe."""
+    """Bodies in files without a name in ``directory``, by default where temporary files are. Thread-safe."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
@@ -165,7 +165,7 @@ Pieces: TypeAlias = tuple[Chunk, ...]
 
 
 class Contents:
-    """Bytes of a body from ``start`` to before ``end``, read piece by piece; they stay when the body changes."""
+    """Bytes of a body from ``start`` to before ``end``, read a piece at a time, whatever becomes of it."""
 
     def __init__(self, chunks: Pieces, start: int, end: int) -> None:
         self._chunks = chunks

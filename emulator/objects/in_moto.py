@@ -1,12 +1,14 @@
 """moto's objects with their bodies on disk.
 
-moto keeps each body in a temporary file of its own, which lies in memory up to 16 MiB, and remembers every object
-that there ever was. Here it gets a ``Body`` in that file's place, and what is deleted or overwritten is let go.
+moto keeps each body in a temporary file of its own, which lies in memory up to 16 MiB, and remembers whatever
+there ever was in any of its services. Here it gets a ``Body`` in that file's place, and forgets what was
+deleted.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,33 +20,46 @@ _answering: ContextVar[bool] = ContextVar("answering", default=False)
 
 def keep_bodies(bodies: Bodies) -> None:
     """Have moto, in all of this process, keep bodies of objects in ``bodies`` from now on."""
-    from moto.s3 import models  # noqa: PLC0415 -- only once moto is there
-    from moto.s3.models import FakeKey, FakeMultipart  # noqa: PLC0415 -- as above
+    from moto.core.common_models import BaseModel  # noqa: PLC0415 -- only once moto is there
+    from moto.s3 import models  # noqa: PLC0415 -- as above
+    from moto.s3.models import FakeKey, get_canned_acl  # noqa: PLC0415 -- as above
     from moto.s3.responses import S3Response  # noqa: PLC0415 -- as above
 
     def body(*_: object, **__: object) -> Body:
         return Body(bodies)
 
     changed: Any = models
+    setter = vars(FakeKey)["value"].fset
     changed.tempfile = SimpleNamespace(SpooledTemporaryFile=body)
-    for each in (FakeKey, FakeMultipart):
-        _replace(each, "__new__", _untracked)
+    changed.get_canned_acl = cache(get_canned_acl)
+    _replace(BaseModel, "__new__", _untracked)
     _replace(FakeKey, "__del__", FakeKey.dispose)
-    _replace(FakeKey, "value", property(_value, FakeKey.value.fset))
-    if S3Response.get_object is not _get_object:
-        _original.append(S3Response.get_object)
+    _replace(FakeKey, "value", property(_value, setter))
+    if not _originals:
+        _originals.update(get_object=S3Response.get_object, init=FakeKey.__init__)
         _replace(S3Response, "get_object", _get_object)
+        _replace(FakeKey, "__init__", _init)
 
 
-_original: list[Any] = []
+_originals: dict[str, Any] = {}
 
 
 def _get_object(responses: Any) -> Any:
     token = _answering.set(True)
     try:
-        return _original[0](responses)
+        return _originals["get_object"](responses)
     finally:
         _answering.reset(token)
+
+
+def _init(key: Any, *given: Any, **named: Any) -> None:
+    """As moto does, but what most objects do not have is not kept with each: it halves what one takes."""
+    _originals["init"](key, *given, **named)
+    kind = type(key)
+    for name in [name for name, value in vars(key).items() if value is None]:
+        if not hasattr(kind, name):
+            setattr(kind, name, None)
+    key.__dict__ = {name: value for name, value in vars(key).items() if value is not None}
 
 
 def _value(key: Any) -> Any:
