@@ -32,7 +32,10 @@ class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
 
 
 class BucketService(Protocol):
-    """The sandbox's own buckets."""
+    """The sandbox's own buckets; ``started`` is whether anything was put into any."""
+
+    @property
+    def started(self) -> bool: ...
 
     def want(self, names: Iterable[str], /) -> tuple[str, ...]:
         """Have these too; those that are new."""
@@ -80,7 +83,7 @@ def own_foundation(
     """The engine and moto, in this process. Raises ``DamagedLog``."""
     place = directory.streams if directory else None
     engine = Engine(place, clock, events, fsync=settings.fsync, limits=settings.limits)
-    buckets = Buckets(home, directory.objects if directory else None)
+    buckets = Buckets(home, clock, directory.objects if directory else None)
     backend = EngineBackend(engine, clock)
 
     def app(interceptors: Sequence[Interceptor], version: str, access: StreamAccess) -> App:

@@ -24,6 +24,7 @@ from emulator.listeners.credentials import DEFAULT_ACCOUNT
 from emulator.listeners.stream_access import BadPermission, StreamAccess
 from emulator.messages import MessageIndex
 from emulator.positions import Positions
+from emulator.pruning import Pruning
 from emulator.queue_views import StreamSource, attach_views
 from emulator.queues import QueueEngine
 from emulator.resources import Populated, Topology
@@ -59,6 +60,7 @@ class Parts:
     amqp: AmqpLog
     queues: QueueEngine
     topics: TopicService
+    pruning: Pruning
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
 
@@ -202,20 +204,22 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             fsync=settings.fsync,
         )
         stack.callback(topics.close)
+        pruning = Pruning(foundation.buckets, events, clock, settings.topology, settings.retention)
         parts = Parts(
-            settings,
-            clock,
-            events,
-            home,
-            foundation,
-            catalogue,
-            stage,
-            _access(settings, events, foundation),
-            index,
-            archives,
-            amqp,
-            queues,
-            topics,
+            settings=settings,
+            clock=clock,
+            events=events,
+            home=home,
+            foundation=foundation,
+            catalogue=catalogue,
+            stage=stage,
+            access=_access(settings, events, foundation),
+            index=index,
+            archives=archives,
+            amqp=amqp,
+            queues=queues,
+            topics=topics,
+            pruning=pruning,
         )
         parts.populate()
         parts.add_faults()

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from emulator.access_resources import KeyPermission
+from emulator.durations import seconds
 from emulator.rdss_topology import rdss_topology
 from emulator.resources import AuditTap, NewFault, Topology
 from emulator.rng import new_seed, new_uuid
@@ -62,7 +63,8 @@ class Settings:
     done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
     subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
     and again after a reset; ``access`` likewise is what access keys may do with streams, any other key may do
-    everything.
+    everything. ``retention`` is the age in seconds of the clock at which events, and the objects
+    that the audit log and the archives consist of, are removed; None: never.
     """
 
     profile: Profile = "embedded"
@@ -90,6 +92,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
+    retention: float | None = None
 
     @property
     def loopback(self) -> bool:
@@ -125,6 +128,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
+    retention: str | float | None = None
 
 
 def read_settings(
@@ -189,9 +193,19 @@ def _settle(given: _Given, topology: Topology, directory: Path, environment: Map
         "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
         "seed": new_seed() if given.seed is None else given.seed,
         "topology": topology,
+        "retention": _retention(given.retention),
         "token": given.token or (new_uuid() if exposed else None),
     }
     return Settings(**fields)
+
+
+def _retention(written: str | float | None) -> float | None:
+    if written is None:
+        return None
+    try:
+        return seconds(written)
+    except ValueError as error:
+        raise SettingsError(f"retention: {error}") from error
 
 
 def _from_file(path: Path) -> tuple[str, dict[str, Any]]:

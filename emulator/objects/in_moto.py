@@ -12,14 +12,15 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from emulator.clock import Clock
 from emulator.objects.bodies import Bodies, Body
 
 _answering: ContextVar[bool] = ContextVar("answering", default=False)
 """Whether an object's contents are asked for to be sent, so that they can be read while they are."""
 
 
-def keep_bodies(bodies: Bodies) -> None:
-    """Have moto, in all of this process, keep bodies of objects in ``bodies`` from now on."""
+def keep_bodies(bodies: Bodies, clock: Clock) -> None:
+    """Have moto, in all of this process, keep bodies of objects in ``bodies`` and tell times by ``clock``."""
     from moto.core.common_models import BaseModel  # noqa: PLC0415 -- only once moto is there
     from moto.s3 import models  # noqa: PLC0415 -- as above
     from moto.s3.models import FakeKey, get_canned_acl  # noqa: PLC0415 -- as above
@@ -31,6 +32,7 @@ def keep_bodies(bodies: Bodies) -> None:
     changed: Any = models
     setter = vars(FakeKey)["value"].fset
     changed.tempfile = SimpleNamespace(SpooledTemporaryFile=body)
+    changed.utcnow = lambda: clock.now().replace(tzinfo=None)
     changed.get_canned_acl = cache(get_canned_acl)
     _replace(BaseModel, "__new__", _untracked)
     _replace(FakeKey, "__del__", FakeKey.dispose)
