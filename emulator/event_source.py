@@ -10,9 +10,9 @@ from typing import Any, Final
 from emulator.channels import Channel, Delivery
 from emulator.rng import new_uuid
 
-_BATCH: Final = 1_500
-_LARGEST_PAYLOAD: Final = 1_500_000
-"""Of data, unless one record has more. Lambda takes three times as much, all of it in memory."""
+_BATCH: Final = 2_000
+_LARGEST_PAYLOAD: Final = 2_000_000
+"""Of data, unless one record has more. Lambda takes more than twice as much, all of it in memory."""
 _ROLE: Final = "arn:aws:iam::000000000000:role/sandbox"
 
 

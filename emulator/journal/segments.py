@@ -13,7 +13,7 @@ from emulator.journal.frames import Frame
 from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Segment
 
-SEGMENT_BYTES = 1 << 23
+SEGMENT_BYTES = 1 << 24
 _PLACES_KEPT = 64
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from emulator.clock import Clock
 from emulator.objects.bodies import Bodies, Body
@@ -44,6 +44,8 @@ def keep_bodies(bodies: Bodies, clock: Clock) -> None:
 
 
 _originals: dict[str, Any] = {}
+_ALIKE: Final = frozenset(("_transitions", "model_name", "_max_buffer_size", "disposed"))
+"""What a new object has that every other has too."""
 
 
 def _get_object(responses: Any) -> Any:
@@ -58,10 +60,13 @@ def _init(key: Any, *given: Any, **named: Any) -> None:
     """As moto does, but what most objects do not have is not kept with each: it halves what one takes."""
     _originals["init"](key, *given, **named)
     kind = type(key)
-    for name in [name for name, value in vars(key).items() if value is None]:
-        if not hasattr(kind, name):
-            setattr(kind, name, None)
-    key.__dict__ = {name: value for name, value in vars(key).items() if value is not None}
+    kept: dict[str, Any] = {}
+    for name, value in vars(key).items():
+        if value is not None and name not in _ALIKE:
+            kept[name] = value
+        elif not hasattr(kind, name):
+            setattr(kind, name, value)
+    key.__dict__ = kept
 
 
 def _value(key: Any) -> Any:
