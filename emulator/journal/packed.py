@@ -52,6 +52,8 @@ class PackedStorage:
             if end < HEADER_BYTES:
                 raise DamagedLog(path, 0, "the file is too short to be a compressed segment")
             (position,) = _END.unpack(os.pread(file.fileno(), _END.size, end))
+            if position > end - HEADER_BYTES:
+                raise DamagedLog(path, end, "the place of the last block is not in the file")
             found, payload = _inflated(file.fileno(), path, position)
         if found.end != end:
             raise DamagedLog(path, position, "the last block is not where the file says")

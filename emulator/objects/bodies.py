@@ -21,7 +21,7 @@ from emulator.journal import frames
 _CHUNK_BYTES: Final = 1 << 20
 _VOLUME_BYTES: Final = 64 << 20
 _VOLUMES: Final = 16
-"""A new file takes this share of all there is, at least ``_VOLUME_BYTES``."""
+"""How many files there are at most, more or less: a new one takes its part of all there is."""
 _LEVEL: Final = 2
 _NEEDED_SHARE: Final = 0.25
 
@@ -89,10 +89,14 @@ class _Volume:
 
 
 class Bodies:
-    """Bodies in files without a name in ``directory``, by default where temporary files are. Thread-safe."""
+    """Bodies in files without a name in ``directory``, by default where temporary files are. Thread-safe.
 
-    def __init__(self, directory: Path | None = None) -> None:
+    A file takes ``volume_bytes``, or a part of all there is where that is more.
+    """
+
+    def __init__(self, directory: Path | None = None, *, volume_bytes: int = _VOLUME_BYTES) -> None:
         self._directory = directory
+        self._volume_bytes = volume_bytes
         self._volumes: list[_Volume] = []
         self._released: deque[_Place] = deque()
         self._lock = threading.Lock()
@@ -137,7 +141,7 @@ class Bodies:
 
     def _with_room(self) -> _Volume:
         if not self._volumes or self._volumes[-1].end >= self._volumes[-1].room:
-            room = max(_VOLUME_BYTES, sum(volume.end for volume in self._volumes) // _VOLUMES)
+            room = max(self._volume_bytes, sum(volume.end for volume in self._volumes) // _VOLUMES)
             self._volumes.append(_Volume(self._directory, room))
         return self._volumes[-1]
 
