@@ -13,7 +13,7 @@ class Prune(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """What to remove of objects and events; one of the first two is needed, and with both either is enough.
 
     ``older_than`` is an age in seconds on the sandbox's clock. ``keep_bytes`` is how much of each bucket, and
-    of the events, may stay, the newest. ``buckets`` are by default those of the audit log and the archives, and
+    of the events, may stay, the newest. ``buckets`` are by default those of the audit log and the archives;
     there only what was loaded from a stream is removed; in a bucket that is named, every object, and then no
     events. With ``dry_run`` it is only said what would be removed.
     """

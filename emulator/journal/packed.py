@@ -70,11 +70,15 @@ class PackedStorage:
     def read(self, position: int, length: int) -> bytes:
         """Bytes of the segment. Raises ``DamagedLog`` when they are not those that were packed."""
         end = min(position + length, self.end)
-        first = position // STRETCH_BYTES
-        whole = b"".join(
-            _stretch(self, number) for number in range(first, (end + STRETCH_BYTES - 1) // STRETCH_BYTES)
-        )
-        return whole[position - first * STRETCH_BYTES : end - first * STRETCH_BYTES]
+        pieces: list[memoryview] = []
+        while position < end:
+            number, start = divmod(position, STRETCH_BYTES)
+            piece = memoryview(_stretch(self, number))[start : start + end - position]
+            if not piece:
+                raise DamagedLog(self.path, self._stretches[number], "a compressed block is too short")
+            pieces.append(piece)
+            position += len(piece)
+        return b"".join(pieces)
 
     def stretch(self, number: int) -> bytes:
         """The ``number``-th 256 KiB of the segment. Raises ``DamagedLog``."""

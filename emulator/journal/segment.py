@@ -190,11 +190,13 @@ class Segment:
 
     def _walk(self, position: int) -> Iterator[tuple[Frame, bytes, int]]:
         buffer, base, ahead = b"", position, _READ_BYTES
+        # What is decompressed ahead of a reader who stops before it is work for nothing.
+        most = _READ_BYTES if self.packed else _MOST_BYTES
         while position < self.storage.end:
             frame = frames.parse(buffer, position, position - base)
             if frame is None or frame.end > base + len(buffer):
                 frame, buffer = self._load(position, ahead)
-                base, ahead = position, min(4 * ahead, _MOST_BYTES)
+                base, ahead = position, min(4 * ahead, most)
             yield frame, buffer, frame.start - base
             position = frame.end
 

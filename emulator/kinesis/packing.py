@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from emulator.journal.segment import Segment
     from emulator.kinesis.registry import Registry
 
-_LOOK_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 10.0
 _QUIET_SECONDS: Final = 15.0
 """Real seconds both: housekeeping goes on when the sandbox's clock stands still."""
 _LEAST_BYTES: Final = 1 << 18
 
 
 class Packing:
-    """Packs full segments soon, and a shard's last one when for a while nothing was written.
+    """Packs full segments after a while, and a shard's last one when nothing was written for a while.
 
     The thread is started by the first ``wake``.
     """

@@ -1,4 +1,4 @@
-"""However much is sent: memory stays where it is, and the disk takes less than what was sent and its copies."""
+"""However much is sent: memory stays where it is, and the disk takes little more than what was sent."""
 
 from __future__ import annotations
 
