@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from emulator.channels.batches import Entry, batches
 from emulator.clock import Clock
-from emulator.events import Events
+from emulator.events import Event, Events
 from emulator.kinesis import Engine, KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
+from emulator.record_lines import AMQP_PREFIX
 
-PREFIX: Final = "amqp:"
+PREFIX: Final = AMQP_PREFIX
 """Before the name, so that a queue is not taken for the Kinesis stream of the same name."""
 _MOST_RECORD_KIB: Final = 10_240
 _LONGEST_STREAM: Final = 128
@@ -48,9 +51,15 @@ class AmqpLog:
     for a day. Queues that a broker names itself share one stream. Thread-safe. Raises ``DamagedLog``.
     """
 
-    def __init__(self, directory: Path | None, clock: Clock, home: Scope) -> None:
-        # Its streams are nobody's streams, so their coming to be is no event of the sandbox.
-        self._engine = Engine(directory, clock, Events(clock, keep=1))
+    def __init__(
+        self, directory: Path | None, clock: Clock, home: Scope, events: Events | None = None
+    ) -> None:
+        # Its streams are nobody's streams, so their coming to be is no event of the sandbox; its damage is.
+        own = Events(clock, keep=1)
+        self._stack = ExitStack()
+        if events is not None:
+            self._stack.enter_context(own.subscribed(partial(_passed_on, events)))
+        self._engine = Engine(directory, clock, own)
         self._home = home
         self._known = {view.name for view in self._engine.streams(home)}
 
@@ -65,7 +74,10 @@ class AmqpLog:
             self._known.add(name)
         for batch in batches([(data, _key(key)) for data, key in messages]):
             records = [{"Data": data, "PartitionKey": key} for data, key in batch]
-            self._engine.call("PutRecords", {"StreamName": name, "Records": records}, self._home)
+            put = self._engine.call("PutRecords", {"StreamName": name, "Records": records}, self._home)
+            if put["FailedRecordCount"]:
+                refused = next(each for each in put["Records"] if "ErrorCode" in each)
+                raise KinesisError(refused["ErrorCode"], refused["ErrorMessage"], 500)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -75,6 +87,7 @@ class AmqpLog:
 
     def close(self) -> None:
         self._engine.close()
+        self._stack.close()
 
     # -- as a service of streams
 
@@ -125,6 +138,11 @@ class AmqpLog:
         if shard_id not in {shard.id for shard in self._shards(name)}:
             raise KinesisError("ResourceNotFoundException", f"{shard_id} is no more")
         return _REAL_SHARD
+
+
+def _passed_on(events: Events, event: Event) -> None:
+    if event.kind.startswith("journal."):
+        events.emit(event.kind, **event.fields)
 
 
 def _shown(shard: ShardView) -> ShardView:

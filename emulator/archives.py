@@ -62,6 +62,8 @@ class Archives:
         self._topology = topology
         self._buckets = buckets
         self._positions = Positions(positions)
+        if self._positions.torn_bytes:
+            events.emit("journal.cut", file=str(positions), bytes=self._positions.torn_bytes)
         self._forget: list[Callable[[], None]] = []
         self._open()
 

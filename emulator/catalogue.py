@@ -58,14 +58,17 @@ class Catalogue:
     def shards(self) -> Iterator[ShardKey]:
         """Every shard to index; its first sequence number tells it from one of an earlier such stream."""
         for listed in self.listed():
-            if listed.label in self._copies:
-                continue
-            for shard in listed.view.shards:
-                yield ShardKey(listed.label, shard.id, shard.starting_sequence_number)
+            if listed.label not in self._copies:
+                yield from _keys(listed)
         for view in self._amqp.streams(self.home):
             name = view.name.removeprefix(AMQP_PREFIX)
             for shard in view.shards:
                 yield ShardKey(name, shard.id, shard.starting_sequence_number)
+
+    def shards_of(self, label: str) -> Iterator[ShardKey]:
+        """The shards of one stream, be it one of copies; none when there is no such stream."""
+        listed = self.find(label)
+        return _keys(listed) if listed else iter(())
 
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
         """Up to ``limit`` records of a shard after a sequence number; none when the shard is gone."""
@@ -93,3 +96,7 @@ class Catalogue:
             return name
         same_account = scope.account == self.home.account
         return f"{name}@{scope.region}" if same_account else f"{name}@{scope.account}/{scope.region}"
+
+
+def _keys(listed: Listed) -> Iterator[ShardKey]:
+    return (ShardKey(listed.label, shard.id, shard.starting_sequence_number) for shard in listed.view.shards)

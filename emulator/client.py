@@ -17,6 +17,7 @@ import msgspec
 
 from emulator import resources as r
 from emulator.access_client import Access, AsyncAccess
+from emulator.audit_client import AsyncAuditMessages, AuditMessages
 from emulator.clock import Clock
 from emulator.events import Event, event_of
 from emulator.processing_client import AsyncProcessing, Processing
@@ -128,8 +129,15 @@ class Client:
 
     def export(self, matching: str = "") -> Iterator[bytes]:
         """Every message that the filter lets through as lines of NDJSON, in pieces of any length."""
+        return self._export("/messages", matching)
+
+    def audit(self, place: r.AuditPlace) -> AuditMessages:
+        """The entries of the audit log that lie in its stream or in its bucket."""
+        return AuditMessages(self._ask, self._export, f"/audit/{place}/messages")
+
+    def _export(self, at: str, matching: str) -> Iterator[bytes]:
         try:
-            with self._http.stream("GET", "/messages/export", params={"filter": matching}) as answer:
+            with self._http.stream("GET", f"{at}/export", params={"filter": matching}) as answer:
                 if answer.is_error:
                     answer.read()
                 yield from _checked(answer).iter_bytes()
@@ -291,9 +299,15 @@ class AsyncClient:
     async def message(self, row_id: int) -> r.MessageDetail:
         return await self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
 
-    async def export(self, matching: str = "") -> AsyncIterator[bytes]:
+    def export(self, matching: str = "") -> AsyncIterator[bytes]:
+        return self._export("/messages", matching)
+
+    def audit(self, place: r.AuditPlace) -> AsyncAuditMessages:
+        return AsyncAuditMessages(self._ask, self._export, f"/audit/{place}/messages")
+
+    async def _export(self, at: str, matching: str) -> AsyncIterator[bytes]:
         try:
-            async with self._http.stream("GET", "/messages/export", params={"filter": matching}) as answer:
+            async with self._http.stream("GET", f"{at}/export", params={"filter": matching}) as answer:
                 if answer.is_error:
                     await answer.aread()
                 async for piece in _checked(answer).aiter_bytes():

@@ -138,19 +138,23 @@ class Clock:
         finally:
             self._async_waiters.discard(wake)
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait until ``seconds`` have passed on this clock."""
+    async def sleep(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Wait until ``seconds`` have passed on this clock, or it is ``cancelled`` (see ``nudge``)."""
         if self._autojump:
             self.advance(max(seconds, 0.0))
             await asyncio.sleep(0)
             return
         deadline = self.elapsed() + seconds
         loop = asyncio.get_running_loop()
-        while (left := deadline - self.elapsed()) > 0:
+        while True:
             changed = asyncio.Event()
             wake = _threadsafe(loop, changed)
+            # Before looking: what changes on another thread after the look must wake this one.
             self._async_waiters.add(wake)
             try:
+                left = deadline - self.elapsed()
+                if left <= 0 or cancelled():
+                    return
                 async with asyncio.timeout(left / self._speed if self._speed else None):
                     await changed.wait()
             except TimeoutError:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from emulator.events import Event
-from emulator.journal import Log, frames
+from emulator.journal import Inventory, Log, frames
 
 _EVENTS = "events.log"
 _EVENTS_KEPT_BYTES = 8_000_000
@@ -24,24 +25,44 @@ class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
         super().__init__(f"the data directory {path} is in use by {who}; stop it, or give another --data-dir")
 
 
+def _lock(path: Path) -> int:
+    """The directory's lock, held until it is closed. Raises ``DirectoryInUse``."""
+    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.read(descriptor, 20).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise DirectoryInUse(path, holder) from error
+    os.truncate(descriptor, 0)
+    # On a full disk the lock holds all the same, and only does not say whose it is.
+    with suppress(OSError):
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    return descriptor
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else uses the directory while the context lasts. Raises ``DirectoryInUse``."""
+    descriptor = _lock(path)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 class DataDirectory:
     """Where streams, events and the message index lie; made when it is not there.
 
     Raises ``DirectoryInUse``, and OSError when it cannot be made or written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            holder = os.read(self._lock, 20).decode(errors="replace").strip()
-            os.close(self._lock)
-            raise DirectoryInUse(path, holder) from error
-        os.truncate(self._lock, 0)
-        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        self._lock = _lock(path)
+        self._fsync = fsync
+        self.inventory = Inventory(path, fsync=fsync)
 
     @property
     def streams(self) -> Path:
@@ -75,15 +96,16 @@ class DataDirectory:
     def positions(self) -> Path:
         return self.path / "positions.log"
 
-    def events(self, *, fsync: bool) -> Log:
+    def events(self) -> Log:
         """The log of events. A long one is put aside first, so that starting does not wait for reading it."""
         path = self.path / _EVENTS
         if path.exists() and path.stat().st_size > _EVENTS_KEPT_BYTES:
             path.replace(path.with_suffix(".1.log"))
-        return Log(path, fsync=fsync)
+        return Log(path, fsync=self._fsync)
 
     def close(self) -> None:
         """Let another process have it."""
+        self.inventory.close()
         os.close(self._lock)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -112,7 +113,13 @@ class Embedded:
     def status(self) -> Status:
         """What the control API says of it."""
         parts, settings = self.parts, self.settings
-        parts.index.catch_up(_COUNTING_SECONDS)
+        notes = [*parts.damage, *self.notes]
+        try:
+            parts.index.catch_up(_COUNTING_SECONDS)
+        except sqlite3.OperationalError as error:
+            notes.append(f"messages are not counted: {error}")
+        if parts.events.trouble:
+            notes.append(parts.events.trouble)
         return Status(
             version=VERSION,
             profile=settings.profile,
@@ -128,7 +135,7 @@ class Embedded:
             messages=parts.index.last,
             events=parts.events.last,
             topology=settings.topology,
-            notes=self.notes,
+            notes=tuple(notes),
             queues=self.queues,
             topics=self.topics,
         )
@@ -148,7 +155,9 @@ class Embedded:
         return RelayedBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
 
     async def _listen(self, app: App, port: int) -> str:
-        server: Server = await serve(app, self.settings.host, port, on_failure=self._failed)
+        server: Server = await serve(
+            app, self.settings.host, port, on_failure=self._failed, clock=self.parts.clock
+        )
         self._stack.push_async_callback(server.close)
         return server.url
 
@@ -186,7 +195,12 @@ class Embedded:
 
     async def _listen_at(self, port: UsualPort, app: App, *, websockets: bool = False) -> str:
         server, note = await serve_at(
-            port, app, self.settings.host, on_failure=self._failed, websockets=websockets
+            port,
+            app,
+            self.settings.host,
+            on_failure=self._failed,
+            websockets=websockets,
+            clock=self.parts.clock,
         )
         self._stack.push_async_callback(server.close)
         self._notes += [note] if note else []
@@ -207,8 +221,8 @@ class Embedded:
             StateResources(self, VERSION, parts.clock, parts.events, self._live),
             StreamResources(parts.streams, parts.catalogue),
             ReaderResources(parts.streams, parts.catalogue),
-            MessageResources(parts.index, parts.events),
-            ExportResources(parts.index),
+            MessageResources(lambda: parts.index, parts.events),
+            ExportResources(lambda: parts.index),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
             EventResources(parts.events, self._live),
@@ -216,7 +230,7 @@ class Embedded:
             AccessResources(parts.access, parts.events),
             ChaosResources(parts.stage, settings.region),
             BucketResources(parts.buckets.client),
-            AuditResources(parts.archives),
+            AuditResources(parts.archives, parts.audit_log, parts.events),
             PruneResource(parts.pruning),
             TopicResources(parts.topics),
             QueueResources(parts.queues),

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -36,6 +37,26 @@ class EventLog(Protocol):
     def forget(self, before: int) -> None: ...
 
 
+class _Written(NamedTuple):
+    """An event, and what the log has of it."""
+
+    event: Event
+    payload: bytes
+
+
+class _Unwritten:
+    """Events that the log could not take: the last ``most`` of them, and how many there were before those."""
+
+    def __init__(self, most: int) -> None:
+        self.held: deque[_Written] = deque(maxlen=most)
+        self.lost = 0
+        self.why = ""
+
+    def hold(self, written: _Written) -> None:
+        self.lost += len(self.held) == self.held.maxlen
+        self.held.append(written)
+
+
 _INDEX_EVERY = 512
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Event).decode
@@ -51,30 +72,44 @@ class Events:
     """Emit, read back by cursor, subscribe, follow.
 
     The last ``keep`` events are held in memory; with a ``log`` all of them
-    can be read back, also by the next process on the same log.
+    can be read back, also by the next process on the same log. What the log
+    cannot take, as on a full disk, is held until it can: the event
+    ``events.unwritten`` tells of it, and ``events.written`` of the end.
     """
 
     def __init__(self, clock: Clock, log: EventLog | None = None, keep: int = 10_000) -> None:
         self._clock = clock
         self._log = log
         self._recent: deque[Event] = deque(maxlen=keep)
+        self._indexed: list[int] = []
         self._positions: list[int] = []
+        self._unwritten = _Unwritten(keep)
         self._subscribers: list[Callable[[Event], None]] = []
         self._lock = threading.RLock()
         self.last = 0
         for position, payload in log.entries() if log else ():
-            self._remember(_decode(payload), position)
+            self._remember(event := _decode(payload))
+            self._index(event, position)
+
+    @property
+    def trouble(self) -> str | None:
+        """What is wrong with writing events down; None when they are."""
+        held = len(self._unwritten.held)
+        return f"{held} events are not written down: {self._unwritten.why}" if held else None
 
     def emit(self, kind: str, **fields: Any) -> Event:
-        """Record that ``kind`` happened now, with these JSON-able fields, and tell the subscribers."""
+        """Record that ``kind`` happened now, with these JSON-able fields, and tell the subscribers.
+
+        A log that cannot be written makes no caller fail.
+        """
         with self._lock:
-            event = Event(self.last + 1, self._clock.time(), kind, fields)
-            position = self._log.append(_encode(event)) if self._log else 0
-            self._remember(event, position)
+            made = self._made(kind, fields)
+            told = [made.event, *self._write(made)]
             subscribers = tuple(self._subscribers)
-        for subscriber in subscribers:
-            subscriber(event)
-        return event
+        for each in told:
+            for subscriber in subscribers:
+                subscriber(each)
+        return made.event
 
     def since(self, cursor: int = 0, limit: int = 1000) -> list[Event]:
         """Up to ``limit`` events with an id above ``cursor``, oldest first."""
@@ -83,7 +118,8 @@ class Events:
             if cursor + 1 >= oldest or self._log is None:
                 skip = max(0, cursor + 1 - oldest)
                 return [self._recent[i] for i in range(skip, min(skip + limit, len(self._recent)))]
-            start = self._positions[cursor // _INDEX_EVERY]
+            at = bisect_right(self._indexed, cursor + 1) - 1
+            start = self._positions[max(at, 0)] if self._positions else 0
         found: list[Event] = []
         for _, payload in self._log.entries(start):
             event = _decode(payload)
@@ -91,7 +127,8 @@ class Events:
                 found.append(event)
                 if len(found) == limit:
                     break
-        return found
+        # What the log could not take it does not have.
+        return found or self._held(cursor, limit)
 
     def prune(
         self, older_than: float | None, keep_bytes: int | None, *, dry_run: bool = False
@@ -149,8 +186,46 @@ class Events:
                     cursor = batch[-1].id
                 await more.wait()
 
-    def _remember(self, event: Event, position: int) -> None:
-        while len(self._positions) * _INDEX_EVERY < event.id:
+    def _made(self, kind: str, fields: dict[str, Any]) -> _Written:
+        event = Event(self.last + 1, self._clock.time(), kind, fields)
+        written = _Written(event, _encode(event))
+        self._remember(event)
+        return written
+
+    def _write(self, made: _Written) -> list[Event]:
+        """Have the log take the event, behind those that it could not; what is to be told of that."""
+        if self._log is None:
+            return []
+        unwritten = self._unwritten
+        late = len(unwritten.held)
+        unwritten.hold(made)
+        try:
+            while unwritten.held:
+                event, payload = unwritten.held[0]
+                self._index(event, self._log.append(payload))
+                unwritten.held.popleft()
+        except OSError as error:
+            unwritten.why = str(error)
+            if late:
+                return []
+            trouble = self._made("events.unwritten", {"why": unwritten.why})
+            unwritten.hold(trouble)
+            return [trouble.event]
+        if not late:
+            return []
+        lost, unwritten.lost = unwritten.lost, 0
+        end = self._made("events.written", {"late": late, "lost": lost})
+        return [end.event, *self._write(end)]
+
+    def _held(self, cursor: int, limit: int) -> list[Event]:
+        with self._lock:
+            return [event for event in self._recent if event.id > cursor][:limit]
+
+    def _index(self, event: Event, position: int) -> None:
+        if not self._indexed or event.id - self._indexed[-1] >= _INDEX_EVERY:
+            self._indexed.append(event.id)
             self._positions.append(position)
+
+    def _remember(self, event: Event) -> None:
         self._recent.append(event)
         self.last = event.id

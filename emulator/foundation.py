@@ -57,6 +57,7 @@ class Foundation:
 
     ``answering`` is told its URL.
 
+    ``finish`` has a stream be at once what it is becoming, ACTIVE or gone; one of an upstream is left alone.
     ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known.
 
     ``index`` and ``positions`` are the files of what is remembered of the
@@ -67,6 +68,7 @@ class Foundation:
     streams: StreamService
     buckets: BucketService
     backend: Backend
+    finish: Callable[[str, Scope], None]
     stream_of_iterator: Callable[[str], str | None]
     app: Callable[[Sequence[Interceptor], str, StreamAccess], App]
     answering: Callable[[str], None]
@@ -82,7 +84,14 @@ def own_foundation(
 ) -> Iterator[Foundation]:
     """The engine and moto, in this process. Raises ``DamagedLog``."""
     place = directory.streams if directory else None
-    engine = Engine(place, clock, events, fsync=settings.fsync, limits=settings.limits)
+    engine = Engine(
+        place,
+        clock,
+        events,
+        fsync=settings.fsync,
+        limits=settings.limits,
+        transition_seconds=settings.transition_seconds,
+    )
     buckets = Buckets(home, clock, directory.objects if directory else None)
     backend = EngineBackend(engine, clock)
 
@@ -97,6 +106,7 @@ def own_foundation(
             streams=engine,
             buckets=buckets,
             backend=backend,
+            finish=engine.finish,
             stream_of_iterator=engine.stream_of_iterator,
             app=app,
             answering=answering,

@@ -44,6 +44,9 @@ _TERM = re.compile(
     r'(?P<not>-?)(?:(?P<field>[A-Za-z_]+)(?P<op>:|>=|<=|>|<|=))?(?P<value>"[^"]*"|[^\s"]\S*)(?:\s+|$)'
 )
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)[bB]?")
+MOST_TERMS = 200
+"""Terms of the largest filter, and values in them: SQLite takes no deeper expression than of 1,000."""
+_LONGEST = 10_000
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
 
 
@@ -67,11 +70,18 @@ def compile_filter(text: str) -> Condition:
     """The condition that ``text`` means. FilterError when it cannot be read."""
     parts: list[str] = []
     parameters: list[Parameter] = []
-    rest = text.strip()
+    # Halves of surrogate pairs are in no row: SQLite does not take them.
+    rest = text.strip().encode(errors="replace").decode()
+    if len(rest) > _LONGEST:
+        raise FilterError(f"filter: it has {len(rest)} characters, and may have {_LONGEST}")
+    terms = 0
     while rest:
         term = _TERM.match(rest)
         if term is None:
             raise FilterError(f"filter: cannot read {rest!r}; is a quote missing?")
+        terms += max(1, len(_choices(term["value"])))
+        if terms > MOST_TERMS:
+            raise FilterError(f"filter: it has more than {MOST_TERMS} terms and values; ask in several")
         condition = _condition(term)
         # coalesce: what is NULL is no match, and so is a match for the term turned round.
         parts.append(f"NOT coalesce({condition.sql}, 0)" if term["not"] else f"({condition.sql})")
@@ -101,12 +111,16 @@ def _condition(term: re.Match[str]) -> Condition:
 
 
 def _equals(field: str, column: str, kind: Kind, value: str) -> Condition:
-    choices = [value[1:-1]] if value.startswith('"') else [choice for choice in value.split(",") if choice]
+    choices = _choices(value)
     if not choices:
         raise FilterError(f"filter: {field}: needs a value")
     each = [_choice(field, column, kind, choice) for choice in choices]
     sql = " OR ".join(condition.sql for condition in each)
     return Condition(sql, tuple(parameter for condition in each for parameter in condition.parameters))
+
+
+def _choices(value: str) -> list[str]:
+    return [value[1:-1]] if value.startswith('"') else [choice for choice in value.split(",") if choice]
 
 
 def _choice(field: str, column: str, kind: Kind, value: str) -> Condition:

@@ -12,7 +12,7 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -20,17 +20,19 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from emulator.clock import stopwatch
+from emulator.journal import no_space
 from emulator.message_filter import FIELDS, MARKS, Condition, compile_filter
 from emulator.resources import Count, MessagePage, MessageRow, SequencePage, SequenceRow
 from emulator.shard_reading import Reading, Record, ShardKey, Streams, in_order
 from schemas.envelope import oversize
-from schemas.peek import Peek, peek
+from schemas.peek import Peek, identity, peek
+from schemas.sequence import shared_message_id
 
 LATE_SECONDS = 60.0
 
 CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
-_FORMAT = 2
+_FORMAT = 3
 _FILTERS_KEPT = 8
 _MOST_PARAMETERS = 10_000
 _TABLES = """
@@ -44,13 +46,14 @@ CREATE TABLE message (
   marks INTEGER NOT NULL, digest INTEGER NOT NULL, expires REAL);
 CREATE INDEX message_by_id ON message (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX message_by_digest ON message (digest) WHERE message_id IS NULL;
-CREATE INDEX message_by_sequence ON message (sequence) WHERE total > 1;
+CREATE INDEX message_by_sequence ON message (sequence, position) WHERE total > 1;
 """
 _COLUMNS = """id, time, stream, shard, sequence_number, partition_key, message_id, message_type,
   message_class, sequence, position, total, size, code, tenant, version, marks"""
 _SEQUENCE = """sequence, stream, min(message_type), max(total), group_concat(DISTINCT position), count(*),
   sum(size), min(time), max(time), min(expires)"""
 _POSITIONS_SHOWN = 10_000
+_SEQUENCES_REMEMBERED = 10_000
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
 _MARKS_OF = tuple(
@@ -71,12 +74,26 @@ class _Matches:
 
 
 class MessageIndex:
-    """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None keeps it in memory."""
+    """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None: a temporary file.
 
-    def __init__(self, streams: Streams, path: Path | None = None) -> None:
+    ``origin`` gives, for a stream and a partition key, the stream within which a message may be a duplicate.
+    ``found`` is told, as ``Events.emit`` is, what is amiss with messages.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        path: Path | None = None,
+        origin: Callable[[str, str], str] = lambda stream, _: stream,
+        *,
+        found: Callable[..., object] = lambda _kind, **_fields: None,
+    ) -> None:
         self._streams = streams
+        self._origin = origin
         self._path = path
+        self._found = found
         self._lock = threading.RLock()
+        self._parts: OrderedDict[tuple[str, str | None], tuple[str, int | None] | None] = OrderedDict()
         self._matches: OrderedDict[Condition, _Matches] = OrderedDict()
         self._db = _open(path)
         self._load()
@@ -190,11 +207,13 @@ class MessageIndex:
         self._db.execute("BEGIN")
         try:
             indexed = self._slice()
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            # On a full disk SQLite has rolled back itself.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             self._load()
             raise
-        self._db.execute("COMMIT")
         return indexed
 
     def _reading(self, shard: ShardKey) -> Reading:
@@ -213,11 +232,13 @@ class MessageIndex:
         rows: list[tuple[object, ...]] = []
         for reading, record, seen in found:
             digest = _digest(record.data)
-            identity = (reading.shard.stream, seen.message_id or digest)
+            origin = self._origin(reading.shard.stream, record.partition_key or "")
+            who = (origin, identity(seen) or digest)
             marks = _marks(seen, record)
-            if (earlier := known.get(identity)) is not None:
+            if (earlier := known.get(who)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
-            known[identity] = digest
+            known[who] = digest
+            self._note_sharing(origin, seen)
             self.last += 1
             rows.append(
                 (
@@ -237,19 +258,57 @@ class MessageIndex:
         self._insert(rows)
 
     def _known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
-        """Of messages in the index that these may repeat, the newest one's digest by stream and identity."""
-        names = list({seen.message_id for _, _, seen in found if seen.message_id is not None})
-        digests = list({_digest(record.data) for _, record, seen in found if seen.message_id is None})
-        known: dict[tuple[str, str | int], int] = {}
+        """Of messages in the index that these may repeat, the newest one's digest by origin and identity."""
+        names = list(
+            {seen.message_id for _, _, seen in found if seen.message_id is not None and _whole(seen)}
+        )
+        digests = list({_digest(record.data) for _, record, seen in found if identity(seen) is None})
+        known = self._known_parts({seen for _, _, seen in found if not _whole(seen)})
         for column, values in (("message_id", names), ("digest", digests)):
             nameless = " AND message_id IS NULL" if column == "digest" else ""
             for start in range(0, len(values), _MOST_PARAMETERS):
                 asked = values[start : start + _MOST_PARAMETERS]
                 marks = ", ".join("?" * len(asked))
                 where = f"{column} IN ({marks}){nameless}"
-                query = f"SELECT stream, {column}, digest {_FROM} WHERE {where} ORDER BY id"
-                known |= {(stream, value): digest for stream, value, digest in self._db.execute(query, asked)}
+                query = f"SELECT stream, partition_key, {column}, digest {_FROM} WHERE {where} ORDER BY id"
+                known |= {
+                    (self._origin(stream, key), value): digest
+                    for stream, key, value, digest in self._db.execute(query, asked)
+                }
         return known
+
+    def _known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
+        """``_known`` for parts of sequences."""
+        places = list({(part.sequence, part.position) for part in parts})
+        known: dict[tuple[str, str | int], int] = {}
+        for start in range(0, len(places), _MOST_PARAMETERS):
+            asked = places[start : start + _MOST_PARAMETERS]
+            pairs = ", ".join(["(?, ?)"] * len(asked))
+            query = (
+                f"SELECT stream, partition_key, sequence || '/' || position, digest {_FROM} "
+                f"WHERE total > 1 AND (sequence, position) IN (VALUES {pairs}) ORDER BY message.id"
+            )
+            rows = self._db.execute(query, [_storable(value) for pair in asked for value in pair])
+            known |= {(self._origin(stream, key), place): digest for stream, key, place, digest in rows}
+        return known
+
+    def _note_sharing(self, stream: str, seen: Peek) -> None:
+        """Tell once of each sequence that some of its parts have the same messageId."""
+        if _whole(seen) or seen.message_id is None:
+            return
+        where = (stream, seen.sequence)
+        first = self._parts.setdefault(where, (seen.message_id, seen.position))
+        if len(self._parts) > _SEQUENCES_REMEMBERED:
+            self._parts.popitem(last=False)
+        if first is not None and first[0] == seen.message_id and first[1] != seen.position:
+            self._parts[where] = None
+            self._found(
+                "sequence.shared_message_id",
+                stream=stream,
+                sequence=seen.sequence,
+                message_id=seen.message_id,
+                why=shared_message_id(seen.message_id),
+            )
 
     def _insert(self, rows: list[tuple[object, ...]]) -> None:
         try:
@@ -295,6 +354,11 @@ def _sequence(row: Sequence[Any]) -> SequenceRow:
     return SequenceRow(sequence, stream, message_type, total, shown, parts, size, *times)
 
 
+def _whole(seen: Peek) -> bool:
+    """Whether a message is told from others by its messageId."""
+    return identity(seen) == seen.message_id
+
+
 def _marks(seen: Peek, record: Record) -> int:
     """What the message by itself deserves."""
     return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _late(seen, record.arrived) else 0)
@@ -334,14 +398,20 @@ def _from_end(offset: int, total: int) -> int:
 
 def _open(path: Path | None) -> sqlite3.Connection:
     if path is None:
-        return _connect(":memory:")
+        return _connect("")  # in memory while it is small, then in a file that nobody else sees
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _connect(str(path))
     except sqlite3.DatabaseError:
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
+    try:
         return _connect(str(path))
+    except sqlite3.OperationalError as error:
+        if not no_space(error):
+            raise
+        # It is made from the streams at every start that finds none.
+        return _connect(":memory:")
 
 
 def _connect(name: str) -> sqlite3.Connection:

@@ -1,7 +1,8 @@
 """The topic ``objects``: what the RDSS messages in the streams say of each digital object, kept up to date.
 
 MetadataCreate and MetadataUpdate bring an object whole and MetadataDelete takes it away (RDSS Message API,
-"Message Types"); a message that says when it expires makes the record expire then.
+"Message Types"); a message that says when it expires makes the record expire then. Of the versions of a work
+the current one is there (``schemas.versions``).
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from typing import Final, Protocol
 import msgspec
 
 from emulator.clock import Clock, stopwatch
+from emulator.object_versions import Change, ObjectVersions
 from emulator.positions import Positions
 from emulator.shard_reading import Reading, ShardKey, Streams, in_order
 from emulator.topic_resources import OBJECTS
 from emulator.topics.commands import Command, Publish, SowDelete
-from schemas.peek import Peek, peek
+from schemas.formats import instant
+from schemas.peek import Peek, identity, peek
 from schemas.sequence import Assembly, SequenceError, body_of
 
 _WRITES: Final = ("MetadataCreate", "MetadataUpdate")
 _DELETE: Final = "MetadataDelete"
 _REMEMBERED: Final = 100_000
 _SEQUENCES: Final = 1_000
-
-
-class _Named(msgspec.Struct):
-    object_uuid: str = msgspec.field(name="objectUUID")
+_ASIDE: Final = 1_000
+"""Objects of which the last message is kept, for a version that becomes the current one by another's word."""
 
 
 class Session(Protocol):
@@ -42,10 +43,19 @@ class ObjectFeed:
 
     A message that came before, as a duplicate or in another stream, is passed over. ``skipped`` names streams
     whose messages are no news of objects: those of the error and the invalid queue. How far it is it keeps in
-    ``positions``.
+    ``positions``, which versions there are in ``versions``.
     """
 
-    def __init__(self, streams: Streams, clock: Clock, positions: Positions, skipped: frozenset[str]) -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        clock: Clock,
+        positions: Positions,
+        versions: ObjectVersions,
+        skipped: frozenset[str],
+    ) -> None:
+        self._versions = versions
+        self._aside: OrderedDict[str, tuple[Peek, bytes]] = OrderedDict()
         self._streams = streams
         self._clock = clock
         self._positions = positions
@@ -96,15 +106,38 @@ class ObjectFeed:
             return []  # judging messages is for their receivers
 
     def _said(self, seen: Peek, body: bytes) -> list[Command]:
-        named = msgspec.json.decode(body, type=_Named)
+        given = msgspec.json.decode(body)
+        uuid = given.get("objectUUID") if isinstance(given, dict) else None
+        if not isinstance(uuid, str):
+            return []
+        at = instant(seen.published) if seen.published else None
+        at = self._clock.time() if at is None else at
         if seen.message_type == _DELETE:
-            key = msgspec.json.encode({"objectUUID": named.object_uuid})
-            return [SowDelete(topic=OBJECTS, data=msgspec.Raw(key))]
+            return self._changing(self._versions.delete(uuid, at), None)
         left = self._left(seen)
         if left is not None and left <= 0:
             return []
-        origin = (seen.message_id or "").replace("-", "")
-        return [Publish(topic=OBJECTS, data=msgspec.Raw(body), expiration=left, correlation_id=origin)]
+        change = self._versions.publish(uuid, given, at)
+        if change.newest:
+            self._aside[uuid] = seen, body
+            self._aside.move_to_end(uuid)
+        if len(self._aside) > _ASIDE:
+            self._aside.popitem(last=False)
+        return self._changing(change, uuid if change.newest else None)
+
+    def _changing(self, change: Change, published: str | None) -> list[Command]:
+        """The commands for what a message changed; ``published`` is the object that it brought."""
+        keys = (msgspec.json.encode({"objectUUID": uuid}) for uuid in change.hidden)
+        commands: list[Command] = [SowDelete(topic=OBJECTS, data=msgspec.Raw(key)) for key in keys]
+        again = (published,) if published is not None and self._versions.shows(published) else ()
+        for uuid in sorted({*change.shown, *again} & self._aside.keys()):
+            seen, body = self._aside[uuid]
+            left = self._left(seen)
+            if left is None or left > 0:
+                origin = (seen.message_id or "").replace("-", "")
+                data = msgspec.Raw(body)
+                commands.append(Publish(topic=OBJECTS, data=data, expiration=left, correlation_id=origin))
+        return commands
 
     def _left(self, seen: Peek) -> float | None:
         """How many seconds the message has until it expires; None when it never does."""
@@ -115,10 +148,10 @@ class ObjectFeed:
         return moment.timestamp() - self._clock.time() if moment and moment.tzinfo else None
 
     def _came_before(self, seen: Peek) -> bool:
-        if seen.message_id is None:
+        if (who := identity(seen)) is None:
             return False
-        known = seen.message_id in self._seen
-        self._seen[seen.message_id] = None
+        known = who in self._seen
+        self._seen[who] = None
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
         return known

@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from emulator.amqp_log import AmqpLog
 from emulator.archives import Archives
+from emulator.audit_log import AuditLog
 from emulator.catalogue import Catalogue
 from emulator.clock import Clock
+from emulator.damage import line, tell_of_losses
 from emulator.data_directory import DataDirectory
-from emulator.events import Events
+from emulator.events import Event, Events
 from emulator.faults.containers import containers
 from emulator.faults.fault import FaultRefused
 from emulator.faults.stage import Stage
@@ -45,6 +48,7 @@ class Parts:
     """The parts of a sandbox; ``home`` is the account and region of its own streams.
 
     ``on_reset`` is what a reset calls of who builds on them.
+    ``damage`` has a line for all that an earlier process kept and this one did not find.
     """
 
     settings: Settings
@@ -57,10 +61,12 @@ class Parts:
     access: StreamAccess
     index: MessageIndex
     archives: Archives
+    audit_log: AuditLog | None
     amqp: AmqpLog
     queues: QueueEngine
     topics: TopicService
     pruning: Pruning
+    damage: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
 
@@ -96,6 +102,8 @@ class Parts:
             self._empty()
         self.amqp.clear()
         self.index.clear()
+        if self.audit_log:
+            self.audit_log.clear()
         if not self.clock.state().real:
             self.clock.resume_real_time()
         self.populate()
@@ -120,6 +128,7 @@ class Parts:
     def _create(self, name: str, shards: int) -> None:
         try:
             self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
+            self.foundation.finish(name, self.home)
         except KinesisError as error:
             # Somebody else who shares the upstream was faster.
             if error.code != "ResourceInUseException":
@@ -136,7 +145,10 @@ class Parts:
     def _delete(self, scope: Scope, name: str) -> None:
         request = {"StreamName": name, "EnforceConsumerDeletion": True}
         try:
+            # What it is doing, its owner's deletion too, is cut short.
+            self.foundation.finish(name, scope)
             self.streams.call("DeleteStream", request, scope)
+            self.foundation.finish(name, scope)
         except KinesisError as error:
             # Its owner was faster.
             if error.code != "ResourceNotFoundException":
@@ -155,20 +167,29 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
     with ExitStack() as stack:
         directory = None
         if settings.data_dir is not None:
-            directory = DataDirectory(settings.data_dir)
+            directory = DataDirectory(settings.data_dir, fsync=settings.fsync)
             stack.callback(directory.close)
-        log = directory.events(fsync=settings.fsync) if directory else None
+        log = directory.events() if directory else None
         if log:
             stack.callback(log.close)
         events = Events(clock, log)
+        damage: list[str] = []
+        hearing = stack.enter_context(ExitStack())
+        hearing.enter_context(events.subscribed(partial(_keep_damage, damage)))
+        if directory and log:
+            tell_of_losses(directory, events, log)
         foundation = stack.enter_context(_foundation(settings, clock, events, home, directory))
         streams = foundation.streams
         audit = settings.topology.audit
-        amqp = AmqpLog(directory.amqp if directory else None, clock, home)
+        amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, foundation.index)
+        index = MessageIndex(catalogue, foundation.index, found=events.emit)
         stack.callback(index.close)
+        audit_log = None
+        if audit:
+            audit_log = AuditLog(audit, catalogue, foundation.buckets.client, foundation.index)
+            stack.callback(audit_log.close)
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
         stage.targets.update(containers(settings.containers))
@@ -187,6 +208,8 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stack.callback(queues.close)
         positions = Positions(directory.queue_positions if directory else None)
         stack.callback(positions.close)
+        if directory and positions.torn_bytes:
+            events.emit("journal.cut", file=str(directory.queue_positions), bytes=positions.torn_bytes)
         attach_views(
             queues,
             {*settings.topology.archives, *settings.topology.claimable},
@@ -204,6 +227,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             fsync=settings.fsync,
         )
         stack.callback(topics.close)
+        hearing.close()
         pruning = Pruning(foundation.buckets, events, clock, settings.topology, settings.retention)
         parts = Parts(
             settings=settings,
@@ -216,10 +240,12 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             access=_access(settings, events, foundation),
             index=index,
             archives=archives,
+            audit_log=audit_log,
             amqp=amqp,
             queues=queues,
             topics=topics,
             pruning=pruning,
+            damage=tuple(damage),
         )
         parts.populate()
         parts.add_faults()
@@ -231,6 +257,11 @@ def _access(settings: Settings, events: Events, foundation: Foundation) -> Strea
         return StreamAccess(events, foundation.stream_of_iterator, settings.access)
     except BadPermission as error:
         raise SettingsError(f"an access of the settings: {error}") from error
+
+
+def _keep_damage(lines: list[str], event: Event) -> None:
+    if (found := line(event)) is not None:
+        lines.append(found)
 
 
 def _topics_configured(settings: Settings) -> TopicConfiguration | None:

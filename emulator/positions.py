@@ -17,16 +17,22 @@ _decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
 class Positions:
     """The last committed position of each shard of each stream; without a file, as long as the process lasts.
 
-    Each change is appended; opening keeps the last word on each.
+    Each change is appended; opening keeps the last word on each. ``torn_bytes`` is how much of one that was
+    not written whole was cut then.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], str] = {}
         self._log: Log | None = None
+        self.torn_bytes = 0
         if path is not None:
-            self._known = _last_words(path)
-            self._log = self._written_anew(path)
+            self._known, self.torn_bytes = _last_words(path)
+            try:
+                self._log = self._written_anew(path)
+            except OSError:
+                # A full disk: the old one has the same words, and more of them.
+                self._log = Log(path)
 
     def of(self, stream: str) -> Checkpoints:
         """The checkpoints of one stream."""
@@ -52,8 +58,9 @@ class Positions:
 
     def _write_anew(self) -> None:
         if self._path is not None and self._log is not None:
+            anew = self._written_anew(self._path)
             self._log.close()
-            self._log = self._written_anew(self._path)
+            self._log = anew
 
     def close(self) -> None:
         if self._log is not None:
@@ -63,10 +70,14 @@ class Positions:
         new = path.with_suffix(".new")
         new.unlink(missing_ok=True)
         log = Log(new)
-        for (stream, shard), sequence_number in self._known.items():
-            log.append(_encode((stream, shard, sequence_number)))
-        new.replace(path)
-        return log
+        try:
+            for (stream, shard), sequence_number in self._known.items():
+                log.append(_encode((stream, shard, sequence_number)))
+            new.replace(path)
+        finally:
+            log.close()
+            new.unlink(missing_ok=True)
+        return Log(path)
 
 
 class _StreamPositions:
@@ -83,9 +94,9 @@ class _StreamPositions:
         self._positions.put(self._stream, shard, sequence_number)
 
 
-def _last_words(path: Path) -> dict[tuple[str, str], str]:
+def _last_words(path: Path) -> tuple[dict[tuple[str, str], str], int]:
     log = Log(path)
     words = (_decode(payload) for _, payload in log.entries())
     known = {(stream, shard): sequence_number for stream, shard, sequence_number in words}
     log.close()
-    return known
+    return known, log.torn_bytes

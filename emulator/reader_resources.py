@@ -31,7 +31,12 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 class ReaderList(msgspec.Struct, frozen=True):
-    """Everybody who reads a stream; ``known`` is False where an upstream has the streams."""
+    """Everybody who reads a stream; ``known`` is False where an upstream has the streams.
+
+    ``unread`` are the records that no reader has passed since the sandbox started, by stream: those in shards
+    that nobody reads, such as children of a split, as well. A stream that nobody has read is not in it.
+    """
 
     readers: tuple[Reader, ...]
     known: bool = True
+    unread: dict[str, int] = {}

@@ -29,7 +29,11 @@ class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """A stream in one line; ``bytes`` is the data of its records."""
+    """A stream in one line; ``bytes`` is the data of its records.
+
+    ``unread`` are the records, of children that nobody reads too, that no reader has passed since the sandbox
+    started; None where nobody has read the stream, or an upstream has it.
+    """
 
     name: str
     arn: str
@@ -38,10 +42,14 @@ class Stream(msgspec.Struct, frozen=True):
     closed_shards: int
     records: int
     bytes: int
+    unread: int | None = None
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A shard and its lineage; hash keys and sequence numbers are decimal text, as in the AWS API."""
+    """A shard and its lineage; hash keys and sequence numbers are decimal text, as in the AWS API.
+
+    ``unread`` is as for ``Stream``.
+    """
 
     id: str
     parents: tuple[str, ...]
@@ -54,6 +62,7 @@ class Shard(msgspec.Struct, frozen=True):
     records: int
     bytes: int
     created: float
+    unread: int | None = None
 
 
 class StreamDetail(Stream, frozen=True):
@@ -291,7 +300,11 @@ class FaultList(msgspec.Struct, frozen=True):
 
 
 class FaultAttribute(msgspec.Struct, frozen=True):
-    """A setting of a fault type; ``type``: number, integer, text, flag, choice or duration (seconds)."""
+    """A setting of a fault type; ``type``: number, integer, text, flag, choice or duration (seconds).
+
+    A number is from ``least`` to ``most``, a duration from ``least`` to ``most`` seconds; ``longest`` is how
+    many characters a text may have.
+    """
 
     name: str
     type: str
@@ -299,6 +312,9 @@ class FaultAttribute(msgspec.Struct, frozen=True):
     help: str = ""
     unit: str = ""
     choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    longest: int | None = None
 
 
 class FaultType(msgspec.Struct, frozen=True):
@@ -329,11 +345,15 @@ class AuditTap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taps: tuple[StreamName, ...] = ("input", "output", "error", "invalid")
 
 
+TransitionSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+
+
 class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Streams by name with the number of shards each is made with, and buckets, that shall be there.
 
     ``archives`` says which stream's messages are kept in which bucket: the error and the invalid queue.
-    Their messages can be claimed, as can those of the streams that ``claimable`` names.
+    Their messages can be claimed, as can those of the streams that ``claimable`` names. When a sandbox starts
+    with it, ``transition_seconds`` of the clock is how long streams are CREATING, UPDATING and DELETING.
     """
 
     streams: dict[StreamName, Annotated[int, msgspec.Meta(ge=1, le=10_000)]] = {}
@@ -341,6 +361,7 @@ class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     audit: AuditTap | None = None
     archives: dict[StreamName, BucketName] = {}
     claimable: tuple[StreamName, ...] = ()
+    transition_seconds: TransitionSeconds = 0.0
 
 
 class Populated(msgspec.Struct, frozen=True):
@@ -376,6 +397,10 @@ class ObjectPage(msgspec.Struct, frozen=True):
 
     objects: tuple[ObjectRow, ...]
     next: str | None
+
+
+AuditPlace: TypeAlias = Literal["stream", "bucket"]
+"""Where entries of the audit log lie: the newest in its stream, and all that were delivered in its bucket."""
 
 
 class AuditStatus(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ import msgspec
 from emulator.access_resources import KeyPermission
 from emulator.durations import seconds
 from emulator.rdss_topology import rdss_topology
-from emulator.resources import AuditTap, NewFault, Topology
+from emulator.resources import AuditTap, NewFault, Topology, TransitionSeconds
 from emulator.rng import new_seed, new_uuid
 from emulator.setting_errors import Origins, described
 
@@ -52,9 +52,11 @@ class Settings:
 
     ``region`` is where the sandbox's own streams are. Ports are 0 for any free one. ``data_dir`` None keeps
     everything in memory. ``fsync`` makes acknowledged records survive power loss too. ``strict`` limits
-    enforce AWS's throughput per shard. ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or
-    ``off``. ``token`` guards the control API; beyond loopback there always is one. ``allowed_hosts`` are
-    further names by which the control API may be addressed.
+    enforce AWS's throughput per shard. ``transition_seconds`` of the clock is how long streams are CREATING,
+    UPDATING and DELETING; the sandbox's own are there at once, and those of an upstream take their own time.
+    ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or ``off``. ``token`` guards the control API;
+    beyond loopback there always is one. ``allowed_hosts`` are further names by which the control API may be
+    addressed.
     Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
     ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
@@ -63,7 +65,8 @@ class Settings:
     done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
     subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
     and again after a reset; ``access`` likewise is what access keys may do with streams, any other key may do
-    everything. ``retention`` is the age in seconds of the clock at which events, and the objects
+    everything. ``as_published`` is for who judges messages: by the published
+    schema files alone. ``retention`` is the age in seconds of the clock at which events, and the objects
     that the audit log and the archives consist of, are removed; None: never.
     """
 
@@ -87,11 +90,13 @@ class Settings:
     fsync: bool = False
     seed: int = 0
     limits: Literal["relaxed", "strict"] = "relaxed"
+    transition_seconds: float = 0.0
     topology: Topology = DEFAULT_TOPOLOGY
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
+    as_published: bool = False
     retention: float | None = None
 
     @property
@@ -123,11 +128,13 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fsync: bool = False
     seed: int | None = None
     limits: Literal["relaxed", "strict"] = "relaxed"
+    transition_seconds: TransitionSeconds | None = None
     topology: str | Topology = "default"
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
+    as_published: bool = False
     retention: str | float | None = None
 
 
@@ -186,12 +193,14 @@ def _settle(given: _Given, topology: Topology, directory: Path, environment: Map
     exposed = given.host not in LOOPBACK
     # As any AWS client of this environment chooses it, so that both look at the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
+    own, asked = given.transition_seconds, topology.transition_seconds
     fields = msgspec.structs.asdict(given) | {
         "region": given.region or region,
         "topics": directory / given.topics if given.topics else None,
         "integration": directory / given.integration if given.integration else None,
         "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
         "seed": new_seed() if given.seed is None else given.seed,
+        "transition_seconds": asked if own is None else own,
         "topology": topology,
         "retention": _retention(given.retention),
         "token": given.token or (new_uuid() if exposed else None),

@@ -17,6 +17,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
+from emulator.journal import unlist_below
 from emulator.shard_reading import Streams
 from emulator.stream_service import StreamService
 from emulator.topic_resources import OURS, Access
@@ -140,6 +141,7 @@ class TopicService:
             self.close()
             self._access = None
             if self._directory is not None:
+                unlist_below(self._directory)
                 shutil.rmtree(self._directory, ignore_errors=True)
         for ended in tuple(self._closers):
             ended("reset")
@@ -160,6 +162,7 @@ class TopicService:
 
     def _started(self) -> _Running:
         from emulator.object_feed import ObjectFeed  # noqa: PLC0415 -- only used topics need it
+        from emulator.object_versions import ObjectVersions  # noqa: PLC0415 -- as above
         from emulator.positions import Positions  # noqa: PLC0415 -- as above
         from emulator.pump import Pump  # noqa: PLC0415 -- as above
         from emulator.topic_configuration import with_ours  # noqa: PLC0415 -- as above
@@ -177,13 +180,18 @@ class TopicService:
                 retention=self.configuration.retention,
             )
             stack.callback(topics.close)
-            positions = Positions(directory / "positions.log" if directory else None)
+            path = directory / "positions.log" if directory else None
+            positions = Positions(path)
+            if positions.torn_bytes:
+                self._events.emit("journal.cut", file=str(path), bytes=positions.torn_bytes)
             stack.callback(positions.close)
             for definition in self.configuration.definitions:
                 self.stage.saw(definition.name, Kind.TOPIC)
             stack.callback(_attended(topics, self.clock))
             feeding = self._feeding
-            feed = ObjectFeed(feeding.streams, self.clock, positions, feeding.skipped)
+            versions = ObjectVersions(directory / "versions.log" if directory else None)
+            stack.callback(versions.close)
+            feed = ObjectFeed(feeding.streams, self.clock, positions, versions, feeding.skipped)
             session = topics.session(OURS, lambda _: None)
             pump = Pump("objects", [lambda: feed.step(session)], self._failed)
             stack.callback(pump.close)

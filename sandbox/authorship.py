@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from emulator.clock import Clock, timestamp
 from emulator.rng import new_uuid
 from schemas import SPECIFICATION_VERSION
+from schemas.error_codes import ErrorCode
 
 JSON = dict[str, Any]
 MessageClass: TypeAlias = Literal["Command", "Event", "Document"]
@@ -30,8 +31,9 @@ class Author:
         tenant: int,
         message_class: MessageClass = "Command",
         correlation_id: str | None = None,
+        error: tuple[ErrorCode, str] | None = None,
     ) -> JSON:
-        """A whole message, published now, in one part, without a history."""
+        """A whole message, published now, in one part, without a history; ``error`` says what went wrong."""
         header = {
             "messageId": self.new_id(),
             **({"correlationId": correlation_id} if correlation_id else {}),
@@ -43,4 +45,7 @@ class Author:
             "generator": self.generator,
             "tenantJiscID": tenant,
         }
+        if error is not None:
+            code, why = error
+            header |= {"errorCode": str(code), "errorDescription": why or code.description}
         return {"messageHeader": header, "messageBody": body}

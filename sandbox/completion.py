@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from sandbox.documents import kind_of
+from sandbox.documents import body_for, header_for, kind_of
 from schemas.envelope import serialise
 from schemas.samples import Samples
 
@@ -22,24 +20,11 @@ def completed(raw: bytes, samples: Samples) -> bytes:
         return raw
     match kind_of(value):
         case "header":
-            return _message(raw, serialise(_counterpart(samples, value.get("messageType"))["messageBody"]))
+            return _message(raw, serialise(body_for(value, samples)))
         case "body":
-            return _message(serialise(_counterpart(samples, _type_of(value))["messageHeader"]), raw)
+            return _message(serialise(header_for(value, samples)), raw)
     return raw
 
 
 def _message(header: bytes, body: bytes) -> bytes:
     return b'{"messageHeader":%b,"messageBody":%b}' % (header, body)
-
-
-def _type_of(body: dict[str, Any]) -> str:
-    if "packageUUID" in body:
-        return "PreservationEvent"
-    return "MetadataDelete" if body.keys() == {"objectUUID"} else "MetadataCreate"
-
-
-def _counterpart(samples: Samples, message_type: object) -> dict[str, Any]:
-    try:
-        return samples.message(str(message_type))
-    except ValueError:
-        return samples.message("MetadataDelete")

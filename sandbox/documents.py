@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from typing import Any, Literal
 
 import msgspec
 
+from schemas.catalogue import terms
 from schemas.samples import Samples
 from schemas.validation import Verdict, judge, judge_message
 
@@ -89,17 +89,17 @@ _JSON_TYPES = {
 }
 
 
-def judge_document(raw: bytes, *, now: float | None = None, strict: bool = False) -> Verdict:
+def judge_document(raw: bytes, *, now: float | None = None, as_published: bool = False) -> Verdict:
     """The verdict on what the text is; a header or body alone is judged beside a valid counterpart."""
-    value = _decode(raw) if is_json(raw) else None
+    value: Any = _decode(raw) if is_json(raw) else None
     match kind_of(value):
         case "header":
-            message = {"messageHeader": value, "messageBody": _body_for(value)}
-            return _within("/messageHeader", judge_message(message, now=now, strict=strict))
+            message = {"messageHeader": value, "messageBody": body_for(value, Samples(1))}
+            return _within("/messageHeader", judge_message(message, now=now, as_published=as_published))
         case "body":
-            message = {"messageHeader": _header_for(value), "messageBody": value}
-            return _within("/messageBody", judge_message(message, strict=strict))
-    return judge(raw, now=now, strict=strict)
+            message = {"messageHeader": header_for(value, Samples(1)), "messageBody": value}
+            return _within("/messageBody", judge_message(message, as_published=as_published))
+    return judge(raw, now=now, as_published=as_published)
 
 
 def _each(source: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:
@@ -113,27 +113,26 @@ def _within(prefix: str, verdict: Verdict) -> Verdict:
     return verdict._replace(violations=inside)
 
 
-def _body_for(header: Any) -> Any:
+def body_for(header: dict[str, Any], samples: Samples) -> Any:
+    """A body that is valid beside a header: of the form that its messageType demands."""
     sequence = header.get("messageSequence")
     if isinstance(sequence, dict) and isinstance(total := sequence.get("total"), int) and total > 1:
         return "a part of a body"
-    answers = header.get("messageType") == "MetadataRead" and header.get("messageClass") == "Document"
-    return _sample(header.get("messageType"), "dataset" if answers else None)["messageBody"]
+    kind = header.get("messageType")
+    if kind == "MetadataRead":
+        answer = header.get("messageClass") == "Document"
+        message = samples.message("MetadataCreate" if answer else "MetadataDelete")
+    else:
+        message = samples.message(kind if kind in terms("MessageType") else "MetadataDelete")
+    return message["messageBody"]
 
 
-def _header_for(body: Any) -> Any:
+def header_for(body: dict[str, Any], samples: Samples) -> Any:
+    """A header that is valid beside a body, of the messageType that it looks like."""
     if "packageUUID" in body:
-        return _sample("PreservationEvent", None)["messageHeader"]
+        return samples.message("PreservationEvent")["messageHeader"]
     kind = "MetadataDelete" if body.keys() == {"objectUUID"} else "MetadataCreate"
-    return _sample(kind, None)["messageHeader"]
-
-
-@cache
-def _sample(message_type: object, resource_type: str | None) -> dict[str, Any]:
-    try:
-        return Samples(1).message(str(message_type), resource_type)
-    except ValueError:
-        return Samples(1).message("MetadataDelete")
+    return samples.message(kind)["messageHeader"]
 
 
 def is_json(text: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ class Endpoint:
 
     def kinesis(self) -> KinesisClient:
         return connect(self.url, region=self.region)
+
+    def streams(self) -> list[str]:
+        """The names of the streams that are there."""
+        with closing(self.kinesis()) as client:
+            pages = client.get_paginator("list_streams").paginate()
+            return [name for page in pages for name in page["StreamNames"]]
 
     def s3(self) -> S3Client:
         return connect_s3(self.url, region=self.region)

@@ -11,15 +11,20 @@ from typing import Any
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
+from sandbox.addresses import Addresses, UnknownAddressError
 from sandbox.authorship import Author, MessageClass
 from sandbox.gateway import Gateway, Machine
+from schemas.error_codes import ErrorCode
 from schemas.sequence import split
 
 JSON = dict[str, Any]
 
 
 class Outbox:
-    """One application's messages to one channel; ``generator`` is the application's name in them."""
+    """One application's messages; ``generator`` is the application's name in them.
+
+    They go to the channel of ``gateway``, or of ``addresses`` to the one that is named.
+    """
 
     def __init__(
         self,
@@ -28,9 +33,11 @@ class Outbox:
         *,
         generator: str,
         machine: Machine,
+        addresses: Addresses | None = None,
         new_id: Callable[[], str] = new_uuid,
     ) -> None:
         self._gateway = gateway
+        self._addresses = addresses
         self._author = Author(generator, clock, new_id)
         self._machine = machine
 
@@ -42,20 +49,36 @@ class Outbox:
         tenant: int,
         message_class: MessageClass = "Command",
         correlation_id: str | None = None,
+        error: tuple[ErrorCode, str] | None = None,
+        to: str | None = None,
     ) -> str:
         """Write a message down as TO_SEND, in parts where it is large; its messageId.
 
-        Raises ``schemas.sequence.SequenceError`` for one that cannot be split.
+        ``to`` is the address that it goes to. Raises ``UnknownAddressError``, and
+        ``schemas.sequence.SequenceError`` for a message that cannot be split.
         """
         message = self.message(
-            message_type, body, tenant=tenant, message_class=message_class, correlation_id=correlation_id
+            message_type,
+            body,
+            tenant=tenant,
+            message_class=message_class,
+            correlation_id=correlation_id,
+            error=error,
         )
-        self.keep_message(message)
+        self.keep_message(message, to=to)
         return str(message["messageHeader"]["messageId"])
 
-    def keep_message(self, message: JSON) -> None:
-        """Write a whole message down as TO_SEND, in parts where it is large."""
-        self._gateway.keep(split(message, new_id=self._author.new_id))
+    def keep_message(self, message: JSON, *, to: str | None = None) -> None:
+        """Write a whole message down as TO_SEND, in parts where it is large. Raises as ``keep``."""
+        self._way(to).keep(split(message, new_id=self._author.new_id))
+
+    def _way(self, to: str | None) -> Gateway:
+        own = self._gateway.channel.name
+        if to is None or to == own:
+            return self._gateway
+        if self._addresses is None:
+            raise UnknownAddressError(to, (own,))
+        return self._addresses.gateway(to)
 
     def message(
         self,
@@ -65,14 +88,20 @@ class Outbox:
         tenant: int,
         message_class: MessageClass = "Command",
         correlation_id: str | None = None,
+        error: tuple[ErrorCode, str] | None = None,
     ) -> JSON:
         """The message that ``keep`` would write down."""
         message = self._author.message(
-            message_type, body, tenant=tenant, message_class=message_class, correlation_id=correlation_id
+            message_type,
+            body,
+            tenant=tenant,
+            message_class=message_class,
+            correlation_id=correlation_id,
+            error=error,
         )
         message["messageHeader"]["messageHistory"] = [self._machine.entry(self._author.clock.time())]
         return message
 
     def flush(self) -> int:
         """Send what was kept; how many messages went. Raises as ``Gateway.flush``."""
-        return self._gateway.flush()
+        return self._gateway.flush() + (self._addresses.flush() if self._addresses else 0)

@@ -101,13 +101,15 @@ class Part:
 class Gathered:
     """How far a sequence is: parts that came, the total they agree on, whether it was processed as a whole.
 
-    ``same`` is the part that has come already at the position asked for.
+    ``same`` is the part that has come already at the position asked for, ``sharing`` how many there
+    are of the messageId asked for at other positions.
     """
 
     count: int
     total: int | None
     finished: bool
     same: bytes | None
+    sharing: int
 
 
 class Repository:
@@ -191,17 +193,34 @@ class Repository:
         with self.transaction() as store:
             store.execute("UPDATE messages SET errorCode = ? WHERE row = ?", (code, message.row))
 
+    def unsent_channels(self) -> list[str]:
+        """The channels that messages with status TO_SEND wait for, without those that never take them."""
+        query = "SELECT DISTINCT channel FROM messages WHERE status = 'TO_SEND' AND errorCode IS NULL"
+        with self._lock:
+            return [channel for (channel,) in self._store.execute(query)]
+
+    def record_gone(self, channel: str, code: str) -> None:
+        """The channel is gone: what waits for it stays, whole, as TO_SEND with the reason's code."""
+        update = "UPDATE messages SET errorCode = ? WHERE channel = ? AND status = 'TO_SEND'"
+        with self.transaction() as store:
+            store.execute(f"{update} AND errorCode IS NULL", (code, channel))
+
     # Receiving
 
-    def standing(self, channel: str, message_id: str | None, digest: bytes) -> Standing:
+    def standing(
+        self, channel: str, message_id: str | None, digest: bytes, part: tuple[str, int] | None = None
+    ) -> Standing:
         """Whether a message that arrived on ``channel`` is new, or known by its messageId, or by its bytes.
 
         A message that was rejected is known by its bytes only: repaired and sent again under the same
-        messageId, it is processed.
+        messageId, it is processed. A ``part``, by its sequence and position, is not known by another part of
+        its sequence that has the same messageId.
         """
+        sequence, position = part or (None, None)
+        asked = {"id": message_id, "digest": digest, "channel": channel}
         with self._lock:
             known = self._store.execute(
-                _KNOWN, {"id": message_id, "digest": digest, "channel": channel}
+                _KNOWN, asked | {"sequence": sequence, "position": position}
             ).fetchone()
         return Standing(known[0]) if known else Standing.NEW
 
@@ -218,16 +237,18 @@ class Repository:
         """Write a message down as RECEIVED with what became of it; ``payload`` for a part that waits."""
         self._insert(channel, seen, digest, Status.RECEIVED, outcome=outcome, code=code, payload=payload)
 
-    def gathered(self, sequence: str, position: int) -> Gathered:
-        """How far a sequence is, and what has come at one position of it."""
+    def gathered(self, sequence: str, position: int, message_id: str | None = None) -> Gathered:
+        """How far a sequence is, and what has come at one position of it, and of one messageId."""
         query = (
             "SELECT count(*), max(total), max(outcome = 'processed'), "
-            "max(CASE WHEN position = ? AND outcome = 'waiting' THEN payload END) "
+            "max(CASE WHEN position = ? AND outcome = 'waiting' THEN payload END), "
+            "count(CASE WHEN messageId = ? AND position != ? THEN 1 END) "
             "FROM messages WHERE sequence = ? AND total > 1 AND outcome IN ('waiting', 'processed')"
         )
         with self._lock:
-            count, total, finished, same = self._store.execute(query, (position, sequence)).fetchone()
-        return Gathered(count, total, bool(finished), same)
+            found = self._store.execute(query, (position, message_id, position, sequence)).fetchone()
+        count, total, finished, same, sharing = found
+        return Gathered(count, total, bool(finished), same, sharing)
 
     def parts(self, sequence: str) -> list[Part]:
         """The parts of a sequence that wait, by position."""
@@ -356,6 +377,7 @@ SELECT 'echo' FROM messages
   WHERE (messageId = :id OR digest = :digest) AND status != 'RECEIVED' AND channel = :channel
 UNION ALL
 SELECT 'duplicate' FROM messages WHERE messageId = :id AND outcome IN ('waiting', 'processed')
+  AND NOT (coalesce(total, 1) > 1 AND sequence IS :sequence AND position IS NOT :position)
 UNION ALL
 SELECT 'duplicate' FROM messages WHERE digest = :digest AND outcome = 'rejected'
 LIMIT 1

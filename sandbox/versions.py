@@ -1,30 +1,26 @@
-"""Versions of a digital object: each with an objectUUID of its own, and the one before by isNewVersionOf.
+"""A work's next version: the whole object, under an objectUUID of its own, as isNewVersionOf the one before.
 
-Specification, Digital Object Versioning.
+Specification, Digital Object Versioning. Which version is current is for ``schemas.versions`` to say.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
+
+from schemas.versions import IS_NEW_VERSION_OF, IS_PREVIOUS_VERSION_OF
 
 JSON = dict[str, Any]
-RELATION: Final = "isNewVersionOf"
 
 
 def as_new_version(work: JSON, object_uuid: str, previous: str) -> JSON:
     """The whole object under a UUID of its own, as the version that follows ``previous``."""
     relation = {
         "identifier": {"identifierValue": previous, "identifierType": "UUID"},
-        "relationType": RELATION,
+        "relationType": IS_NEW_VERSION_OF,
     }
-    related = [each for each in work.get("objectRelatedIdentifier", ()) if each["relationType"] != RELATION]
-    return {**work, "objectUUID": object_uuid, "objectRelatedIdentifier": [*related, relation]}
-
-
-def previous_versions(work: JSON) -> list[str]:
-    """The objectUUIDs that an object names as those of its previous version."""
-    return [
-        related["identifier"]["identifierValue"]
-        for related in work.get("objectRelatedIdentifier", ())
-        if related["relationType"] == RELATION and related["identifier"]["identifierType"] == "UUID"
+    related = [
+        each
+        for each in work.get("objectRelatedIdentifier", ())
+        if each["relationType"] not in (IS_NEW_VERSION_OF, IS_PREVIOUS_VERSION_OF)
     ]
+    return {**work, "objectUUID": object_uuid, "objectRelatedIdentifier": [*related, relation]}

@@ -59,6 +59,15 @@ class _Message(msgspec.Struct):
     header: _Header = msgspec.field(name="messageHeader")
 
 
+class _Addressed(msgspec.Struct):
+    return_address: str | None = msgspec.field(default=None, name="returnAddress")
+
+
+class _Request(msgspec.Struct):
+    header: _Addressed = msgspec.field(name="messageHeader")
+
+
+_decode_request: Final = msgspec.json.Decoder(_Request).decode
 _decode_header: Final = msgspec.json.Decoder(_Header).decode
 _decode: Final = msgspec.json.Decoder(_Message).decode
 _decode_anything: Final = msgspec.json.Decoder().decode
@@ -93,6 +102,26 @@ def peek(raw: bytes) -> Peek:
         timings.published_timestamp,
         timings.expiration_timestamp,
     )
+
+
+def identity(seen: Peek) -> str | None:
+    """What tells a message from every other: its messageId; of a part of a sequence, sequence and position.
+
+    The parts of one message may share its messageId, as the specification's own code makes them
+    ("Multi-Message Sequence"). None where nothing of it can be read.
+    """
+    part = not seen.damaged and (seen.total or 1) > 1
+    if part and seen.sequence is not None and seen.position is not None:
+        return f"{seen.sequence}/{seen.position}"
+    return seen.message_id
+
+
+def return_address(raw: bytes) -> str | None:
+    """Where the answer to a message is to be dispatched; None where it does not say, or cannot be read."""
+    try:
+        return _decode_request(raw).header.return_address
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def leading_header(raw: bytes) -> bytes:

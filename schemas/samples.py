@@ -69,7 +69,7 @@ class Samples:
         self._asked: deque[str] = deque(maxlen=100)
 
     def message(self, message_type: str | None = None, resource_type: str | None = None) -> JSON:
-        """A valid message, under ``strict`` too; what is not given is drawn.
+        """A valid message; what is not given is drawn.
 
         A resource type makes a MetadataRead an answer, and without a message type a
         MetadataCreate. Raises ``ValueError`` for a type that does not exist, and for a

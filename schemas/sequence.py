@@ -134,6 +134,11 @@ def body_of(raw: bytes) -> bytes:
     return bytes(_header_and_body(raw)[1])
 
 
+def shared_message_id(message_id: str | None) -> str:
+    """What is to be said of parts that are told apart by their position alone."""
+    return f"its parts share the messageId {message_id}; the header of each should have its own"
+
+
 class Assembly:
     """The parts of one sequence as they come, in any order, repeated or not."""
 

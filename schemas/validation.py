@@ -1,13 +1,15 @@
 """Whether a message meets the contract, and if not: which fields, which rules, which error code.
 
 ``jsonschema-rs`` decides, in tens of microseconds; only a message that it refuses
-is walked again, by ``schemas.violations``. Without ``strict`` the verdict is the one
-of the published 4.0.0 schemas; with it, what they leave out is judged as well:
+is walked again, by ``schemas.violations``. The verdict is the one of the specification's
+text, which the published 4.0.0 schema files do not hold whole:
 
 - the messageType settles the form of the body,
 - a dataset, an article, a thesis or dissertation meets the rules of its own kind,
 - the position lies within the total, and a part of a sequence carries text,
 - the errorCode is one of the 14.
+
+``as_published`` leaves these four out: the verdict is then the one of the files.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from schemas.brief import show
 from schemas.catalogue import definition, documents, reference
 from schemas.error_codes import ErrorCode
 from schemas.formats import FORMATS
-from schemas.violations import Violation, expired, strict_header, violations
+from schemas.violations import ERROR_CODES, Violation, expired, violations
 
 __all__ = [
     "PRECEDENCE",
@@ -62,7 +64,9 @@ PRECEDENCE: Final = (
 _decode: Final = msgspec.json.Decoder().decode
 
 
-def judge(raw: bytes, *, now: float | None = None, strict: bool = False, joined: bool = False) -> Verdict:
+def judge(
+    raw: bytes, *, now: float | None = None, joined: bool = False, as_published: bool = False
+) -> Verdict:
     """Judge the bytes of a message; never raises.
 
     ``now`` (seconds since the epoch) is what an expiry is compared with; None for not
@@ -78,7 +82,7 @@ def judge(raw: bytes, *, now: float | None = None, strict: bool = False, joined:
         return _malformed(f"a message is a JSON object, and this is {show(message)}")
     if twice := _given_twice(raw):
         return _malformed(f"{twice} is given twice")
-    return judge_message(message, now=now, strict=strict, joined=joined)
+    return judge_message(message, now=now, joined=joined, as_published=as_published)
 
 
 def _malformed(message: str) -> Verdict:
@@ -94,12 +98,12 @@ def _given_twice(raw: bytes) -> str | None:
 
 
 def judge_message(
-    message: JSON, *, now: float | None = None, strict: bool = False, joined: bool = False
+    message: JSON, *, now: float | None = None, joined: bool = False, as_published: bool = False
 ) -> Verdict:
     """``judge`` for a message that is decoded already."""
-    if _accepts(message, strict=strict, joined=joined) and not expired(message, now):
+    if _accepts(message, joined=joined, as_published=as_published) and not expired(message, now):
         return VALID
-    found = list(violations(message, now=now, strict=strict, joined=joined))
+    found = list(violations(message, now=now, joined=joined, as_published=as_published))
     return Verdict(
         valid=False,
         code=min((code for code, _ in found), key=PRECEDENCE.index),
@@ -107,17 +111,25 @@ def judge_message(
     )
 
 
-def _accepts(message: JSON, *, strict: bool, joined: bool) -> bool:
-    if not joined and bodies.is_part(message):
-        whole = "messages.Part"
-        accepted = is_valid(whole, message)
+def _accepts(message: JSON, *, joined: bool, as_published: bool) -> bool:
+    part = not joined and bodies.is_part(message)
+    if part:
+        accepted = is_valid("messages.Part", message)
     else:
         body = bodies.body_definition(message)
         accepted = body is not None and _meets(_message_with(body), message)
-        if not strict:
-            return accepted or is_valid("messages.AnyMessage", message)
-        accepted = accepted and (joined or bodies.total(message) <= 1)
-    return accepted and not (strict and any(strict_header(message)))
+    if as_published:
+        return accepted or (not part and is_valid("messages.AnyMessage", message))
+    if not accepted:
+        return False
+    header = message["messageHeader"]
+    place = header["messageSequence"]
+    total = place["total"]
+    return (
+        1 <= place["position"] <= total
+        and (part or joined or total == 1)
+        and ("errorCode" not in header or header["errorCode"] in ERROR_CODES)
+    )
 
 
 def is_valid(name: str, instance: object) -> bool:

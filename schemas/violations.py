@@ -30,7 +30,7 @@ class Violation(NamedTuple):
 Found = tuple[ErrorCode, Violation]
 
 
-def violations(message: JSON, *, now: float | None, strict: bool, joined: bool) -> Iterator[Found]:
+def violations(message: JSON, *, now: float | None, joined: bool, as_published: bool) -> Iterator[Found]:
     """Every violation of a message that was refused, with its code; header first."""
     yield from _of_message(message)
     header = message.get("messageHeader")
@@ -38,10 +38,10 @@ def violations(message: JSON, *, now: float | None, strict: bool, joined: bool) 
         yield from _of_header(header)
         if expiry := expired(message, now):
             yield expiry
-        if strict:
-            yield from strict_header(message)
+        if not as_published:
+            yield from _beyond_the_schema(message)
     if "messageBody" in message and (joined or not bodies.is_part(message)):
-        yield from _of_body(message, strict=strict, joined=joined)
+        yield from _of_body(message, joined=joined, as_published=as_published)
 
 
 def _of_message(message: JSON) -> Iterator[Found]:
@@ -79,29 +79,29 @@ def expired(message: JSON, now: float | None) -> Found | None:
     return ErrorCode.GENERR003, Violation(path, "expired", f"{show(text)} has passed")
 
 
-_CODES: Final = frozenset(str(code) for code in ErrorCode)
+ERROR_CODES: Final = frozenset(str(code) for code in ErrorCode)
 
 
-def strict_header(message: JSON) -> Iterator[Found]:
+def _beyond_the_schema(message: JSON) -> Iterator[Found]:
     """What the published schemas leave out of the header: a place within the total, a known error code."""
     place, total = bodies.position(message), bodies.total(message)
     if not 1 <= place <= total:
         path = "/messageHeader/messageSequence/position"
         yield ErrorCode.GENERR004, Violation(path, "position", f"{place} is not within the total of {total}")
     code = message["messageHeader"].get("errorCode")
-    if isinstance(code, str) and code and code not in _CODES:
+    if isinstance(code, str) and code and code not in ERROR_CODES:
         text = f"{show(code)} is none of the {len(ErrorCode)} error codes"
         yield ErrorCode.GENERR004, Violation("/messageHeader/errorCode", "errorCode", text)
 
 
-def _of_body(message: JSON, *, strict: bool, joined: bool) -> Iterator[Found]:
+def _of_body(message: JSON, *, joined: bool, as_published: bool) -> Iterator[Found]:
     body = message["messageBody"]
-    if strict and not joined and bodies.total(message) > 1:
+    if not as_published and not joined and bodies.total(message) > 1:
         text = f"{show(body)} is not the text of a part of a sequence"
         yield ErrorCode.GENERR001, Violation("/messageBody", "part", text)
         return
     named = bodies.body_definition(message)
-    found = _fewest_flaws(named, body, strict=strict) if named else []
+    found = _fewest_flaws(named, body, as_published=as_published) if named else []
     told = {flaw.path for flaw in found if flaw.is_uuid}
     for flaw in found:
         yield ErrorCode.GENERR010 if flaw.is_uuid else ErrorCode.GENERR001, _violation("messageBody", flaw)
@@ -111,10 +111,10 @@ def _of_body(message: JSON, *, strict: bool, joined: bool) -> Iterator[Found]:
             yield ErrorCode.GENERR010, Violation(pointer(("messageBody", *path)), "pattern", text)
 
 
-def _fewest_flaws(named: str, body: object, *, strict: bool) -> list[Flaw]:
-    """The flaws under the kind that the body names; where any kind will do, under the closest."""
+def _fewest_flaws(named: str, body: object, *, as_published: bool) -> list[Flaw]:
+    """The flaws under the kind that the body names; as published any kind will do, so under the closest."""
     own = _flaws(named, body)
-    if strict or named not in bodies.KINDS.values():
+    if not as_published or named not in bodies.KINDS.values():
         return own
     return min(own, _flaws(bodies.ANY_OBJECT, body), key=len)
 

@@ -17,6 +17,7 @@ class Group(StrEnum):
     MESSAGES = "In message lists"
     MESSAGE = "With messages"
     STREAMS = "Streams"
+    AUDIT = "Audit"
     SEQUENCES = "Sequences"
     ERRORS = "Error queues"
     FAULTS = "Faults"
@@ -114,6 +115,10 @@ ACTIONS: tuple[Action, ...] = (
         ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest."),
         ("readers", "r", "Readers", "Who reads the streams and how far behind; again: back to the tree."),
         ("merge", "M", "Merge", "Merge the shard under the cursor with its neighbour, or the two narrowest."),
+    ),
+    *_in(
+        Group.AUDIT,
+        ("place", "b", "Stream or bucket", "Its entries from the audit stream, or from the bucket.", True),
     ),
     *_in(
         Group.SEQUENCES,

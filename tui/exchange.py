@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from emulator.client import AsyncClient
 from emulator.resources import MessageDetail
+from tui.seeking import MessageLog
 
 
 def as_bytes(detail: MessageDetail) -> bytes:
@@ -18,11 +18,11 @@ def as_bytes(detail: MessageDetail) -> bytes:
     raise ValueError(f"message #{detail.id} is past its stream's retention: only its row is left")
 
 
-async def export(client: AsyncClient, matching: str, path: Path) -> str:
+async def export(log: MessageLog, matching: str, path: Path) -> str:
     """Write every message that ``matching`` lets through to ``path``, whole or not at all; says how many."""
     written, draft = 0, path.with_name(path.name + ".part")
     with draft.open("wb") as file:
-        async for piece in client.export(matching):
+        async for piece in log.export(matching):
             file.write(piece)
             written += piece.count(b"\n")
     draft.replace(path)

@@ -56,12 +56,12 @@ def span(seconds: float) -> str:
 def shard(identifier: str) -> str:
     """What tells shards apart: ``shardId-000000000012`` is ``0012``; any other name stays whole.
 
-    A queue has but one, which only says that it is none of Kinesis.
+    A queue has but one, which only says that it is none of Kinesis. A folder of a bucket stays whole too.
     """
     if identifier.startswith("amqp-"):
         return "amqp"
     _, dash, digits = identifier.rpartition("-")
-    return digits[-4:] if dash and digits.isdigit() else identifier
+    return digits[-4:] if dash and digits.isdigit() and "/" not in identifier else identifier
 
 
 def tail(text: str, length: int) -> str:

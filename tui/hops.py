@@ -9,7 +9,7 @@ from typing import Any
 
 from emulator.resources import MessageDetail, MessageRow
 
-_FIRST = ("stream", "channel", "shard", "fault", "type", "did", "code", "bucket", "key")
+_FIRST = ("did", "stream", "channel", "shard", "fault", "type", "code", "bucket", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,10 @@ def _event(event: Mapping[str, Any]) -> Hop:
 
 
 def describe(fields: Mapping[str, Any]) -> str:
-    """An event's fields in a line, those that say most first."""
+    """An event's fields in a line, those that say most first: ``did`` is a sentence by itself."""
     ordered = sorted(fields, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
-    return ", ".join(f"{name} {fields[name]}" for name in ordered if fields[name] not in (None, "", [], {}))
+    said = [name for name in ordered if fields[name] not in (None, "", [], {})]
+    return ", ".join(str(fields[name]) if name == "did" else f"{name} {fields[name]}" for name in said)
 
 
 def moment(text: object) -> float | None:

@@ -15,11 +15,6 @@ def everything_once(topology: Topology) -> str:
     return f"-stream:{topology.audit.stream}" if topology.audit else ""
 
 
-def audited(topology: Topology) -> str:
-    """The messages of the audit log."""
-    return f"stream:{topology.audit.stream}" if topology.audit else "mark:none -mark:none"
-
-
 def refused(topology: Topology) -> str:
     """The messages in the queues for what cannot be processed; without such queues, those with a code."""
     return f"stream:{','.join(topology.archives)}" if topology.archives else "-code:none"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from emulator.client import AsyncClient
-from emulator.resources import MessageRow
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from emulator.resources import MessageDetail, MessagePage, MessageRow
 from tui import goto
 from tui.paging import Page, Source, first_index
 from tui.query import both
@@ -13,19 +15,29 @@ class NothingThereError(ValueError):
     """There is no such row; says which."""
 
 
-def message_source(client: AsyncClient, matching: str) -> Source[MessageRow]:
+class MessageLog(Protocol):
+    """Messages in order, as ``AsyncClient`` has them: those of the streams, or entries of the audit log."""
+
+    async def messages(
+        self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
+    ) -> MessagePage: ...
+    async def message(self, row_id: int) -> MessageDetail: ...
+    def export(self, matching: str = "") -> AsyncIterator[bytes]: ...
+
+
+def message_source(log: MessageLog, matching: str) -> Source[MessageRow]:
     """The messages that the filter ``matching`` lets through, oldest first."""
 
     async def read(offset: int, limit: int) -> Page[MessageRow]:
-        page = await client.messages(offset=offset, limit=limit, matching=matching)
+        page = await log.messages(offset=offset, limit=limit, matching=matching)
         return Page(offset, page.messages, page.total)
 
     return read
 
 
-async def place_of(client: AsyncClient, matching: str, goal: goto.Goal) -> int:
+async def place_of(log: MessageLog, matching: str, goal: goto.Goal) -> int:
     """Index, in the list of what matches, of the row that ``goal`` means. NothingThereError for none."""
-    source = message_source(client, matching)
+    source = message_source(log, matching)
     match goal:
         case goto.End(which):
             total = (await source(0, 1)).total
@@ -39,24 +51,24 @@ async def place_of(client: AsyncClient, matching: str, goal: goto.Goal) -> int:
             return index
         case goto.SequenceNumber(number, after):
             term = f"number{'>' if after else '>='}{number}"
-            page = await client.messages(limit=1, matching=both(matching, term))
+            page = await log.messages(limit=1, matching=both(matching, term))
             if not page.messages:
                 way = "after" if after else "from"
                 raise NothingThereError(f"no record with a sequence number {way} {number}")
             return await _index_of(source, page.messages[0].id)
 
 
-async def next_match(client: AsyncClient, scope: str, wanted: str, here: int, *, forward: bool) -> int:
+async def next_match(log: MessageLog, scope: str, wanted: str, here: int, *, forward: bool) -> int:
     """Index, in the list of ``scope``, of the nearest message from ``here`` on that passes ``wanted``.
 
     NothingThereError when there is none that way.
     """
-    matches = message_source(client, both(scope, wanted))
+    matches = message_source(log, both(scope, wanted))
     index = await first_index(matches, lambda row: row.id > here if forward else row.id >= here)
     page = await matches(index if forward else index - 1, 1) if forward or index else None
     if page is None or not page.rows:
         raise NothingThereError(f"no {'further' if forward else 'earlier'} match of {wanted}")
-    return await _index_of(message_source(client, scope), page.rows[0].id)
+    return await _index_of(message_source(log, scope), page.rows[0].id)
 
 
 async def _index_of(source: Source[MessageRow], wanted: int) -> int:

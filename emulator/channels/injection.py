@@ -36,7 +36,7 @@ class FaultPoint:
             return put(entries)
         messages = [Message(data, key) for data, key in entries]
         call = self.stage.publishing(self.channel, self.kind, messages, single=len(messages) == 1)
-        self.clock.wait(call.delay)
+        self.stage.wait_for(call)
         failed: list[Outcome] = [_outcome_of(call.failure)] * len(entries) if call.failure else []
         if call.failure and not call.failure.written:
             outcomes = failed
@@ -53,7 +53,7 @@ class FaultPoint:
             return None
         messages = [Message(each.data, each.key, each.arrived) for each in deliveries]
         call = self.stage.delivering(self.channel, self.kind, messages)
-        self.clock.wait(call.delay)
+        self.stage.wait_for(call)
         return call
 
     @property

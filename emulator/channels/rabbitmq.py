@@ -102,6 +102,10 @@ class RabbitMQChannel:
             return
         self._tags = {number: later for number, later in self._tags.items() if later > tag}
 
+    def connect(self) -> None:
+        """Connect now, not with the first message. Raises ``ChannelUnavailable`` when nobody answers."""
+        self._open()
+
     def close(self) -> None:
         self._drop()
 
@@ -176,6 +180,7 @@ class RabbitMQChannel:
         # A synchronous client that is busy elsewhere cannot send heartbeats, and would be cut off for it.
         parameters.heartbeat = 0
         parameters.socket_timeout = self._timeout
+        parameters.stack_timeout = self._timeout
         parameters.blocked_connection_timeout = self._timeout
         try:
             self._connection = pika.BlockingConnection(parameters)
@@ -185,7 +190,7 @@ class RabbitMQChannel:
         except _amqp_errors() as error:
             self._drop()
             raise ChannelUnavailable(
-                f"{self.name}: no broker answers at {_shown(self._url)}: {error!r}"
+                f"{self.name}: no broker answers at {_shown(self._url)} within {self._timeout:g} s: {error!r}"
             ) from error
         self._amqp = amqp
         return amqp
@@ -211,9 +216,10 @@ class RabbitMQChannel:
 
 
 def _amqp_errors() -> tuple[type[Exception], ...]:
+    from pika.adapters.utils.connection_workflow import AMQPConnectorException  # noqa: PLC0415 -- as below
     from pika.exceptions import AMQPError  # noqa: PLC0415 -- only RabbitMQ needs it
 
-    return (AMQPError, OSError)
+    return (AMQPError, AMQPConnectorException, OSError)
 
 
 def _shown(url: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import Direction, FaultType, Phase
+from emulator.faults.holding import Hold
 from emulator.faults.message import Message
 from emulator.faults.when import read_when
 from emulator.resources import Fault
@@ -81,6 +82,7 @@ class ActiveFault:
         self._record = record
         self._chance = chance
         self.memory: _Memory = before.memory if before else _Memory()
+        self.hold: Hold = before.hold if before and not before.hold.ended else Hold()
         type_.check(self.attributes, self.direction)
 
     @property

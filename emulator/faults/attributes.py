@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,8 +26,9 @@ def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, A
 def _settled(type_name: str, attribute: Attribute, value: Any) -> Any:
     try:
         return _READERS[attribute.type](attribute, value)
-    except (TypeError, ValueError) as error:
-        raise FaultRefused(f"{type_name}: attribute {attribute.name} is {value!r}: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        shown = reprlib.repr(value)
+        raise FaultRefused(f"{type_name}: attribute {attribute.name} is {shown}: {error}") from error
 
 
 def _number(attribute: Attribute, value: Any) -> float:
@@ -36,7 +38,7 @@ def _number(attribute: Attribute, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise ValueError("give a number") from error
-    return _at_least(attribute, number)
+    return _within(attribute, number)
 
 
 def _integer(attribute: Attribute, value: Any) -> int:
@@ -47,12 +49,12 @@ def _integer(attribute: Attribute, value: Any) -> int:
 
 
 def _duration(attribute: Attribute, value: Any) -> float:
-    return _at_least(attribute, seconds(value))
+    return _within(attribute, seconds(value))
 
 
-def _at_least(attribute: Attribute, number: float) -> float:
-    if not attribute.least <= number < float("inf"):
-        raise ValueError(f"give a number from {attribute.least:g}")
+def _within(attribute: Attribute, number: float) -> float:
+    if not attribute.least <= number <= attribute.most:
+        raise ValueError(f"give a number from {attribute.bounds}")
     return number
 
 
@@ -69,10 +71,13 @@ def _choice(attribute: Attribute, value: Any) -> str:
     return str(value)
 
 
-def _text(_attribute: Attribute, value: Any) -> str:
+def _text(attribute: Attribute, value: Any) -> str:
     if isinstance(value, (dict, list)) or value is None:
         raise TypeError("give a text")
-    return str(value)
+    text = str(value)
+    if len(text) > attribute.longest:
+        raise ValueError(f"it has {len(text)} characters; give {attribute.bounds}")
+    return text
 
 
 _READERS = {

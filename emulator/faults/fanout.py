@@ -32,7 +32,7 @@ async def struck(stage: Stage, clock: Clock, stream: str, events: Events) -> Eve
     async for kind, event in events:
         if records := event.get("Records"):
             call = stage.delivering(stream, Kind.KINESIS, [_message(record) for record in records])
-            await clock.sleep(call.delay)
+            await stage.delayed(call)
             if call.failure:
                 raise ConnectionAborted
             pending.add(zip(call.items, records, strict=True))

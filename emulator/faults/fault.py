@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from emulator.faults.holding import Hold, Moment, latest
 from emulator.faults.message import Message
 from emulator.rng import Draws
 
 
 class FaultRefused(ValueError):  # noqa: N818 -- named as the answer it is
     """A fault that cannot be: says what is wrong, with which value, and what would do."""
+
+
+LONGEST_SECONDS: Final = 1e9
+"""Of a duration, as of what the clock is advanced by at a time: 31 years."""
+LONGEST_TEXT: Final = 1_000
 
 
 class Direction(StrEnum):
@@ -55,7 +61,10 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A setting of a fault type. ``type``: number, integer, text, flag, choice or duration (seconds)."""
+    """A setting of a fault type. ``type``: number, integer, text, flag, choice or duration (seconds).
+
+    A number, and a duration in seconds, is from ``least`` to ``most``; a text has ``longest`` characters.
+    """
 
     name: str
     type: Literal["number", "integer", "text", "flag", "choice", "duration"]
@@ -64,6 +73,24 @@ class Attribute:
     unit: str = ""
     choices: tuple[str, ...] = ()
     least: float = 0
+    most: float = LONGEST_SECONDS
+    longest: int = LONGEST_TEXT
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is something between ``least`` and ``most``."""
+        return self.type in {"number", "integer", "duration"}
+
+    @property
+    def bounds(self) -> str:
+        """What it may be, in words; empty where its type says it."""
+        if self.bounded:
+            return f"{_plain(self.least)} to {_plain(self.most)}"
+        return f"at most {self.longest} characters" if self.type == "text" else ""
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 class Done(NamedTuple):
@@ -96,31 +123,47 @@ class Item:
     Published: ``data`` goes in, ``copies`` more times, or ``failure`` refuses it.
     Delivered: ``data`` goes out, not before ``visible_at``, behind ``overtaken_by``
     later messages but not later than ``patient_until``, and once more ``again``
-    messages further on for each entry. Times in seconds since the epoch.
+    messages further on for each entry. Times in seconds since the epoch; they are
+    the latest of ``hidden`` and of ``patience`` that still hold.
     """
 
     message: Message
     data: bytes
     copies: int = 0
     failure: Failure | None = None
-    visible_at: float = 0.0
+    hidden: list[Moment] = field(default_factory=list)
     overtaken_by: int = 0
-    patient_until: float = 0.0
+    patience: list[Moment] = field(default_factory=list)
     again: list[int] = field(default_factory=list)
+
+    @property
+    def visible_at(self) -> float:
+        return latest(self.hidden)
+
+    @property
+    def patient_until(self) -> float:
+        return latest(self.patience)
 
 
 @dataclass(slots=True)
 class Call:
-    """One publish or one read, as the stage sees it. ``delay``: seconds before it is answered."""
+    """One publish or one read, as the stage sees it.
+
+    ``delay``: seconds before it is answered, the longest of ``delays`` that still holds.
+    """
 
     channel: str
     kind: Kind
     direction: Direction
     items: list[Item]
     single: bool = False
-    delay: float = 0.0
+    delays: list[Moment] = field(default_factory=list)
     failure: Failure | None = None
     actions: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def delay(self) -> float:
+        return latest(self.delays)
 
     @property
     def untouched(self) -> bool:
@@ -154,14 +197,17 @@ class World:
 
     control: Control | None
     targets: Mapping[str, Target]
-    later: Callable[[float, Callable[[], None]], None]
-    """Call something after so many seconds of the clock, or when the stage closes."""
+    later: Callable[[float, Callable[[], None], Hold], None]
+    """Call something after so many seconds of the clock, or when the fault is removed or the stage closes."""
     wait: Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fault strikes ``item`` of ``call``. ``draws`` is the chance of this fault and this message alone."""
+    """A fault strikes ``item`` of ``call``. ``draws`` is the chance of this fault and this message alone.
+
+    What it holds back it holds by ``hold``.
+    """
 
     attributes: Mapping[str, Any]
     draws: Draws
@@ -169,6 +215,7 @@ class Hit:
     item: Item
     now: float
     world: World
+    hold: Hold = field(default_factory=Hold)
 
 
 def accepts(_attributes: Mapping[str, Any], _direction: Direction) -> None:

@@ -77,7 +77,7 @@ class KinesisFaults:
     ) -> Response:
         messages = [Message(entry["Data"], entry["PartitionKey"]) for entry in entries]
         call = self._stage.publishing(_stream_named(request), Kind.KINESIS, messages, single=single)
-        await self._clock.sleep(call.delay)
+        await self._stage.delayed(call)
         if call.failure and not call.failure.written:
             raise _raised(call.failure)
         if single:
@@ -97,6 +97,7 @@ class KinesisFaults:
         response: Response = {}
         for _ in range(1 + item.copies):
             response = await proceed({**request, "Data": item.data})
+            await asyncio.sleep(0)
         return response
 
     async def _put_batch(self, call: Call, request: Request, proceed: Proceed) -> Response:
@@ -116,6 +117,8 @@ class KinesisFaults:
             places = [at for at in places if call.items[at].copies > 0]
             for at in places:
                 call.items[at].copies -= 1
+            # A hundred copies of a large batch are much work: others have their turn in between.
+            await asyncio.sleep(0)
         failed = sum("ErrorCode" in answer for answer in answers)
         return {**rest, "Records": answers, "FailedRecordCount": failed}
 
@@ -135,7 +138,7 @@ class KinesisFaults:
             held = HeldRead(stream, request["ShardIterator"])
         response: Response = {"Records": [], "MillisBehindLatest": 0}
         if held.following is not None and len(held.pending) < _MOST_HELD:
-            asked = {**request, "ShardIterator": held.following}
+            asked = {**request, "ShardIterator": held.following, "Limit": min(limit, _MOST_HELD)}
             try:
                 response = await self._fetch(held, asked, proceed)
             except _FoundNothing:
@@ -150,7 +153,7 @@ class KinesisFaults:
         records: list[Record] = response["Records"]
         if records:
             call = self._stage.delivering(held.stream, Kind.KINESIS, map(_message, records))
-            await self._clock.sleep(call.delay)
+            await self._stage.delayed(call)
             if call.failure:
                 raise _raised(call.failure)
             held.pending.add(zip(call.items, records, strict=True))

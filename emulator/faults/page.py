@@ -44,7 +44,7 @@ def _section(type_: FaultType) -> str:
         "",
     ]
     if type_.attributes:
-        lines += ["| attribute | type | default | meaning |", "|---|---|---|---|"]
+        lines += ["| attribute | type | from, to | default | meaning |", "|---|---|---|---|---|"]
         lines += [_row(attribute) for attribute in type_.attributes]
         lines.append("")
     return "\n".join(lines)
@@ -53,7 +53,8 @@ def _section(type_: FaultType) -> str:
 def _row(attribute: Attribute) -> str:
     kind = " \\| ".join(attribute.choices) if attribute.choices else attribute.type
     unit = f", {attribute.unit}" if attribute.unit else ""
-    return f"| `{attribute.name}` | {kind}{unit} | {_default(attribute.default)} | {attribute.description} |"
+    default, bounds = _default(attribute.default), attribute.bounds
+    return f"| `{attribute.name}` | {kind}{unit} | {bounds} | {default} | {attribute.description} |"
 
 
 def _default(value: Any) -> str:

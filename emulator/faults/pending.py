@@ -17,8 +17,7 @@ _OVERTAKEN = 0.5
 class _Entry(NamedTuple):
     rank: float
     order: int
-    visible_at: float
-    patient_until: float
+    item: Item
     again: bool
 
 
@@ -35,7 +34,7 @@ class Pending(Generic[_Record]):
 
     Records leave in the order of their ranks, and a hidden one keeps back those
     behind it, as a shard's order demands. One that others shall overtake waits
-    until they came, or until its patience ends.
+    until they came, or until its patience ends. What a fault held that is removed is due at once.
     """
 
     def __init__(self) -> None:
@@ -80,9 +79,9 @@ class Pending(Generic[_Record]):
         """When the next is due at the latest, seconds since the epoch; ask only when there is one."""
         entry = self._entries[0]
         waits = int(entry.rank) > self._came
-        return max(entry.visible_at, entry.patient_until if waits else 0.0)
+        return max(entry.item.visible_at, entry.item.patient_until if waits else 0.0)
 
     def _push(self, record: _Record, item: Item, rank: float, *, again: bool) -> None:
         self._order += 1
-        heapq.heappush(self._entries, _Entry(rank, self._order, item.visible_at, item.patient_until, again))
+        heapq.heappush(self._entries, _Entry(rank, self._order, item, again))
         self._held[self._order] = (record, item.data)

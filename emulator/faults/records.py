@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from emulator.faults.active import ActiveFault
-from emulator.faults.fault import Direction, FaultRefused, FaultType, Kind
+from emulator.faults.fault import LONGEST_TEXT, Direction, FaultRefused, FaultType, Kind
 from emulator.resources import Fault
 
 
@@ -17,6 +17,9 @@ def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, K
         raise FaultRefused(f"{type_.name} has no direction {fault.direction!r}; it has {directions}")
     if not 0 <= fault.toxicity <= 1:
         raise FaultRefused(f"toxicity is {fault.toxicity}: give a probability from 0 to 1")
+    for name, text in (("name", fault.name), ("channel", fault.channel)):
+        if len(text) > LONGEST_TEXT:
+            raise FaultRefused(f"{name} has {len(text)} characters, and may have {LONGEST_TEXT}")
     if fault.limit is not None and fault.limit < 0:
         raise FaultRefused(f"limit is {fault.limit}: give how often the fault may strike, from 0")
     _check_kind(fault, type_, channels)

@@ -66,6 +66,7 @@ class Stage:
         self._channels: set[tuple[str, Kind]] = set()
         self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
         self._timers = Timers(clock)
+        self._let_go_of = 0
         self._handlers = Handlers(self._perform, self._failed)
 
     def add(self, wanted: NewFault) -> Fault:
@@ -107,21 +108,24 @@ class Stage:
             if "attributes" in given:
                 given["attributes"] = {**before.attributes, **given["attributes"]}
             fault = self._activate(msgspec.structs.replace(before.record, **given), before)
+        if not fault.record.enabled:
+            self._let_go(before)
         self._events.emit("fault.changed", fault=name, **given)
         self._schedule(fault)
         return fault.record
 
     def remove(self, name: str) -> Fault:
-        """End a fault; what it was. UnknownFault."""
+        """Remove a fault, let go what it held, and return its final state. UnknownFault."""
         with self._lock:
             gone = self._active(name)
             del self._faults[name]
             self._concerned.clear()
+        self._let_go(gone)
         self._events.emit("fault.removed", fault=name, injected=gone.injected)
         return gone.record
 
     def clear(self) -> None:
-        """End every fault."""
+        """Remove every fault, and let go what they held."""
         for fault in self.list():
             self.remove(fault.name)
 
@@ -179,6 +183,26 @@ class Stage:
         """What becomes of messages that one read of one shard found."""
         return self._meet(Direction.DELIVER, channel, kind, messages, single=False)
 
+    async def delayed(self, call: Call, since: float | None = None) -> None:
+        """Wait as long as ``call`` is delayed, from now or from ``since`` on the clock's ``elapsed``.
+
+        What a fault that is removed meanwhile had it wait is over at once.
+        """
+        began = self._clock.elapsed() if since is None else since
+        while (left := began + (delay := call.delay) - self._clock.elapsed()) > 0:
+            await self._clock.sleep(left, lambda delay=delay: call.delay < delay)  # type: ignore[misc]
+
+    def wait_for(self, call: Call) -> None:
+        """As ``delayed``, on the caller's thread."""
+        began = self._clock.elapsed()
+        while (left := began + (delay := call.delay) - self._clock.elapsed()) > 0:
+            self._clock.wait(left, lambda delay=delay: call.delay < delay)  # type: ignore[misc]
+
+    def changes(self) -> Callable[[], bool]:
+        """What says whether faults have been removed or switched off since this was asked."""
+        seen = self._let_go_of
+        return lambda: self._let_go_of != seen
+
     def act(self, call: Call) -> None:
         """Do what was to be done to the channel once the call took effect."""
         for action in call.actions:
@@ -195,6 +219,13 @@ class Stage:
         for injection in injections:
             self._tell(injection)
         return call
+
+    def _let_go(self, fault: ActiveFault) -> None:
+        """End what the fault holds back: calls, deliveries, processes that stand still."""
+        fault.hold.ended = True
+        self._let_go_of += 1
+        self._timers.let_go(fault.hold)
+        self._clock.nudge()
 
     def _concerning(self, direction: str, channel: str | None, kind: str) -> tuple[ActiveFault, ...]:
         asked = (direction, channel, kind)
@@ -239,7 +270,8 @@ class Stage:
             fault.injected += 1
             nobody = Item(Message(b""), b"")
             call = Call(channel, Kind.KINESIS, Direction.CONTROL, [nobody])
-            hit = Hit(fault.attributes, chosen.draws, call, nobody, self._clock.time(), self._world())
+            now, world = self._clock.time(), self._world()
+            hit = Hit(fault.attributes, chosen.draws, call, nobody, now, world, fault.hold)
             self._perform(fault, hit)
 
     def _channels_of(self, fault: ActiveFault) -> Sequence[str]:

@@ -62,7 +62,7 @@ def strike(
             chosen = fault.chosen(item.message, call.channel, now)
             if chosen is None:
                 continue
-            hit = Hit(fault.attributes, chosen.draws, call, item, now, world)
+            hit = Hit(fault.attributes, chosen.draws, call, item, now, world, fault.hold)
             if fault.type.phase is Phase.CONTROL:
                 fault.remember(chosen)
                 fault.injected += 1

@@ -57,5 +57,5 @@ def for_a_while(
     """Do something to a target, and undo it after the fault's attribute ``lasts``."""
     seconds = hit.attributes["lasts"]
     begin()
-    hit.world.later(seconds, end)
+    hit.world.later(seconds, end, hit.hold)
     return Done(f"{did} {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})

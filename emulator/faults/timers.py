@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from emulator.clock import Clock
+from emulator.faults.holding import Hold
 
 
 class _Due(NamedTuple):
     elapsed: float
     order: int
     call: Callable[[], None]
-    at_close: bool
+    hold: Hold | None
+    """What must not be left undone: at the latest when the hold ends, or all does."""
 
 
 class Timers:
@@ -34,11 +36,21 @@ class Timers:
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call ``call`` after ``seconds`` of the clock, unless closed before."""
-        self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, at_close=False))
+        self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, None))
 
-    def at_the_latest(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call ``call`` after ``seconds`` of the clock, or when closed before."""
-        self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, at_close=True))
+    def at_the_latest(self, seconds: float, call: Callable[[], None], hold: Hold) -> None:
+        """Call ``call`` after ``seconds`` of the clock, or when ``hold`` ends or this is closed before."""
+        self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, hold))
+
+    def let_go(self, hold: Hold) -> None:
+        """Do now what was to be done later of what ``hold`` holds."""
+        with self._doing:
+            with self._lock:
+                held = [due for due in self._due if due.hold is hold]
+                self._due = [due for due in self._due if due.hold is not hold]
+                heapq.heapify(self._due)
+            for due in held:
+                due.call()
 
     def settle(self) -> None:
         """Return once everything that is due has been done, for whoever moves the clock by hand."""
@@ -56,7 +68,7 @@ class Timers:
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5)
         for due in self._due:
-            if due.at_close:
+            if due.hold is not None:
                 due.call()
 
     def _add(self, due: _Due) -> None:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator.durations import seconds
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefused
 from emulator.faults.message import FIELDS, Message
 
 _TIMES = ("at", "for")
@@ -69,12 +69,19 @@ def read_when(written: dict[str, Any]) -> When:
             raise FaultRefused(f"when has no {name!r}; it has {', '.join(known)}")
     found: dict[str, Any] = {name: _count(name, written[name]) for name in _COUNTS if name in written}
     try:
-        found |= {name: seconds(written[name]) for name in _TIMES if name in written}
+        found |= {name: _moment(name, written[name]) for name in _TIMES if name in written}
     except ValueError as error:
         raise FaultRefused(f"when: {error}") from error
     if "for" in found:
         found["lasts"] = found.pop("for")
     return When(**found, match=_match(written.get("match", {})))
+
+
+def _moment(name: str, value: object) -> float:
+    found = seconds(value)
+    if found > LONGEST_SECONDS:
+        raise ValueError(f"{name} is {found:g} s, and may be {LONGEST_SECONDS:.0f}")
+    return found
 
 
 def _count(name: str, value: object) -> int:
@@ -90,7 +97,11 @@ def _match(written: object) -> dict[str, str]:
     for name in written:
         if name not in FIELDS and name != "channel":
             raise FaultRefused(f"when.match has no field {name!r}; it has {', '.join((*FIELDS, 'channel'))}")
-    return {name: _text(value) for name, value in written.items()}
+    wanted = {name: _text(value) for name, value in written.items()}
+    for name, value in wanted.items():
+        if len(value) > LONGEST_TEXT:
+            raise FaultRefused(f"when.match.{name} has {len(value)} characters, and may have {LONGEST_TEXT}")
+    return wanted
 
 
 def _text(value: object) -> str:

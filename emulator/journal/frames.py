@@ -28,8 +28,8 @@ class DamagedLog(Exception):  # noqa: N818 - it says what was found
 
     def __init__(self, path: Path, position: int, reason: str) -> None:
         super().__init__(
-            f"{path} is damaged at byte {position}: {reason}. "
-            "Restore the file from a copy, or move its folder away to start without it."
+            f"{path} is damaged at byte {position}: {reason}. Restore the file from a copy, "
+            "or let sandbox repair keep what can be read and put the rest aside."
         )
         self.path = path
         self.position = position
@@ -90,7 +90,7 @@ def scan(descriptor: int, path: Path) -> Iterator[Frame]:
             buffer, base = os.pread(descriptor, _SCAN_BYTES, position), position
         frame = parse(buffer, position, position - base)
         if frame is None:
-            if end - position < HEADER_BYTES or _only_zeros(descriptor, position, end):
+            if end - position < HEADER_BYTES or _zeroed(descriptor, position + HEADER_BYTES, end):
                 return
             raise DamagedLog(path, position, "the header of a block does not match its checksum")
         if frame.end > end:
@@ -100,7 +100,7 @@ def scan(descriptor: int, path: Path) -> Iterator[Frame]:
             buffer, base = os.pread(descriptor, size, position), position
         payload = memoryview(buffer)[frame.start - base : frame.end - base]
         if crc32(payload) != frame.check:
-            if frame.end == end and payload.tobytes().endswith(b"\0"):
+            if _zeroed(descriptor, frame.end, end):
                 return
             raise DamagedLog(path, position, "a block does not match its checksum")
         yield frame
@@ -118,6 +118,17 @@ def write_all(descriptor: int, parts: list[bytes], position: int) -> int:
         os.ftruncate(descriptor, position)
         raise
     return position + total
+
+
+def ends_in_zeros(descriptor: int) -> bool:
+    """Whether the end of a file was never written, as loss of power leaves it."""
+    end = os.fstat(descriptor).st_size
+    return end > 0 and os.pread(descriptor, 1, end - 1) == b"\0"
+
+
+def _zeroed(descriptor: int, until: int, end: int) -> bool:
+    """Whether all from some byte before ``until`` on is zeros, as loss of power leaves it."""
+    return os.pread(descriptor, 1, until - 1) == b"\0" and _only_zeros(descriptor, until, end)
 
 
 def _only_zeros(descriptor: int, position: int, end: int) -> bool:

@@ -11,6 +11,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLog
+from emulator.journal.inventory import inventory_of
 from emulator.journal.storage import sync_folders
 
 _COPIED_BYTES = 1 << 20
@@ -42,6 +43,8 @@ class Log:
         except BaseException:
             os.close(self._descriptor)
             raise
+        self._listed = False
+        self._list()
 
     def append(self, payload: bytes) -> int:
         """Keep ``payload`` and return its position. OSError leaves the log as it was."""
@@ -52,7 +55,9 @@ class Log:
             if self._fsync:
                 os.fdatasync(self._descriptor)
             self._end = end + self._begin
-            return position
+        if not self._listed:
+            self._list()
+        return position
 
     def entries(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Every (position, payload) from the position ``start`` on, up to what is there now."""
@@ -95,6 +100,13 @@ class Log:
     def close(self) -> None:
         """Give the file back; the log cannot be used afterwards."""
         os.close(self._descriptor)
+
+    def _list(self) -> None:
+        """Have it missed if it is lost, and if it holds anything. A draft is nobody's yet."""
+        self._listed = self._end > 0
+        inventory = inventory_of(self.path)
+        if inventory is not None and self.path.suffix == ".log":
+            (inventory.began if self._listed else inventory.ended)(self.path)
 
     def _frame(self, position: int) -> tuple[frames.Frame, bytes]:
         with self._lock:

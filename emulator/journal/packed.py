@@ -145,11 +145,12 @@ def segment_files(directory: Path) -> list[Path]:
     """
     there = sorted(directory.iterdir()) if directory.is_dir() else []
     unpacked = {path.stem for path in there if path.suffix == ".log"}
+    packed = {path.stem for path in there if path.suffix == SUFFIX} - unpacked
     found: list[Path] = []
     for path in there:
-        if path.suffix == ".log" or (path.suffix == SUFFIX and path.stem not in unpacked):
+        if path.suffix == ".log" or (path.suffix == SUFFIX and path.stem in packed):
             found.append(path)
-        elif path.suffix in (".draft", SUFFIX) or (path.suffix == ".index" and path.stem not in unpacked):
+        elif path.suffix in (".draft", SUFFIX) or (path.suffix == ".index" and path.stem in packed):
             path.unlink()
     return found
 

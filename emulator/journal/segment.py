@@ -25,6 +25,7 @@ class Segment:
 
     The index holds the ordinal, offset and arrival of a block at most every
     64 KiB, so ten million records of 1 KB cost a few megabytes of it.
+    ``zeroed``: its end was zeros when it was opened, where records may have been.
     """
 
     def __init__(self, name: Path, storage: Storage, first: int) -> None:
@@ -34,6 +35,7 @@ class Segment:
         self.next = first
         self.size = 0
         self.last_arrival = 0
+        self.zeroed = False
         self._ordinals = array("Q")
         self._offsets = array("Q")
         self._arrivals = array("Q")
@@ -59,6 +61,7 @@ class Segment:
                 segment._note(frame)
                 storage.end = frame.end
             torn = os.fstat(storage.descriptor()).st_size - storage.end
+            segment.zeroed = torn > HEADER_BYTES and frames.ends_in_zeros(storage.descriptor())
             os.ftruncate(storage.descriptor(), storage.end)
         except BaseException:
             storage.close()
@@ -67,7 +70,7 @@ class Segment:
 
     @classmethod
     def open_sealed(cls, path: Path) -> Segment | None:
-        """The segment in ``path`` from the index written when it was sealed; None when there is none."""
+        """The segment in ``path`` from the index that sealed it; None when there is none that fits."""
         try:
             raw = path.with_suffix(".index").read_bytes()
         except FileNotFoundError:
@@ -78,7 +81,7 @@ class Segment:
             return None
         segment = cls(path, FileStorage(path, path.stat().st_size), int(path.stem))
         segment._take(Index(payload, frame.size, frame.ordinal, frame.arrival))
-        return segment
+        return segment if segment._whole() else None
 
     @classmethod
     def open_packed(cls, path: Path) -> Segment:
@@ -178,6 +181,16 @@ class Segment:
         for i, column in enumerate(columns):
             column.frombytes(index.columns[i * width : (i + 1) * width])
         self.size, self.next, self.last_arrival = index.size, index.next, index.last_arrival
+
+    def _whole(self) -> bool:
+        """Whether the file ends where its index does, by the headers behind the last block in it."""
+        if not self._offsets:
+            return self.storage.end == 0
+        try:
+            *_, (last, _, _) = self._walk(self._offsets[-1])
+        except (DamagedLog, ValueError):
+            return False
+        return last.end == self.storage.end and last.ordinal + last.lines == self.next
 
     def _note(self, frame: Frame) -> None:
         if not self._offsets or frame.position - self._offsets[-1] >= _INDEX_EVERY_BYTES:

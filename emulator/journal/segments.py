@@ -10,15 +10,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from emulator.journal.frames import Frame
+from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Segment
 
 SEGMENT_BYTES = 1 << 24
 _PLACES_KEPT = 64
+_LEAP = 1 << 40
+"""How far numbers go on behind lost records: further than a shard can ever have had."""
 
 
 class Slice(NamedTuple):
-    """Consecutive lines as they were written, how many they are, and the number after the last."""
+    """Consecutive lines as they were written, how many they are, and the number after the last.
+
+    Where records are missing the first may have a greater number than was asked for: ``next - lines``.
+    """
 
     parts: list[memoryview]
     lines: int
@@ -31,10 +37,14 @@ class Segments:
     A line ends with a newline and has none inside. ``directory`` None keeps
     everything in memory. ``torn_bytes`` says how much of a half-written block
     was cut when the files were opened. Not thread-safe, but for ``sync``.
+
+    Where records were lost, to a power cut or with their file, their numbers
+    are not given again: readers may have come further. ``lost`` says whether
+    a whole file was. Reading passes over what is not there.
     """
 
     def __init__(self, directory: Path | None, *, segment_bytes: int = SEGMENT_BYTES) -> None:
-        self._directory = directory
+        self.directory = directory
         self._segment_bytes = segment_bytes
         self._segments: list[Segment] = []
         self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
@@ -43,6 +53,7 @@ class Segments:
         self._dirty: dict[Segment, None] = {}
         self._cold: deque[Segment] = deque()
         self.torn_bytes = 0
+        self.lost = False
         if directory is not None:
             self._open_files(directory)
         if not self._segments or self._segments[-1].packed:
@@ -74,8 +85,11 @@ class Segments:
             segment = self._roll(segment)
         if self.first == segment.next:
             self._oldest = arrival
+        fresh = segment.next == segment.first
         segment.append(payload, count, size, arrival)
         self._dirty[segment] = None
+        if fresh:
+            self._list(segment)
 
     def sync(self) -> None:
         """Return when everything appended before the call survives loss of power; callers share one flush."""
@@ -100,6 +114,10 @@ class Segments:
         while limit and reached < self.next:
             segment = self._segment_of(reached)
             for frame, buffer, start in segment.blocks(reached):
+                if frame.ordinal > reached:
+                    if parts:
+                        return Slice(parts, reached - ordinal, reached)
+                    reached = ordinal = frame.ordinal
                 payload = memoryview(buffer)[start : start + frame.length]
                 taken, lines, size = self._cut(
                     segment, frame, payload, ordinal=reached, limit=limit, room=max_size
@@ -112,7 +130,22 @@ class Segments:
                 max_size -= size
                 if not limit or max_size <= 0 or reached < frame.ordinal + frame.lines:
                     return Slice(parts, reached - ordinal, reached)
+            beyond = self._first_beyond(segment)
+            if reached < beyond:
+                if parts:
+                    return Slice(parts, reached - ordinal, reached)
+                reached = ordinal = beyond
         return Slice(parts, reached - ordinal, reached)
+
+    def count(self, start: int) -> int:
+        """How many records there are from the number ``start`` on."""
+        start = max(start, self.first)
+        return sum(max(0, each.next - max(start, each.first)) for each in self._segments)
+
+    @property
+    def put(self) -> int:
+        """How many records there ever were, those that were lost behind the last that is left not counted."""
+        return (self.next - 1) % _LEAP
 
     def first_at_or_after(self, arrival: int) -> int:
         """The number of the first record kept that arrived at or after ``arrival``; ``next`` if none did."""
@@ -133,6 +166,7 @@ class Segments:
         while len(self._segments) > 1 and self._segments[0].next <= self.first:
             gone = self._segments.pop(0)
             self._dirty.pop(gone, None)
+            unlist(gone.name)
             if gone is self.cold:
                 self._cold.popleft()
             gone.delete()
@@ -175,28 +209,61 @@ class Segments:
         """Remove every record and the directory."""
         for segment in self._segments:
             segment.delete()
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        if self.directory is not None:
+            unlist(self.directory)
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def _open_files(self, directory: Path) -> None:
         paths = segment_files(directory)
         for path in paths:
-            if path.suffix == SUFFIX:
-                segment = Segment.open_packed(path)
-            elif path is paths[-1]:
-                segment, self.torn_bytes = Segment.open(path)
-            else:
-                segment = Segment.open_sealed(path) or Segment.open(path)[0]
-                self._cold.append(segment)
+            segment, torn = self._opened(path, last=path is paths[-1])
+            self.torn_bytes += torn
             segment.storage.close()
             self._segments.append(segment)
+            if segment.next > segment.first:
+                self._list(segment)
+            else:
+                unlist(path)
+        self._pass_over_lost(directory)
+
+    def _opened(self, path: Path, *, last: bool) -> tuple[Segment, int]:
+        """The segment in a file, and how many bytes of a torn tail were cut. Raises ``DamagedLog``."""
+        if path.suffix == SUFFIX:
+            return Segment.open_packed(path), 0
+        sealed = None if last else Segment.open_sealed(path)
+        segment, torn = (sealed, 0) if sealed else Segment.open(path)
+        if not last:
+            self._cold.append(segment)
+        return segment, torn
+
+    def _pass_over_lost(self, directory: Path) -> None:
+        """Begin a new segment behind the numbers of lost records, if they were the last."""
+        inventory = inventory_of(directory)
+        lost = inventory.lost_in(directory) if inventory is not None else []
+        self.lost = bool(lost)
+        kept = max((each.first for each in self._segments if each.next > each.first), default=0)
+        behind = [first for path in lost if (first := int(path.stem)) > kept]
+        if self._segments and self._segments[-1].zeroed:
+            behind.append(self._segments[-1].next)
+        if behind:
+            self._segments.append(self._new_segment(begin_behind(directory, max(behind))))
+
+    def _first_beyond(self, segment: Segment) -> int:
+        """The number at which the next segment begins; ``next`` behind the last."""
+        following = self._segments[self._segments.index(segment) + 1 :][:1]
+        return following[0].first if following else self.next
+
+    def _list(self, segment: Segment) -> None:
+        """Have the file missed if it is lost."""
+        if self.directory is not None and (inventory := inventory_of(self.directory)) is not None:
+            inventory.began(segment.name)
 
     def _new_segment(self, first: int) -> Segment:
-        return Segment.in_memory(first) if self._directory is None else Segment.create(self._directory, first)
+        return Segment.in_memory(first) if self.directory is None else Segment.create(self.directory, first)
 
     def _roll(self, full: Segment) -> Segment:
         full.seal()
-        if self._directory is not None:
+        if self.directory is not None:
             self._cold.append(full)
         fresh = self._new_segment(full.next)
         self._segments.append(fresh)
@@ -211,9 +278,13 @@ class Segments:
         return segment
 
     def _arrival_of(self, ordinal: int) -> int:
-        if ordinal >= self.next:
-            return 0
-        return next(self._segment_of(ordinal).blocks(ordinal))[0].arrival
+        """When the first record from ``ordinal`` on arrived; 0 when there is none."""
+        while ordinal < self.next:
+            segment = self._segment_of(ordinal)
+            for frame, _, _ in segment.blocks(ordinal):
+                return frame.arrival
+            ordinal = self._first_beyond(segment)
+        return 0
 
     def _cut(
         self, segment: Segment, frame: Frame, payload: memoryview, *, ordinal: int, limit: int, room: int
@@ -244,3 +315,14 @@ class Segments:
         for _ in range(ordinal - frame.ordinal):
             begin = text.index(b"\n", begin) + 1
         return begin
+
+
+def begin_behind(directory: Path, number: int) -> int:
+    """Have the next record of a shard get a number that no lost record had: which is the least that is left.
+
+    Lost are all those from ``number`` on that the last segment had.
+    """
+    first = number + _LEAP
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{first:016d}.log").touch()
+    return first

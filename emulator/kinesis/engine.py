@@ -33,9 +33,10 @@ class Engine:
 
     An acknowledged record survives ``kill -9``; with ``fsync`` loss of power
     too. ``limits`` "strict" enforces AWS's throughput limits and quotas.
-    ``transition_seconds`` of the clock pass before a stream that is created,
-    resharded or deleted is ACTIVE or gone. A shard's records go to a new file
-    when one has ``segment_bytes``. Raises ``DamagedLog``.
+    ``transition_seconds`` of the clock pass before a stream that is created or
+    resharded is ACTIVE and has its shards, and one that is deleted is gone. A
+    shard's records go to a new file when one has ``segment_bytes``. Raises
+    ``DamagedLog``.
     """
 
     def __init__(
@@ -132,7 +133,13 @@ class Engine:
     def unread(self, _stream: str, shard: ShardView, after: str | None) -> int:
         """How many records of a shard are kept behind a sequence number; None: all of them."""
         found = position(after) if after else None
-        return shard.put - max(found.ordinal if found else 0, shard.put - shard.records)
+        if found is None:
+            return shard.records
+        with self._registry.lock:
+            stream = self._registry.numbered(found.stream)
+            shards = stream.shards.values() if stream is not None else ()
+            counts = (each.records.count(found.ordinal + 1) for each in shards if each.prefix == found.prefix)
+            return next(counts, shard.records)
 
     def at(self, stream: str, shard_id: str, sequence_number: str, scope: Scope) -> bytes | None:
         """The data of one record, None when it is gone. Raises as ``read``."""
@@ -167,6 +174,13 @@ class Engine:
         """Every account and region that has a stream."""
         with self._registry.lock:
             return self._registry.scopes()
+
+    def finish(self, stream: str, scope: Scope) -> None:
+        """Have what a stream is becoming (CREATING, UPDATING, DELETING) be so at once.
+
+        Raises ``KinesisError`` when there is no such stream.
+        """
+        self._run(lambda: self._registry.finish(self._registry.named(stream, scope)))
 
     def pack(self) -> None:
         """Compress every record on disk but the last few of each shard. Raises OSError."""

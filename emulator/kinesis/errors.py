@@ -51,3 +51,8 @@ def stream_not_found(name: str, account: str) -> KinesisError:
 
 def shard_not_found(shard: str, stream: str, account: str) -> KinesisError:
     return not_found(f"Could not find shard {shard} in stream {stream} under account {account}.")
+
+
+def no_such_shard(shard: str, stream: str, account: str) -> KinesisError:
+    """The words of the operations that begin to read."""
+    return not_found(f"Shard {shard} in stream {stream} under account {account} does not exist")

@@ -36,7 +36,12 @@ class ShardIterator(NamedTuple):
 
 
 def read(token: str, now: int) -> ShardIterator:
-    """Read a token at ``now`` ms. Raises InvalidArgumentException and ExpiredIteratorException."""
+    """Read a token at ``now`` ms, as AWS in quotation marks too.
+
+    Raises InvalidArgumentException and ExpiredIteratorException.
+    """
+    if token[:1] == '"' == token[-1:]:
+        token = token[1:-1]
     try:
         raw = b64decode(token, validate=True)
     except (NotBase64, ValueError):

@@ -6,6 +6,7 @@ from typing import Any
 
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import invalid_argument
+from emulator.kinesis.sequence_numbers import Position
 from emulator.kinesis.stream import Shard, Stream
 
 _BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
@@ -28,15 +29,16 @@ def starting_ordinal(stream: Stream, shard: Shard, position: dict[str, Any], now
         )
     if sequence_number is None:
         return shard.records.first if kind == "TRIM_HORIZON" else shard.records.next
-    ordinal = _at_sequence_number(stream, shard, sequence_number)
-    return ordinal + 1 if kind == "AFTER_SEQUENCE_NUMBER" else ordinal
+    found = _at_sequence_number(stream, shard, sequence_number)
+    behind = kind == "AFTER_SEQUENCE_NUMBER" or _is_behind(shard, found)
+    return found.ordinal + 1 if behind else found.ordinal
 
 
 def _at_timestamp(shard: Shard, timestamp: float | None, now: int) -> int:
     if timestamp is None:
         raise invalid_argument(
             "Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP. "
-            "Current value is: null"
+            "Current request has no timestamp parameter."
         )
     at = round(timestamp * 1000)
     if at > now:
@@ -47,7 +49,13 @@ def _at_timestamp(shard: Shard, timestamp: float | None, now: int) -> int:
     return shard.records.first_at_or_after(at)
 
 
-def _at_sequence_number(stream: Stream, shard: Shard, text: str) -> int:
+def _is_behind(shard: Shard, found: Position) -> bool:
+    """Whether a number lies behind its record and before the next, as a ContinuationSequenceNumber does."""
+    arrival = shard.records.arrival_of(found.ordinal) if found.ordinal else shard.state.created
+    return arrival is not None and found.arrival > arrival
+
+
+def _at_sequence_number(stream: Stream, shard: Shard, text: str) -> Position:
     found = sequence_numbers.position(text)
     where = (
         f"StartingSequenceNumber {text} used in GetShardIterator on shard {shard.id} in stream {stream.name} "
@@ -63,4 +71,4 @@ def _at_sequence_number(stream: Stream, shard: Shard, text: str) -> int:
         )
     if other is None or found.ordinal > shard.records.next:
         raise invalid_argument(f"{where} because it did not come from this stream.")
-    return found.ordinal
+    return found

@@ -78,7 +78,7 @@ def _by_subscription(
 def _place(shard: Shard, ordinal: int, now: int) -> tuple[str, int, float]:
     """Position, records behind, seconds late of who reads ``ordinal`` next."""
     records = shard.records
-    behind = max(0, records.next - max(ordinal, records.first))
+    behind = records.count(ordinal)
     arrival = records.arrival_of(max(ordinal, records.first)) if behind else None
     passed = records.arrival_of(ordinal - 1) or shard.state.created
     position = sequence_numbers.number(shard.prefix, ordinal - 1, passed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import Segments
+from emulator.journal import Segments, put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.readers import Readers
+from emulator.kinesis.resharding import Resharding
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
-from emulator.kinesis.state import AccountState, Change, StreamGone, StreamState
+from emulator.kinesis.state import AccountState, Change, Reshard, StreamGone, StreamState
 from emulator.kinesis.state_journal import StateJournal
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.subscriptions import Subscriptions
@@ -46,7 +47,7 @@ class Registry:
         self.clock = clock
         self.events = events
         self.limits = limits
-        self.subscriptions = Subscriptions(self.lock, clock)
+        self.subscriptions = Subscriptions(self.lock, clock, self.settle)
         self.readers = Readers()
         self.fsync = fsync
         self.transition = transition
@@ -68,10 +69,8 @@ class Registry:
 
     def streams(self, scope: Scope) -> list[Stream]:
         """The streams of an account in a region, by name, without those whose deletion is complete."""
-        now = self.clock.time()
         for stream in list(self._streams.get(scope, {}).values()):
-            if stream.state.busy == "DELETING" and stream.status(now) != "DELETING":
-                self.forget(stream)
+            self.settle(stream)
         return sorted(self._streams.get(scope, {}).values(), key=lambda stream: stream.name)
 
     def scopes(self) -> list[Scope]:
@@ -98,31 +97,40 @@ class Registry:
     def named(self, name: str, scope: Scope) -> Stream:
         """The stream of this name. Raises ResourceNotFoundException."""
         stream = self._streams.get(scope, {}).get(name)
-        if stream is None or (stream.state.busy == "DELETING" and self._deleted(stream)):
-            raise stream_not_found(name, scope.account)
-        return stream
+        if stream is not None:
+            self.settle(stream)
+            if stream.state.number in self._by_number:
+                return stream
+        raise stream_not_found(name, scope.account)
 
     def anywhere(self, name: str, scope: Scope | None) -> Stream:
         """The stream of this name in ``scope``, or in whichever has one. Raises ResourceNotFoundException."""
         if scope is not None:
             return self.named(name, scope)
-        for streams in self._streams.values():
+        for each, streams in self._streams.items():
             if name in streams:
-                return streams[name]
+                return self.named(name, each)
         raise stream_not_found(name, "any")
 
     def find_active(self, request: dict[str, Any], scope: Scope) -> Stream:
         """``find``, for what needs an ACTIVE stream. Raises ResourceInUseException too."""
         stream = self.find(request, scope)
+        self.require_status(stream, "ACTIVE")
+        return stream
+
+    def require_status(self, stream: Stream, *statuses: str) -> None:
+        """Raise ResourceInUseException unless the stream is in one of these states."""
         status = stream.status(self.clock.time())
-        if status != "ACTIVE":
+        if status not in statuses:
             raise in_use(
                 f"Stream {stream.name} under account {stream.account} not ACTIVE, instead in state {status}"
             )
-        return stream
 
     def numbered(self, number: int) -> Stream | None:
         """The stream with this number."""
+        stream = self._by_number.get(number)
+        if stream is not None:
+            self.settle(stream)
         return self._by_number.get(number)
 
     def new_number(self) -> int:
@@ -139,6 +147,41 @@ class Registry:
         gone = StreamGone(stream.state.number)
         self._append(gone)
         self._take(gone)
+
+    def settle(self, stream: Stream) -> None:
+        """Have what the stream was to become by now be so: its new shards, or its end."""
+        state = stream.state
+        if state.coming is None and state.busy != "DELETING":
+            return
+        if self.clock.time() >= state.busy_until:
+            self.finish(stream)
+
+    def finish(self, stream: Stream) -> None:
+        """Have what the stream becomes be so, whether or not its time has come."""
+        state, now = stream.state, self.clock.time()
+        if state.busy == "DELETING":
+            self.forget(stream)
+        elif state.coming is not None:
+            self.reshard(stream, state.coming, min(now, state.busy_until))
+        elif now < state.busy_until:
+            self.save(changed(state, busy_until=0.0))
+
+    def reshard(self, stream: Stream, reshard: Reshard, now: float, **fields: Any) -> None:
+        """Give the stream its new shards at ``now`` (seconds), and replace ``fields`` of its state."""
+        draft = Resharding(stream, int(now * 1000))
+        draft.apply(reshard)
+        shards = list(stream.open_shards)
+        self.sync(shards)
+        self.save(draft.state(coming=None, busy_until=0.0, **fields))
+        self.touch(stream, (shard for shard in shards if not shard.is_open))
+        before, after = ({shard.id for shard in some} for some in (shards, stream.open_shards))
+        self.events.emit(
+            "stream.resharded",
+            stream=stream.name,
+            action=type(reshard).__name__.lower(),
+            closed=sorted(before - after),
+            opened=sorted(after - before),
+        )
 
     def updating(self) -> dict[str, Any]:
         """The fields of a stream's state that say it is UPDATING from now on."""
@@ -199,10 +242,6 @@ class Registry:
         if self._journal is not None:
             self._journal.close()
 
-    def _deleted(self, stream: Stream) -> bool:
-        self.streams(stream.state.scope)
-        return stream.state.number not in self._by_number
-
     def _find_arn(self, arn: str, name: str | None) -> Stream:
         found = stream_of(arn)
         if found is None:
@@ -260,22 +299,45 @@ class Registry:
         except BaseException:
             journal.close()
             raise
-        self._sweep(directory / "streams")
+        self._sweep(directory, journal.gone)
         if journal.torn_bytes:
             self.events.emit("journal.cut", file=str(journal.path), bytes=journal.torn_bytes)
+        journal.tidy()
         return journal
 
-    def _sweep(self, directory: Path) -> None:
-        """Remove the records of streams whose deletion was journalled but not finished."""
-        for path in directory.glob("*"):
-            if path.name.isdecimal() and int(path.name) not in self._by_number:
+    def _sweep(self, directory: Path, gone: Collection[int]) -> None:
+        """Remove the records of streams whose deletion was journalled but not finished.
+
+        Records of which the journal says nothing are put aside: it has lost what it knew of them.
+        """
+        for path in sorted((directory / "streams").glob("*")):
+            number = int(path.name) if path.name.isdecimal() else 0
+            stream = self._by_number.get(number)
+            if number in gone:
+                unlist_below(path)
                 shutil.rmtree(path, ignore_errors=True)
+            elif stream is not None:
+                for shard in sorted(path.glob("*")):
+                    if shard.name.isdecimal() and int(shard.name) >= stream.state.next_shard:
+                        self._put_aside(directory, shard, f"state.log knows no such shard of {stream.name}")
+            elif number:
+                self._last_number = max(self._last_number, number)
+                self._put_aside(directory, path, "state.log does not know which stream's records they are")
+
+    def _put_aside(self, directory: Path, path: Path, why: str) -> None:
+        unlist_below(path)
+        to = put_aside(path, directory)
+        self.events.emit("journal.put_aside", file=str(path), to=str(to), why=why)
 
     def _report_torn(self, stream: Stream) -> None:
         for shard in stream.shards.values():
             if shard.records.torn_bytes:
                 self.events.emit(
-                    "journal.cut", stream=stream.name, shard=shard.id, bytes=shard.records.torn_bytes
+                    "journal.cut",
+                    file=str(shard.records.directory),
+                    stream=stream.name,
+                    shard=shard.id,
+                    bytes=shard.records.torn_bytes,
                 )
 
 

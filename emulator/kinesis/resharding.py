@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from emulator.kinesis import hash_keys, sequence_numbers
-from emulator.kinesis.state import ShardState, StreamState
+from emulator.kinesis.state import Merge, Reshard, Scale, ShardState, Split, StreamState
 from emulator.kinesis.stream import Stream
 
 
@@ -19,6 +19,16 @@ class Resharding:
         self._now = now
         self._shards = {shard.index: shard for shard in stream.state.shards}
         self._next = stream.state.next_shard
+
+    def apply(self, reshard: Reshard) -> None:
+        """Draft what was asked for."""
+        match reshard:
+            case Split(shard, at):
+                self.split(self._stream.shards[shard].state, int(at))
+            case Merge(shard, adjacent):
+                self.merge(self._stream.shards[shard].state, self._stream.shards[adjacent].state)
+            case Scale(target):
+                self.scale(target)
 
     def split(self, shard: ShardState, at: int) -> tuple[ShardState, ShardState]:
         """Close ``shard``; two go on, the upper one from the hash key ``at``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _STREAM_ARN = re.compile(r"arn:aws[^:]*:kinesis:([^:]*):(\d{12}):stream/([a-zA-Z0-9_.-]+)\Z")
 _CONSUMER_ARN = re.compile(
@@ -35,6 +35,12 @@ def stream_of(arn: str) -> tuple[Scope, str] | None:
     """The scope and name in a stream's ARN; None when it is not one."""
     found = _STREAM_ARN.match(arn)
     return (Scope(found[2], found[1]), found[3]) if found else None
+
+
+def named(request: dict[str, Any], scope: Scope) -> tuple[str, str]:
+    """The account and the name of the stream that a request means, whether or not there is such a stream."""
+    found = stream_of(request.get("StreamARN") or "")
+    return (found[0].account, found[1]) if found else (scope.account, request.get("StreamName") or "")
 
 
 def consumer_of(arn: str) -> ConsumerName | None:

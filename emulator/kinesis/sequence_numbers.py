@@ -23,6 +23,11 @@ class Position(NamedTuple):
     ordinal: int
     arrival: int
 
+    @property
+    def stream(self) -> int:
+        """The number of the stream."""
+        return int(self.prefix[18:])
+
 
 def prefix(epoch: int, shard: int, stream: int) -> str:
     """The first 27 digits, common to every number of a shard."""

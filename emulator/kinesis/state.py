@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from emulator.kinesis import shard_ids
 from emulator.kinesis.scope import Scope
 
 
@@ -26,7 +27,7 @@ class ShardState(msgspec.Struct, omit_defaults=True):
 
     @property
     def id(self) -> str:
-        return f"shardId-{self.index:012d}"
+        return shard_ids.of_number(self.index)
 
 
 class ConsumerState(msgspec.Struct, omit_defaults=True):
@@ -38,11 +39,35 @@ class ConsumerState(msgspec.Struct, omit_defaults=True):
     tags: dict[str, str] = {}
 
 
+class Split(msgspec.Struct, tag=True):
+    """One shard becomes two, the upper one from the hash key ``at`` (decimal) on."""
+
+    shard: str
+    at: str
+
+
+class Merge(msgspec.Struct, tag=True):
+    """Two shards with adjacent ranges become one."""
+
+    shard: str
+    adjacent: str
+
+
+class Scale(msgspec.Struct, tag=True):
+    """Splits and merges until there are ``target`` open shards of equal size."""
+
+    target: int
+
+
+Reshard = Split | Merge | Scale
+
+
 class StreamState(msgspec.Struct, omit_defaults=True, tag="stream", tag_field="kind"):
     """A stream. ``created`` is in seconds since the epoch, ``trimmed`` in ms: nothing before that is left.
 
     ``number`` tells this stream from an earlier one of the same name. Until
-    ``busy_until`` (seconds) its status is ``busy``, then ACTIVE.
+    ``busy_until`` (seconds) its status is ``busy``, then ACTIVE; then, and not
+    before, it has the shards that ``coming`` makes.
     """
 
     name: str
@@ -58,6 +83,7 @@ class StreamState(msgspec.Struct, omit_defaults=True, tag="stream", tag_field="k
     trimmed: int = 0
     busy: str = "ACTIVE"
     busy_until: float = 0.0
+    coming: Reshard | None = None
     encryption: str = "NONE"
     key_id: str | None = None
     metrics: list[str] = []

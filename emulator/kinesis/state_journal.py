@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from emulator.journal import Log
@@ -13,18 +14,27 @@ _COMPACT_ABOVE_ENTRIES = 1000
 class StateJournal:
     """Changes of state in a log; ``latest`` is what stood when it was opened. Raises ``DamagedLog``.
 
-    The log is written anew on opening when it has grown to more than a
-    thousand entries.
+    ``gone`` are the numbers of the streams that it says were deleted.
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
         self._log = Log(path, fsync=fsync)
         self.path = path
         self.torn_bytes = self._log.torn_bytes
-        self.latest, entries = _last_words(self._log)
-        if entries > _COMPACT_ABOVE_ENTRIES:
-            self._log.close()
-            self._log = _rewritten(path, self.latest, fsync=fsync)
+        self._fsync = fsync
+        self.latest, self.gone, self._entries = _last_words(self._log)
+
+    def tidy(self) -> None:
+        """Write the log anew, without what was changed since, when it has more than a thousand entries.
+
+        Only once what is left of the streams that are ``gone`` has been removed: they are forgotten here.
+        """
+        if self._entries > _COMPACT_ABOVE_ENTRIES:
+            # On a full disk the long one does as well.
+            with suppress(OSError):
+                rewritten = _rewritten(self.path, self.latest, fsync=self._fsync)
+                self._log.close()
+                self._log = rewritten
 
     def append(self, change: Change) -> None:
         """Return when ``change`` is durable. Raises OSError."""
@@ -35,8 +45,8 @@ class StateJournal:
         self._log.close()
 
 
-def _last_words(log: Log) -> tuple[list[Change], int]:
-    """What the entries come to, and how many they are.
+def _last_words(log: Log) -> tuple[list[Change], frozenset[int], int]:
+    """What the entries come to, which streams are gone, and how many entries there are.
 
     Of the streams that are gone only the one with the highest number is kept: no number is given again.
     """
@@ -51,7 +61,8 @@ def _last_words(log: Log) -> tuple[list[Change], int]:
             latest[change.number] = change
             last = max(last, change.number)
     kept = [c for c in latest.values() if not isinstance(c, StreamGone) or c.number == last]
-    return kept, entries
+    gone = frozenset(c.number for c in latest.values() if isinstance(c, StreamGone))
+    return kept, gone, entries
 
 
 def _rewritten(path: Path, changes: list[Change], *, fsync: bool) -> Log:
@@ -59,8 +70,13 @@ def _rewritten(path: Path, changes: list[Change], *, fsync: bool) -> Log:
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     log = Log(draft, fsync=True)
-    for change in changes:
-        log.append(encode(change))
-    log.close()
-    draft.replace(path)
+    try:
+        for change in changes:
+            log.append(encode(change))
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        log.close()
     return Log(path, fsync=fsync)

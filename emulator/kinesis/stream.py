@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from emulator.journal import Segments
-from emulator.kinesis import sequence_numbers
+from emulator.kinesis import sequence_numbers, shard_ids
 from emulator.kinesis.errors import shard_not_found, stream_not_found
 from emulator.kinesis.state import ShardState, StreamState
 
@@ -21,17 +21,26 @@ _HOUR_MS = 3_600_000
 
 
 class Shard:
-    """A shard: its state and its records."""
+    """A shard: its state and its records.
+
+    ``passed`` is the ordinal that the reader who is furthest has next; None while nobody has read here since
+    the engine began.
+    """
 
     def __init__(self, state: ShardState, stream_number: int, records: Segments) -> None:
         self.state = state
         self.records = records
         self.id = state.id
         self.prefix = sequence_numbers.prefix(state.epoch, state.index, stream_number)
+        self.passed: int | None = None
 
     @property
     def is_open(self) -> bool:
         return self.state.closed is None
+
+    def pass_to(self, ordinal: int) -> None:
+        """Note that a reader has this record next."""
+        self.passed = max(self.passed or 0, ordinal)
 
     def was_open(self, at: int) -> bool:
         """Whether the shard was open at ``at`` ms since the epoch."""
@@ -117,11 +126,15 @@ class Stream:
         return self.state.busy if now < self.state.busy_until else "ACTIVE"
 
     def shard(self, shard_id: str) -> Shard:
-        """The shard with this id, or with this number for short. Raises ResourceNotFoundException."""
-        found = self.shards.get(shard_id) or self.shards.get(_whole_id(shard_id))
+        """The shard with this id, whatever its prefix. Raises ResourceNotFoundException."""
+        found = self.find_shard(shard_id)
         if found is None:
-            raise shard_not_found(shard_id, self.name, self.account)
+            raise shard_not_found(shard_ids.whole(shard_id) or shard_id, self.name, self.account)
         return found
+
+    def find_shard(self, shard_id: str) -> Shard | None:
+        """The shard with this id, whatever its prefix."""
+        return self.shards.get(shard_id) or self.shards.get(shard_ids.whole(shard_id) or "")
 
     def require_created(self, created: float | None) -> None:
         """Raise ResourceNotFoundException when this is not the stream created at that second."""
@@ -174,12 +187,6 @@ def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:
             if parent is not None:
                 found.setdefault(parent, []).append(shard)
     return found
-
-
-def _whole_id(shard_id: str) -> str:
-    """``shardId-000000000007`` for ``shardId-7`` and for ``7``."""
-    number = shard_id.removeprefix("shardId-")
-    return f"shardId-{int(number):012d}" if number.isascii() and number.isdecimal() else shard_id
 
 
 def _hash_bytes(hash_key: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -32,18 +33,18 @@ class Subscription:
     deleted, or it was closed; None while it runs. Thread-safe.
     """
 
-    def __init__(
-        self, lock: threading.RLock, clock: Clock, stream: Stream, shard: Shard, ordinal: int
-    ) -> None:
+    def __init__(self, among: Subscriptions, stream: Stream, shard: Shard, ordinal: int) -> None:
         self.stream_name = stream.name
         self.shard_id = shard.id
         self.ended: Ending | None = None
-        self._lock = lock
-        self._clock = clock
+        self._lock = among.lock
+        self._clock = among.clock
+        self._settle = among.settle
         self._stream = stream
         self._shard = shard
         self._ordinal = self._first = ordinal
-        self.began = clock.elapsed()
+        shard.pass_to(ordinal)
+        self.began = self._clock.elapsed()
 
     def next_batch(self, *, empty: bool = False) -> dict[str, Any] | None:
         """The next SubscribeToShardEvent in botocore's shape; None when nothing is new, or it has ended.
@@ -71,6 +72,13 @@ class Subscription:
         """How many records it passed."""
         return self._ordinal - self._first
 
+    @property
+    def resharded_in(self) -> float | None:
+        """The clock seconds until the stream has other shards; None when it is to keep those it has."""
+        with self._lock:
+            state = self._stream.state
+            return None if state.coming is None else max(0.0, state.busy_until - self._clock.time())
+
     def close(self) -> None:
         """End it, so that the consumer can subscribe again at once."""
         self.end("closed")
@@ -86,16 +94,18 @@ class Subscription:
                 self.end("expired")
             if self.ended is not None:
                 return None
+            self._settle(self._stream)
             now = int(self._clock.time() * 1000)
             found = self._fetch(now)
             self._ordinal = found.reached
+            self._shard.pass_to(found.reached)
             event: dict[str, Any] = {"MillisBehindLatest": found.millis_behind}
             if found.next is None:
                 self.end("shard end")
                 return found.parts, event | {"ChildShards": child_shards(self._stream, self._shard)}
             if not found.parts and not empty:
                 return None
-            return found.parts, event | {"ContinuationSequenceNumber": self._continuation()}
+            return found.parts, event | {"ContinuationSequenceNumber": self._continuation(now)}
 
     def _fetch(self, now: int) -> Fetched:
         limits = {"limit": _RECORDS_IN_EVENT, "max_bytes": _DATA_BYTES_IN_EVENT}
@@ -104,19 +114,23 @@ class Subscription:
         except (DamagedLog, OSError) as error:
             raise internal_failure(f"the records could not be read: {error}") from error
 
-    def _continuation(self) -> str:
-        """The number of the last record passed, which may be gone by now, or of the shard's beginning."""
+    def _continuation(self, now: int) -> str:
+        """A number between the last record passed, or the shard's beginning, and whatever comes next."""
         last = self._ordinal - 1
-        arrival = self._shard.records.arrival_of(last)
-        return sequence_numbers.number(self._shard.prefix, last, arrival or self._shard.state.created)
+        arrival = self._shard.records.arrival_of(last) or self._shard.state.created
+        return sequence_numbers.number(self._shard.prefix, last, max(now, arrival + 1))
 
 
 class Subscriptions:
-    """The subscriptions that run, one for each consumer and shard."""
+    """The subscriptions that run, one for each consumer and shard.
 
-    def __init__(self, lock: threading.RLock, clock: Clock) -> None:
-        self._lock = lock
-        self._clock = clock
+    ``settle`` has a stream be what it was to become by now; ``lock`` is held while it is called.
+    """
+
+    def __init__(self, lock: threading.RLock, clock: Clock, settle: Callable[[Stream], None]) -> None:
+        self.lock = lock
+        self.clock = clock
+        self.settle = settle
         self._running: dict[tuple[str, str], Subscription] = {}
 
     def begin(
@@ -127,15 +141,15 @@ class Subscriptions:
         Raises ResourceInUseException when it is younger, and what a bad shard or position raises.
         """
         shard = stream.shard(shard_id)
-        ordinal = starting_ordinal(stream, shard, position, int(self._clock.time() * 1000))
+        ordinal = starting_ordinal(stream, shard, position, int(self.clock.time() * 1000))
         running = self._running.get((consumer_arn, shard.id))
         if running is not None and running.ended is None:
-            if self._clock.elapsed() - running.began < TAKEOVER_SECONDS:
+            if self.clock.elapsed() - running.began < TAKEOVER_SECONDS:
                 raise in_use(
                     f"Another active subscription exists for this consumer: {consumer_arn}:{shard.id}"
                 )
             running.end("taken over")
-        fresh = Subscription(self._lock, self._clock, stream, shard, ordinal)
+        fresh = Subscription(self, stream, shard, ordinal)
         self._running = {key: sub for key, sub in self._running.items() if sub.ended is None}
         self._running[consumer_arn, shard.id] = fresh
         return fresh

@@ -11,7 +11,8 @@ from emulator.kinesis.stream import Shard, Stream
 class ShardView(NamedTuple):
     """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept.
 
-    ``records`` are those still kept of all that were ``put``.
+    ``records`` are those still kept of all that were ``put``. ``unread`` are those that no reader has passed
+    since the engine began; None where nobody has read the stream, or that is not known.
     """
 
     id: str
@@ -26,6 +27,7 @@ class ShardView(NamedTuple):
     bytes: int
     created: float
     put: int
+    unread: int | None = None
 
 
 class StreamView(NamedTuple):
@@ -47,6 +49,11 @@ def view(registry: Registry, stream: Stream) -> StreamView:
     for shard in stream.shards.values():
         shard.records.trim(horizon)
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
+    if any(shard.passed is not None for shard in stream.shards.values()):
+        shards = [
+            seen._replace(unread=shard.records.next - max(shard.passed or 0, shard.records.first))
+            for seen, shard in zip(shards, stream.shards.values(), strict=True)
+        ]
     return StreamView(
         name=stream.name,
         arn=stream.arn,
@@ -69,8 +76,8 @@ def _shard_view(stream: Stream, shard: Shard) -> ShardView:
         starting_sequence_number=shard.starting_sequence_number(),
         ending_sequence_number=state.ending_sequence_number,
         open=shard.is_open,
-        records=records.next - records.first,
+        records=records.count(records.first),
         bytes=records.size,
         created=state.created / 1000,
-        put=records.next - 1,
+        put=records.put,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
+from emulator.listeners.room import ARRIVING, NO_ROOM
+
 HttpScope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -17,6 +19,13 @@ class ConnectionAborted(Exception):  # noqa: N818 -- the word clients use for wh
     """Raised by an application to have the connection closed at once, without an answer."""
 
 
+class NoRoom(ConnectionAborted):
+    """More of a request came than there is room for; the client is answered 503."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_ROOM)
+
+
 class BodyTooLong(Exception):  # noqa: N818 -- says what the body is
     """A request's body exceeds what its reader takes."""
 
@@ -24,8 +33,8 @@ class BodyTooLong(Exception):  # noqa: N818 -- says what the body is
 async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
     """The request's body in one piece.
 
-    Raises ConnectionAborted when the client leaves before its end, BodyTooLong
-    beyond ``most`` bytes.
+    Raises ConnectionAborted when the client leaves before its end or there is
+    no room for it, BodyTooLong beyond ``most`` bytes.
     """
     message = await receive()
     if not message.get("more_body") and message["type"] == "http.request":
@@ -33,16 +42,22 @@ async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
         return body
     pieces: list[bytes] = []
     length = 0
-    while True:
-        if message["type"] == "http.disconnect":
-            raise ConnectionAborted
-        pieces.append(message["body"])
-        length += len(message["body"])
-        if length > most:
-            raise BodyTooLong
-        if not message["more_body"]:
-            return b"".join(pieces)
-        message = await receive()
+    try:
+        while True:
+            if message["type"] == "http.disconnect":
+                raise ConnectionAborted
+            piece = message["body"]
+            if not ARRIVING.take(len(piece)):
+                raise NoRoom
+            pieces.append(piece)
+            length += len(piece)
+            if length > most:
+                raise BodyTooLong
+            if not message["more_body"]:
+                return b"".join(pieces)
+            message = await receive()
+    finally:
+        ARRIVING.give_back(length)
 
 
 async def answer(send: Send, status: int, headers: Headers, body: bytes) -> None:

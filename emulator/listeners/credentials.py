@@ -13,6 +13,13 @@ DEFAULT_REGION = "us-east-1"
 _CREDENTIAL = re.compile(rb"Credential=([^/,\s]+)/(\d*)/([^/,\s]*)/([^/,\s]*)/aws4_request")
 _ACCOUNT = re.compile(r"\d{12}")
 _HEADER_PARAMETERS = (b"Credential", b"Signature", b"SignedHeaders")
+_QUERY_PARAMETERS = (
+    "X-Amz-Algorithm",
+    "X-Amz-Credential",
+    "X-Amz-Signature",
+    "X-Amz-SignedHeaders",
+    "X-Amz-Date",
+)
 
 
 class Caller(NamedTuple):
@@ -61,3 +68,14 @@ def incomplete(authorization: bytes, *, dated: bool) -> str | None:
     if not dated:
         lacks.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ")
     return "".join(lacks) + f"Authorization={authorization.decode('latin-1')}" if lacks else None
+
+
+def incomplete_query(query: bytes) -> str | None:
+    """What a presigned query lacks, in AWS's words; None when it is complete."""
+    given = parse_qs(query.decode("latin-1"))
+    lacks = [
+        f"AWS query-string parameters must include '{name}'. "
+        for name in _QUERY_PARAMETERS
+        if name not in given
+    ]
+    return "".join(lacks) + "Re-examine the query-string parameters." if lacks else None

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from http import HTTPStatus
 from typing import cast
 
+from emulator.clock import Clock
+from emulator.limits import USUAL, Limits
 from emulator.listeners.asgi import App
 from emulator.listeners.connections import Connections, FailureHandler
+from emulator.listeners.farewell import refusal, say_farewell
 from emulator.listeners.http1 import Http1Protocol
+from emulator.listeners.patience import Awaited, Waiting
 
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -44,15 +49,18 @@ async def serve(
     *,
     on_failure: FailureHandler | None = None,
     websockets: bool = False,
+    clock: Clock | None = None,
+    limits: Limits = USUAL,
 ) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
     ``on_failure`` is told of exceptions that ``app`` let through; the client
     sees a bare 500. With ``websockets`` the app is run for those too; without,
-    a client that offers to upgrade is answered as if it did not. Raises
-    OSError, with what to do about it, when the port cannot be taken.
+    a client that offers to upgrade is answered as if it did not. Answers are
+    dated by ``clock``, by default the machine's. Raises OSError, with what to
+    do about it, when the port cannot be taken.
     """
-    connections = Connections(app, on_failure, websockets=websockets)
+    connections = Connections(app, on_failure, websockets=websockets, clock=clock, limits=limits)
     loop = asyncio.get_running_loop()
     try:
         listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)
@@ -80,22 +88,40 @@ class _Sniffer(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._connections.undecided.add(self._transport)
+        if self._connections.full:
+            most = self._connections.limits.connections
+            why = f"{most} connections are open, and this port takes no more: try again later"
+            words = refusal(HTTPStatus.SERVICE_UNAVAILABLE, why, self._connections.date)
+            say_farewell(self._transport, words, lambda: None)
+            return
+        self._connections.opened(self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        self._connections.undecided.discard(self._transport)
+        self._connections.closed(self)
 
     def data_received(self, data: bytes) -> None:
         self._read += data
         if len(self._read) < len(_HTTP2_PREFACE) and _HTTP2_PREFACE.startswith(self._read):
             return
-        self._connections.undecided.discard(self._transport)
+        self._connections.closed(self)
         protocol = (
             self._http2() if self._read.startswith(_HTTP2_PREFACE) else Http1Protocol(self._connections)
         )
         self._transport.set_protocol(protocol)
         protocol.connection_made(self._transport)
         protocol.data_received(self._read)
+
+    def waiting(self) -> Waiting:
+        return Waiting(Awaited.HEAD, 0)
+
+    def give_up(self, _waiting: Waiting) -> None:
+        self._transport.abort()
+
+    def drain(self) -> None:
+        self._transport.abort()
+
+    def abort(self) -> None:
+        self._transport.abort()
 
     def _http2(self) -> asyncio.Protocol:
         from emulator.listeners.http2 import Http2Protocol  # noqa: PLC0415 -- only some clients need it

@@ -14,19 +14,29 @@ from urllib.parse import unquote
 
 import httptools
 
-from emulator.listeners.asgi import Headers, HttpScope, Message
+from emulator.limits import SLICE_BYTES
+from emulator.listeners.asgi import Headers, HttpScope, NoRoom
 from emulator.listeners.body_reader import BodyReader
 from emulator.listeners.connections import Connections
+from emulator.listeners.farewell import refusal, say_farewell
+from emulator.listeners.http1_exchange import BODY_HELD, Exchange
+from emulator.listeners.patience import Awaited, Waiting
+from emulator.listeners.turns import Inflow, Piece
 
 _HELD_BODY_BYTES = 1 << 20
 _WHOLE_BODY_BYTES = 1 << 24
-_LONG_BODY_DIGITS = 5
-_JOINED_WRITE_BYTES = 1 << 16
-_STATUS_LINES = {
-    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
-}
+_LONG_BODY_BYTES = 100_000
+_SHORT_BODY_DIGITS = 3
 _OFFER = (b"connection", b"upgrade", b"http2-settings")
-_BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_REQUESTS_WAIT = "requests before it are not answered"
+
+
+class _Refused(Exception):  # noqa: N818 -- says what becomes of the request
+    """The request is not taken."""
+
+    def __init__(self, status: HTTPStatus, why: str) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 class Http1Protocol(asyncio.Protocol):
@@ -34,17 +44,30 @@ class Http1Protocol(asyncio.Protocol):
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._limits = connections.limits
+        self.date = connections.date.header
         self._parser = httptools.HttpRequestParser(self)
-        self._waiting: deque[_Exchange] = deque()
-        self._running: _Exchange | None = None
-        self._arriving: _Exchange | None = None
+        self._waiting: deque[Exchange] = deque()
+        self._running: Exchange | None = None
+        self._arriving: Exchange | None = None
+        self._reader: BodyReader | None = None
         self._draining = False
+        self._last_words: bytes | None = None
         self._writable: asyncio.Future[None] | None = None
+        self._requests = 0
+        self._in_head = False
+        self._headers: Headers = []
+        self._url = b""
+        self._body_length = 0
+        self._body_come = 0
+        self._barren = 0
+        self._refused: _Refused | None = None
 
     # -- the transport's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
+        self.inflow = Inflow(self._connections.turns, self.transport, self._take)
         self._client = transport.get_extra_info("peername")
         self._server = transport.get_extra_info("sockname")
         self._connections.opened(self)
@@ -58,15 +81,7 @@ class Http1Protocol(asyncio.Protocol):
         self.resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._upgrade(data[upgrade.args[0] :])
-        except httptools.HttpParserError as error:
-            self._refuse(str(error))
-        else:
-            if self._body_length:
-                self._read_past_parser(self._body_length)
+        self.inflow.feed(data)
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
@@ -75,6 +90,8 @@ class Http1Protocol(asyncio.Protocol):
         if self._writable and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
+        if self._running is None and (self._waiting or self._last_words):
+            self._go_on()
 
     def drain(self) -> None:
         self._draining = True
@@ -84,12 +101,38 @@ class Http1Protocol(asyncio.Protocol):
     def abort(self) -> None:
         self.transport.abort()
 
+    def waiting(self) -> Waiting | None:
+        arriving = self._arriving
+        if self._writable:
+            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+        if self.inflow.held or self._last_words or (arriving and arriving.continue_expected):
+            return None
+        if self._in_head:
+            return Waiting(Awaited.HEAD, self._requests)
+        if arriving:
+            come = self._reader.filled if self._reader else self._body_come
+            return Waiting(Awaited.BODY, come // self._limits.body_step)
+        return None if self._running else Waiting(Awaited.IDLE, self._requests)
+
+    def give_up(self, waiting: Waiting) -> None:
+        if waiting.what in (Awaited.READER, Awaited.IDLE):
+            self.transport.abort()
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"{waiting.what.value} did not come in time")
+
+    def no_room(self, error: NoRoom) -> None:
+        self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
     # -- the parser's side
 
     def on_message_begin(self) -> None:
+        self._requests += 1
+        self._in_head = True
+        self._barren = 0
         self._url = b""
         self._body_length = 0
-        self._headers: Headers = []
+        self._body_come = 0
+        self._headers = []
         self._continue_expected = False
 
     def on_url(self, url: bytes) -> None:
@@ -99,14 +142,20 @@ class Http1Protocol(asyncio.Protocol):
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self._continue_expected = True
-        elif name == b"content-length" and len(value) > _LONG_BODY_DIGITS:
+        elif name == b"content-length" and len(value) > _SHORT_BODY_DIGITS:
             self._body_length = int(value)
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
+        if self._barren > SLICE_BYTES or len(self._headers) > self._limits.header_fields:
+            self._check_sizes()
+        self._in_head = False
+        self._barren = 0
         if self._parser.should_upgrade():
             return
-        exchange = _Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
+        exchange = Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
+        # Headers that come after the body are nobody's.
+        self._headers = []
         exchange.continue_expected = self._continue_expected
         self._arriving = exchange
         if self._continue_expected:
@@ -115,33 +164,101 @@ class Http1Protocol(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         exchange = self._arriving
         assert exchange is not None
-        exchange.arrived(body)
+        self._body_come += len(body)
+        self._barren = 0
+        try:
+            exchange.arrived(body)
+        except NoRoom as error:
+            self._refused = _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+            raise
         if exchange.held > _HELD_BODY_BYTES:
             self._enqueue(exchange)
             if exchange.held > _HELD_BODY_BYTES:
-                self.transport.pause_reading()
+                self.inflow.hold(BODY_HELD)
 
     def on_message_complete(self) -> None:
         exchange, self._arriving = self._arriving, None
+        self._barren = 0
         if exchange:
             exchange.completed()
             self._enqueue(exchange)
 
-    def _read_past_parser(self, length: int) -> None:
-        """Read the rest of a body of known ``length`` that will be handed over whole."""
-        exchange, self._body_length = self._arriving, 0
-        if exchange is None or exchange.queued or length > _WHOLE_BODY_BYTES:
-            return
-        body = bytearray(length)
-        filled = exchange.moved_into(body)
+    def _take(self, data: Piece) -> int:
+        """Parse one slice; where a body of known length begins or goes on, up to its end."""
+        taken = self._parsed(data, SLICE_BYTES)
+        exchange, left = self._arriving, self._body_length - self._body_come
+        if exchange is None or left <= 0:
+            return taken
+        rest = memoryview(data)[taken:]
+        if _LONG_BODY_BYTES <= self._body_length <= _WHOLE_BODY_BYTES and not exchange.queued:
+            return taken + self._read_past_parser(exchange, rest)
+        return taken + (self._parsed(rest, left) if rest else 0)
 
-        def complete(body: bytearray) -> None:
+    def _parsed(self, data: Piece, most: int) -> int:
+        """Have the parser see up to ``most`` bytes; how many, or all when it is to see no more."""
+        piece = data if len(data) <= most else memoryview(data)[:most]
+        self._barren += len(piece)
+        try:
+            self._parser.feed_data(piece)
+            if self._headers or self._in_head or self._barren > SLICE_BYTES:
+                self._check_sizes()
+        except httptools.HttpParserUpgrade as upgrade:
+            return self._upgrade(data, upgrade.args[0])
+        except (httptools.HttpParserError, _Refused) as error:
+            refused = self._refused or _Refused(HTTPStatus.BAD_REQUEST, f"This is not HTTP/1.1: {error}")
+            self._refuse(refused.status, str(refused))
+            return len(data)
+        return len(piece)
+
+    def _check_sizes(self) -> None:
+        """Raises _Refused for a head that is too long, or for that much between pieces of a body."""
+        limits = self._limits
+        if len(self._url) > limits.target_bytes:
+            why = f"a target has {limits.target_bytes} bytes at most"
+            self._refused = _Refused(HTTPStatus.REQUEST_URI_TOO_LONG, why)
+        elif len(self._headers) > limits.header_fields:
+            why = f"a request has {limits.header_fields} headers at most"
+            self._refused = _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+        elif self._barren > limits.head_bytes and self._head_too_long():
+            why = f"the headers of a request have {limits.head_bytes} bytes at most"
+            self._refused = _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+        if self._refused:
+            raise self._refused
+
+    def _head_too_long(self) -> bool:
+        """Whether what has come is more than a head may have, or more than goes between pieces of a body."""
+        limits = self._limits
+        if self._barren > limits.head_bytes + limits.target_bytes + SLICE_BYTES:
+            return True
+        return sum(len(name) + len(value) for name, value in self._headers) > limits.head_bytes
+
+    def _read_past_parser(self, exchange: Exchange, rest: memoryview) -> int:
+        """Read a body of known length that will be handed over whole; how much of it was in ``rest``."""
+        length, held = self._body_length, exchange.taken()
+        here = min(len(rest), length - len(held))
+
+        def complete(body: bytes | bytearray) -> None:
+            self._reader = None
             self._parser = httptools.HttpRequestParser(self)
-            self.transport.set_protocol(self)
+            self._body_come = length
+            self._connections.last_body = body
             exchange.arrived(body)
             self.on_message_complete()
 
-        self.transport.set_protocol(BodyReader(self, body, filled, complete))
+        def complete_from_reader(body: bytearray) -> None:
+            self.transport.set_protocol(self)
+            complete(body)
+
+        if len(held) + here == length:
+            complete(b"".join((held, rest[:here])))
+            return here
+        try:
+            self._reader = BodyReader(self, (held, rest[:here]), length, complete_from_reader)
+        except NoRoom as error:
+            self.no_room(error)
+        else:
+            self.transport.set_protocol(self._reader)
+        return here
 
     # -- the exchanges' side
 
@@ -157,23 +274,32 @@ class Http1Protocol(asyncio.Protocol):
         if not keep_alive or self._draining:
             self.transport.close()
             return
-        self.transport.resume_reading()
-        if self._waiting:
-            self._run(self._waiting.popleft())
+        self._go_on()
 
-    def _enqueue(self, exchange: _Exchange) -> None:
+    def _enqueue(self, exchange: Exchange) -> None:
         if exchange.queued or self.transport.is_closing():
             return
         exchange.queued = True
-        if self._running is None:
+        if self._running is None and not self._writable:
             self._run(exchange)
         else:
             self._waiting.append(exchange)
-            self.transport.pause_reading()
+            self.inflow.hold(_REQUESTS_WAIT)
 
-    def _run(self, exchange: _Exchange) -> None:
+    def _go_on(self) -> None:
+        """Run the next request, once the client has read enough of what it was answered."""
+        if self._writable or self.transport.is_closing():
+            return
+        if self._waiting:
+            self._run(self._waiting.popleft())
+        elif self._last_words:
+            self._farewell(self._last_words)
+        if not self._waiting:
+            self.inflow.release(_REQUESTS_WAIT)
+
+    def _run(self, exchange: Exchange) -> None:
         self._running = exchange
-        self._connections.start(exchange)
+        self._connections.start(self, exchange)
 
     def _scope(self) -> HttpScope:
         raw_path, _, query = self._url.partition(b"?")
@@ -195,163 +321,52 @@ class Http1Protocol(asyncio.Protocol):
             "server": self._server,
         }
 
-    def _upgrade(self, rest: bytes) -> None:
+    def _upgrade(self, data: Piece, parsed: int) -> int:
+        """Answer an offer of another protocol at the beginning of ``data``; how many bytes are done with."""
         offered = dict(self._headers).get(b"upgrade", b"").lower()
         if offered != b"websocket" or not self._connections.websockets or self._running:
-            self._decline_upgrade(rest)
-            return
+            return self._decline_upgrade(data, parsed)
         from emulator.listeners.websocket import WebSocketProtocol  # noqa: PLC0415 -- only some clients need it
 
         scope = {**self._scope(), "type": "websocket", "scheme": "ws"}
+        self.inflow.stop()
         self._connections.closed(self)
-        WebSocketProtocol(self._connections, scope, self.transport).begin(rest)
+        WebSocketProtocol(self._connections, scope, self.transport).begin(bytes(memoryview(data)[parsed:]))
+        return len(data)
 
-    def _decline_upgrade(self, rest: bytes) -> None:
+    def _decline_upgrade(self, data: Piece, parsed: int) -> int:
         """Take a request that offers another protocol (h2c, RFC 7540 section 3.2) as if it did not."""
         method = self._parser.get_method()
         if method == b"CONNECT":
-            self._refuse("there is no proxy here")
-            return
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP/1.1: there is no proxy here")
+            return len(data)
         kept = [(name, value) for name, value in self._headers if name not in _OFFER]
         head = b"".join(b"%b: %b\r\n" % header for header in kept)
         self._parser = httptools.HttpRequestParser(self)
-        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (method, self._url, head, rest))
+        request = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, head)
+        self._parsed(request, len(request))
+        return parsed
 
-    def _refuse(self, why: str) -> None:
-        body = f"This is not HTTP/1.1: {why}\n".encode()
-        head = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
-        self.transport.write(_STATUS_LINES[400] + head + body)
-        self.transport.close()
-
-
-class _Exchange:
-    """One request and its response."""
-
-    def __init__(self, protocol: Http1Protocol, scope: HttpScope, *, keep_alive: bool) -> None:
-        self._protocol = protocol
-        self.scope = scope
-        self._keep_alive = keep_alive
-        self.queued = False
-        self.continue_expected = False
-        self.held = 0
-        self._pieces: list[bytes | bytearray] = []
-        self._more_body = True
-        self._body_given = False
-        self._disconnected = False
-        self._changed: asyncio.Future[None] | None = None
-        self._start: Message | None = None
-        self._head_sent = False
-        self._chunked = False
-        self.done = False
-
-    def arrived(self, piece: bytes | bytearray) -> None:
-        if self.done:
-            return
-        self._pieces.append(piece)
-        self.held += len(piece)
-        self._wake()
-
-    def moved_into(self, body: bytearray) -> int:
-        """Put what has arrived at the beginning of ``body``; how many bytes."""
-        held = b"".join(self._pieces)
-        body[: len(held)] = held
-        self._pieces.clear()
-        self.held = 0
-        return len(held)
-
-    def completed(self) -> None:
-        self._more_body = False
-        self._wake()
-
-    def disconnect(self) -> None:
-        self._disconnected = True
-        self._wake()
-
-    def abort(self) -> None:
-        self._protocol.abort()
-
-    async def receive(self) -> Message:
-        if self.continue_expected and self._more_body:
-            self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self.continue_expected = False
-        while not (self._pieces or self._disconnected or self.done):
-            if not self._more_body and not self._body_given:
-                break
-            self._changed = asyncio.get_running_loop().create_future()
-            self._protocol.transport.resume_reading()
-            await self._changed
-        if self._disconnected or self.done:
-            return {"type": "http.disconnect"}
-        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces.clear()
-        self.held = 0
-        self._body_given = not self._more_body
-        return {"type": "http.request", "body": body, "more_body": self._more_body}
-
-    async def send(self, message: Message) -> None:
-        if self._disconnected or self.done:
-            return
-        if message["type"] == "http.response.start":
-            self._start = message
-            return
-        body: bytes = message.get("body", b"")
-        more: bool = message.get("more_body", False)
-        head = b"" if self._head_sent else self._head(len(body), more)
-        self._head_sent = True
-        self._write(head, self._framed(body, more))
-        if not more:
-            self._finish()
-        await self._protocol.writable()
-
-    def _head(self, length: int, more: bool) -> bytes:
-        assert self._start is not None, "the response's start comes before its body"
-        status: int = self._start["status"]
-        headers: Headers = list(self._start.get("headers", ()))
-        names = {name.lower() for name, _ in headers}
-        if b"content-length" not in names and status not in _BODILESS:
-            if not more:
-                headers.append((b"content-length", b"%d" % length))
-            elif self.scope["http_version"] == "1.1":
-                self._chunked = True
-                headers.append((b"transfer-encoding", b"chunked"))
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        """Answer what arrives with this, after those before it, and close."""
+        self.inflow.stop()
+        arriving, self._arriving = self._arriving, None
+        if self._reader:
+            self._reader.let_go()
+            self._reader = None
+        if arriving:
+            arriving.disconnect()
+        words = refusal(status, why, self._connections.date)
+        if arriving and arriving is self._running:
+            if arriving.answered:
+                self.transport.abort()
             else:
-                self._keep_alive = False
-        if self._more_body:
-            # The rest of a request that nobody reads would be taken for the next one.
-            self._keep_alive = False
-        if not self._keep_alive:
-            headers.append((b"connection", b"close"))
-        line = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-        return b"".join((line, *(b"%b: %b\r\n" % header for header in headers), b"\r\n"))
-
-    def _framed(self, body: bytes, more: bool) -> bytes:
-        if self.scope["method"] == "HEAD":
-            return b""
-        if not self._chunked:
-            return body
-        chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-        return chunk if more else chunk + b"0\r\n\r\n"
-
-    def _write(self, head: bytes, body: bytes) -> None:
-        transport = self._protocol.transport
-        if not head or len(body) < _JOINED_WRITE_BYTES:
-            transport.write(head + body)
+                self._farewell(words)
+        elif self._running:
+            self._last_words = words
         else:
-            transport.writelines((head, body))
+            self._farewell(words)
 
-    def _finish(self) -> None:
-        self.done = True
-        self._wake()
-        self._protocol.ended(keep_alive=self._keep_alive)
-
-    async def fail(self) -> None:
-        if self._head_sent or self._disconnected:
-            self._protocol.abort()
-            return
-        body = b"Internal Server Error\n"
-        self._start = {"status": 500, "headers": [(b"content-type", b"text/plain")]}
-        await self.send({"type": "http.response.body", "body": body})
-
-    def _wake(self) -> None:
-        if self._changed and not self._changed.done():
-            self._changed.set_result(None)
+    def _farewell(self, words: bytes) -> None:
+        self._last_words = words
+        say_farewell(self.transport, words, lambda: self.connection_lost(None))

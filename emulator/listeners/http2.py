@@ -5,35 +5,62 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
 import h2.config
 import h2.connection
-import h2.errors
 import h2.events
 import h2.exceptions
 import h2.settings
+from h2.errors import ErrorCodes
+from h2.settings import SettingCodes
 
-from emulator.listeners.asgi import Headers, HttpScope, Message
+from emulator.clock import stopwatch
+from emulator.limits import SLICE_SECONDS
+from emulator.listeners.asgi import App, Headers, HttpScope, NoRoom, Receive, Send, answer
 from emulator.listeners.connections import Connections
+from emulator.listeners.farewell import say_farewell
+from emulator.listeners.http2_conduct import Conduct, Kind
+from emulator.listeners.http2_stream import Stream
+from emulator.listeners.patience import Awaited, Waiting
+from emulator.listeners.turns import Inflow, Piece
 
-_STREAM_WINDOW = 1 << 22
-_CONNECTION_WINDOW = 1 << 26
-_MAX_FRAME = 1 << 18
-_MAX_STREAMS = 1000
-_HOP_BY_HOP = frozenset((b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"proxy-connection"))
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_FRAME_HEAD: Final = 9
+_GOAWAY_LEAST: Final = 8
+_STREAM_WINDOW: Final = 1 << 22
+_CONNECTION_WINDOW: Final = 1 << 24
+_MAX_FRAME: Final = 1 << 18
+_UNBOUNDED: Final = (1 << 31) - 1
 
 
 class Http2Protocol(asyncio.Protocol):
-    """Many streams on one connection, with flow control in both directions."""
+    """Many streams on one connection, with flow control in both directions.
+
+    Frames are cut here and given to h2 one by one, so that they are counted, others have their turn between
+    them, and a GOAWAY of the client, which h2 takes for the end, lets streams under way be answered
+    (RFC 9113 section 6.8).
+    """
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._limits = connections.limits
+        self.date = connections.date.header
         config = h2.config.H2Configuration(client_side=False, header_encoding=None)
         self.frames = h2.connection.H2Connection(config)
-        self._streams: dict[int, _Stream] = {}
+        self.unsent = 0
+        self._conduct = Conduct(self._limits)
+        self._streams: dict[int, Stream] = {}
+        self._answering = 0
+        self._requests = 0
+        self._received = 0
+        self._greeted = False
+        self._partial = False
         self._draining = False
+        self._ended = False
         self._transport_full = False
         self._window_changed: set[asyncio.Future[None]] = set()
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -43,20 +70,29 @@ class Http2Protocol(asyncio.Protocol):
             h2.events.StreamReset: self._on_reset,
             h2.events.WindowUpdated: self._on_window,
             h2.events.RemoteSettingsChanged: self._on_window,
-            h2.events.ConnectionTerminated: self._on_terminated,
         }
+
+    # -- the transport's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
+        self._inflow = Inflow(self._connections.turns, self.transport, self._take)
         self._client = transport.get_extra_info("peername")
         self._server = transport.get_extra_info("sockname")
         self._connections.opened(self)
+        # What a client does before it knows our bounds is no error: too many streams are refused one by one.
+        known = {
+            SettingCodes.MAX_CONCURRENT_STREAMS: _UNBOUNDED,
+            SettingCodes.MAX_HEADER_LIST_SIZE: 2 * self._limits.head_bytes,
+        }
+        self.frames.local_settings = h2.settings.Settings(client=False, initial_values=known)
+        self.frames.decoder.max_header_list_size = 2 * self._limits.head_bytes
         self.frames.initiate_connection()
         self.frames.update_settings(
             {
-                h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
-                h2.settings.SettingCodes.MAX_FRAME_SIZE: _MAX_FRAME,
-                h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: _MAX_STREAMS,
+                SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
+                SettingCodes.MAX_FRAME_SIZE: _MAX_FRAME,
+                SettingCodes.MAX_CONCURRENT_STREAMS: self._limits.streams,
             }
         )
         self.frames.increment_flow_control_window(_CONNECTION_WINDOW)
@@ -66,29 +102,20 @@ class Http2Protocol(asyncio.Protocol):
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self._connections.closed(self)
-        for stream in tuple(self._streams.values()):
-            stream.disconnect()
-        self._streams.clear()
-        self._wake_senders()
+        self._ended = True
+        self._disconnect_streams()
 
     def data_received(self, data: bytes) -> None:
-        try:
-            events = self.frames.receive_data(data)
-        except h2.exceptions.ProtocolError:
-            self.flush()
-            self.transport.close()
-            return
-        for event in events:
-            handle = self._handlers.get(type(event))
-            if handle:
-                handle(event)
-        self.flush()
+        self._inflow.feed(data)
 
     def pause_writing(self) -> None:
         self._transport_full = True
+        # What it sends may have to be answered at once, pings for one.
+        self._inflow.hold("what it was sent is not read")
 
     def resume_writing(self) -> None:
         self._transport_full = False
+        self._inflow.release("what it was sent is not read")
         self._wake_senders()
 
     def drain(self) -> None:
@@ -99,10 +126,130 @@ class Http2Protocol(asyncio.Protocol):
     def abort(self) -> None:
         self.transport.abort()
 
+    def waiting(self) -> Waiting | None:
+        if self._transport_full:
+            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+        if self._inflow.held:
+            return None
+        if self._partial or self._conduct.in_headers:
+            return Waiting(Awaited.HEAD, self._requests if self._conduct.in_headers else self._received)
+        return None if self._streams else Waiting(Awaited.IDLE, self._requests)
+
+    def give_up(self, waiting: Waiting) -> None:
+        if waiting.what is Awaited.READER:
+            self.transport.abort()
+        else:
+            self._say_goodbye()
+
     def flush(self) -> None:
         """Write what the frame machine has ready."""
         if data := self.frames.data_to_send():
             self.transport.write(data)
+
+    # -- what the client sends
+
+    def _take(self, data: Piece) -> int:
+        """Work on frames until others have their turn; how many bytes of ``data`` those were."""
+        view, at, until = memoryview(data), 0, stopwatch() + SLICE_SECONDS
+        if not self._greeted:
+            self._greeted = True
+            at = len(PREFACE)
+            self.frames.receive_data(PREFACE)
+        self._partial = False
+        while len(view) - at >= _FRAME_HEAD:
+            end = at + _FRAME_HEAD + int.from_bytes(view[at : at + 3])
+            if end - at > _FRAME_HEAD + _MAX_FRAME:
+                self._end(ErrorCodes.FRAME_SIZE_ERROR, f"a frame has {_MAX_FRAME} bytes at most")
+            elif end <= len(view):
+                self._on_frame(bytes(view[at:end]))
+                at = end
+            if self._ended:
+                return len(view)
+            if end > len(view) or stopwatch() > until:
+                break
+        self._partial = at < len(view)
+        self.flush()
+        return at
+
+    def _on_frame(self, frame: bytes) -> None:
+        self._received += 1
+        kind, length, on_stream = frame[3], len(frame) - _FRAME_HEAD, any(frame[5:9])
+        if why := self._conduct.objection(kind, frame[4], length):
+            self._end(ErrorCodes.ENHANCE_YOUR_CALM, why)
+            return
+        if kind == Kind.GOAWAY and not on_stream and length >= _GOAWAY_LEAST:
+            self.drain()
+            return
+        try:
+            events = self.frames.receive_data(frame)
+        except h2.exceptions.ProtocolError:
+            self._leave()
+            return
+        for event in events:
+            handle = self._handlers.get(type(event))
+            if handle and not self._ended:
+                handle(event)
+
+    def _on_request(self, event: h2.events.RequestReceived) -> None:
+        assert event.stream_id is not None
+        self._requests += 1
+        too_many = self._answering >= self._limits.streams or self.unsent > self._limits.unsent_bytes
+        if self._draining or too_many:
+            self.reset(event.stream_id, ErrorCodes.REFUSED_STREAM)
+            return
+        received = event.headers or []
+        stream = Stream(self, event.stream_id, self._scope(received))
+        self._streams[event.stream_id] = stream
+        self._connections.streams.add(stream)
+        self._answering += 1
+        self._connections.start(self, stream, self._refusing(received), self._answered)
+
+    def _answered(self) -> None:
+        self._answering -= 1
+
+    def _refusing(self, received: list[tuple[bytes, bytes]]) -> App | None:
+        """What answers a request that has more headers, or longer ones, than it may; None for others."""
+        limits = self._limits
+        if len(received) > limits.header_fields:
+            status, why = 431, f"a request has {limits.header_fields} headers at most"
+        elif sum(len(name) + len(value) for name, value in received) > limits.head_bytes:
+            status, why = 431, f"the headers of a request have {limits.head_bytes} bytes at most"
+        elif any(name == b":path" and len(value) > limits.target_bytes for name, value in received):
+            status, why = 414, f"a target has {limits.target_bytes} bytes at most"
+        else:
+            return None
+        return partial(_refuse, HTTPStatus(status), why)
+
+    def _on_data(self, event: h2.events.DataReceived) -> None:
+        assert event.stream_id is not None
+        stream = self._streams.get(event.stream_id)
+        length = event.flow_controlled_length or 0
+        if stream is None:
+            self.consumed(event.stream_id, length)
+            return
+        try:
+            stream.arrived(event.data or b"", length)
+        except NoRoom:
+            self.reset(event.stream_id, ErrorCodes.ENHANCE_YOUR_CALM)
+            stream.disconnect()
+            self.consumed(event.stream_id, length)
+
+    def _on_stream_ended(self, event: h2.events.StreamEnded) -> None:
+        if stream := self._streams.get(event.stream_id or 0):
+            stream.completed()
+
+    def _on_reset(self, event: h2.events.StreamReset) -> None:
+        if stream := self._streams.get(event.stream_id or 0):
+            self._forget(event.stream_id or 0)
+            stream.disconnect()
+        if not event.remote_reset and (why := self._conduct.cancelled()):
+            self._end(ErrorCodes.ENHANCE_YOUR_CALM, why)
+        self._wake_senders()
+
+    def _on_window(self, _event: h2.events.Event) -> None:
+        self._wake_senders()
+
+    # -- the streams' side
 
     async def room(self, stream_id: int) -> int:
         """Wait until something may be sent on the stream; how many bytes, 0 when it is gone."""
@@ -120,33 +267,36 @@ class Http2Protocol(asyncio.Protocol):
 
     def ended(self, stream_id: int, *, body_read: bool) -> None:
         """The stream's response is complete."""
-        self._streams.pop(stream_id, None)
         if not body_read:
-            self.reset(stream_id, h2.errors.ErrorCodes.NO_ERROR)
-        if self._draining and not self._streams:
-            self._say_goodbye()
+            self.reset(stream_id, ErrorCodes.NO_ERROR)
+        self._forget(stream_id)
 
-    def reset(self, stream_id: int, code: h2.errors.ErrorCodes) -> None:
+    def reset(self, stream_id: int, code: ErrorCodes) -> None:
         """Cut one stream (RST_STREAM)."""
-        self._streams.pop(stream_id, None)
-        try:
+        with suppress(h2.exceptions.ProtocolError):
             self.frames.reset_stream(stream_id, code)
-        except h2.exceptions.ProtocolError:
-            return
-        self.flush()
+            self.flush()
+        self._forget(stream_id)
 
     def consumed(self, stream_id: int, length: int) -> None:
         """The application took ``length`` bytes of a request: let the client send as many more."""
-        if not length or self.transport.is_closing():
+        if not length or self._ended or self.transport.is_closing():
             return
         self.frames.acknowledge_received_data(length, stream_id)
         self.flush()
 
-    def _say_goodbye(self) -> None:
-        with suppress(h2.exceptions.ProtocolError):
-            self.frames.close_connection()
-        self.flush()
-        self.transport.close()
+    def _forget(self, stream_id: int) -> None:
+        if stream := self._streams.pop(stream_id, None):
+            self._connections.streams.discard(stream)
+        if self._draining and not self._streams:
+            self._say_goodbye()
+
+    def _disconnect_streams(self) -> None:
+        streams, self._streams = self._streams, {}
+        for stream in streams.values():
+            self._connections.streams.discard(stream)
+            stream.disconnect()
+        self._wake_senders()
 
     def _wake_senders(self) -> None:
         waiting, self._window_changed = self._window_changed, set()
@@ -154,38 +304,27 @@ class Http2Protocol(asyncio.Protocol):
             if not changed.done():
                 changed.set_result(None)
 
-    def _on_request(self, event: h2.events.RequestReceived) -> None:
-        assert event.stream_id is not None
-        stream = _Stream(self, event.stream_id, self._scope(event.headers or []))
-        if self._draining:
-            self.reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
+    # -- the end
+
+    def _say_goodbye(self) -> None:
+        """End the connection as agreed."""
+        self._end(ErrorCodes.NO_ERROR, "")
+
+    def _end(self, code: ErrorCodes, why: str) -> None:
+        """End the connection with a GOAWAY, and whatever is under way on it."""
+        if self._ended:
             return
-        self._streams[event.stream_id] = stream
-        self._connections.start(stream)
+        with suppress(h2.exceptions.ProtocolError):
+            self.frames.close_connection(code, additional_data=why.encode())
+        self._leave()
 
-    def _on_data(self, event: h2.events.DataReceived) -> None:
-        assert event.stream_id is not None
-        stream = self._streams.get(event.stream_id)
-        length = event.flow_controlled_length or 0
-        if stream is None:
-            self.consumed(event.stream_id, length)
-        else:
-            stream.arrived(event.data or b"", length)
-
-    def _on_stream_ended(self, event: h2.events.StreamEnded) -> None:
-        if stream := self._streams.get(event.stream_id or 0):
-            stream.completed()
-
-    def _on_reset(self, event: h2.events.StreamReset) -> None:
-        if stream := self._streams.pop(event.stream_id or 0, None):
-            stream.disconnect()
-        self._wake_senders()
-
-    def _on_window(self, _event: h2.events.Event) -> None:
-        self._wake_senders()
-
-    def _on_terminated(self, _event: h2.events.ConnectionTerminated) -> None:
-        self.drain()
+    def _leave(self) -> None:
+        """Write what is to be written, and close."""
+        self._ended = True
+        self._inflow.stop()
+        self._disconnect_streams()
+        if not self.transport.is_closing():
+            say_farewell(self.transport, self.frames.data_to_send(), lambda: self.connection_lost(None))
 
     def _scope(self, received: list[tuple[bytes, bytes]]) -> HttpScope:
         pseudo = {name: value for name, value in received if name.startswith(b":")}
@@ -209,107 +348,5 @@ class Http2Protocol(asyncio.Protocol):
         }
 
 
-class _Stream:
-    """One request and its response."""
-
-    def __init__(self, protocol: Http2Protocol, stream_id: int, scope: HttpScope) -> None:
-        self._protocol = protocol
-        self._id = stream_id
-        self.scope = scope
-        self._pieces: list[bytes] = []
-        self._unacknowledged = 0
-        self._more_body = True
-        self._body_given = False
-        self._disconnected = False
-        self._changed: asyncio.Future[None] | None = None
-        self._head_sent = False
-        self.done = False
-
-    def arrived(self, piece: bytes, flow_controlled_length: int) -> None:
-        self._pieces.append(piece)
-        self._unacknowledged += flow_controlled_length
-        self._wake()
-
-    def completed(self) -> None:
-        self._more_body = False
-        self._wake()
-
-    def disconnect(self) -> None:
-        self._disconnected = True
-        self._wake()
-
-    def abort(self) -> None:
-        self._protocol.abort()
-
-    async def receive(self) -> Message:
-        while not (self._pieces or self._disconnected or self.done):
-            if not self._more_body and not self._body_given:
-                break
-            self._changed = asyncio.get_running_loop().create_future()
-            await self._changed
-        if self._disconnected or self.done:
-            return {"type": "http.disconnect"}
-        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces.clear()
-        self._protocol.consumed(self._id, self._unacknowledged)
-        self._unacknowledged = 0
-        self._body_given = not self._more_body
-        return {"type": "http.request", "body": body, "more_body": self._more_body}
-
-    async def send(self, message: Message) -> None:
-        if self._disconnected or self.done:
-            return
-        if message["type"] == "http.response.start":
-            self._send_head(message)
-            return
-        body: bytes = b"" if self.scope["method"] == "HEAD" else message.get("body", b"")
-        more: bool = message.get("more_body", False)
-        await self._send_data(memoryview(body), end=not more)
-        if not more and not self._disconnected:
-            self._finish()
-
-    def _send_head(self, message: Message) -> None:
-        headers: list[tuple[bytes, bytes]] = [(b":status", b"%d" % message["status"])]
-        for name, value in message.get("headers", ()):
-            if name.lower() not in _HOP_BY_HOP:
-                headers.append((name.lower(), value))
-        self._protocol.frames.send_headers(self._id, headers)
-        self._head_sent = True
-
-    async def _send_data(self, body: memoryview, *, end: bool) -> None:
-        frames = self._protocol.frames
-        while len(body):
-            room = await self._protocol.room(self._id)
-            if not room:
-                return
-            last = len(body) <= room
-            frames.send_data(self._id, bytes(body[:room]), end_stream=end and last)
-            self._protocol.flush()
-            body = body[room:]
-            if last:
-                return
-        if end:
-            frames.end_stream(self._id)
-        self._protocol.flush()
-
-    def _finish(self) -> None:
-        self.done = True
-        self._wake()
-        if self._unacknowledged:
-            self._protocol.consumed(self._id, self._unacknowledged)
-        self._protocol.ended(self._id, body_read=not self._more_body)
-
-    async def fail(self) -> None:
-        if self._disconnected:
-            return
-        if self._head_sent:
-            self._protocol.reset(self._id, h2.errors.ErrorCodes.INTERNAL_ERROR)
-            return
-        await self.send(
-            {"type": "http.response.start", "status": 500, "headers": [(b"content-type", b"text/plain")]}
-        )
-        await self.send({"type": "http.response.body", "body": b"Internal Server Error\n"})
-
-    def _wake(self) -> None:
-        if self._changed and not self._changed.done():
-            self._changed.set_result(None)
+async def _refuse(status: HTTPStatus, why: str, _scope: HttpScope, _receive: Receive, send: Send) -> None:
+    await answer(send, status, [(b"content-type", b"text/plain")], f"{why}\n".encode())

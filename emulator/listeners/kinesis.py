@@ -27,7 +27,14 @@ from emulator.listeners.asgi import (
     answer,
     whole_body,
 )
-from emulator.listeners.credentials import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller, caller_of, incomplete
+from emulator.listeners.credentials import (
+    DEFAULT_ACCOUNT,
+    DEFAULT_REGION,
+    Caller,
+    caller_of,
+    incomplete,
+    incomplete_query,
+)
 from emulator.listeners.error_bodies import JSON_1_1
 from emulator.listeners.interception import (
     Backend,
@@ -38,10 +45,10 @@ from emulator.listeners.interception import (
     wanted,
 )
 from emulator.listeners.protocols import WireProtocol, protocol_of
+from emulator.listeners.request_ids import kinesis_ids
 from emulator.listeners.request_validation import check
 from emulator.listeners.service_model import Operation, kinesis_model
 from emulator.listeners.stream_access import StreamAccess
-from emulator.rng import new_uuid
 
 TARGET_PREFIX = b"Kinesis_20131202."
 _MOST_BODY_BYTES = 64 << 20
@@ -181,7 +188,10 @@ def _authenticate(call: _Call) -> None:
     if authorization is None and not presigned:
         raise KinesisError("MissingAuthenticationTokenException", "Missing Authentication Token")
     dated = b"x-amz-date" in call.headers or b"date" in call.headers
-    if authorization is not None and (lacking := incomplete(authorization, dated=dated)):
+    lacking = (
+        incomplete_query(call.query) if authorization is None else incomplete(authorization, dated=dated)
+    )
+    if lacking:
         raise KinesisError("IncompleteSignatureException", lacking)
 
 
@@ -197,14 +207,15 @@ def _scope(call: _Call) -> Scope:
 def _error(error: KinesisError, protocol: WireProtocol | None) -> _Answer:
     fields = {"__type": error.code}
     if error.message:
-        fields["message"] = error.message
+        # The part of AWS that reads a body spells the member otherwise than the service behind it.
+        fields["Message" if error.code == "SerializationException" else "message"] = error.message
     writer = protocol or protocol_of(JSON_1_1)
     assert writer is not None
     return _Answer(error.status, writer.content_type, writer.error(fields), error.code)
 
 
 def _response_headers(reply: _Answer) -> Headers:
-    headers = [(b"x-amzn-requestid", new_uuid().encode()), (b"content-type", reply.content_type)]
+    headers = [*kinesis_ids(), (b"content-type", reply.content_type)]
     if reply.error:
         headers.append((b"x-amzn-errortype", reply.error.encode()))
     return headers
@@ -212,7 +223,7 @@ def _response_headers(reply: _Answer) -> Headers:
 
 async def _send_events(subscription: _Subscription, receive: Receive, send: Send) -> None:
     """Send the events as they come, until they end or the client leaves."""
-    headers = [(b"x-amzn-requestid", new_uuid().encode()), (b"content-type", eventstream.CONTENT_TYPE)]
+    headers = [*kinesis_ids(), (b"content-type", eventstream.CONTENT_TYPE)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     sending = asyncio.ensure_future(_send_frames(subscription, send))
     gone = asyncio.ensure_future(receive())

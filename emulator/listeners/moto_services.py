@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from emulator.events import Events
 from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer
 from emulator.listeners.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.daemon_threads import DaemonThreads
 from emulator.listeners.error_bodies import service_error
+from emulator.listeners.s3_answers import Reply, identified
+from emulator.listeners.s3_integrity import S3Request, refusal
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
@@ -32,15 +34,6 @@ _UNLOCKED = frozenset(("sqs",))
 _S3_DOMAINS = re.compile(r"\.(?:(?P<aws>amazonaws\.com(?:\.cn)?)|localhost\.localstack\.cloud|localhost)$")
 _VIRTUAL_HOST = re.compile(r"(?P<bucket>[a-z0-9][a-z0-9.-]+?)(?P<s3>\.s3(?:[.-][a-z0-9-]+)*)?")
 _PATH_STYLE_HOST = re.compile(r"s3(?:[.-][a-z0-9-]+)*")
-
-
-class _Reply(NamedTuple):
-    """``body`` is its beginning, which is all of a short one; ``rest`` is read while it is sent."""
-
-    status: int
-    headers: Headers
-    body: bytes
-    rest: Iterator[bytes]
 
 
 class MotoServices:
@@ -77,13 +70,13 @@ class MotoServices:
             environ = _environ(scope, headers, caller, body, length)
             service = caller.service if caller else "s3"
             try:
-                reply = await self._threads.run(lambda: self._call(service, environ))
+                reply = await self._threads.run(lambda: self._answer(service, environ, headers, body))
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
             await self._send(send, reply)
 
-    async def _send(self, send: Send, reply: _Reply) -> None:
+    async def _send(self, send: Send, reply: Reply) -> None:
         piece = await self._next(reply) if len(reply.body) >= _HELD_ANSWER_BYTES else b""
         if not piece:
             await answer(send, reply.status, reply.headers, reply.body)
@@ -95,11 +88,20 @@ class MotoServices:
             piece = await self._next(reply)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _next(self, reply: _Reply) -> bytes:
+    async def _next(self, reply: Reply) -> bytes:
         """What follows; nothing at the end."""
         return await self._threads.run(lambda: next(reply.rest, b""))
 
-    def _call(self, service: str, environ: _Environ) -> _Reply:
+    def _answer(self, service: str, environ: _Environ, headers: dict[bytes, bytes], body: Any) -> Reply:
+        """S3's answers with what moto leaves out: digests are compared, and every answer has its ids."""
+        if service != "s3":
+            return self._call(service, environ)
+        asked = S3Request(environ["REQUEST_METHOD"], environ["QUERY_STRING"], headers)
+        refused = refusal(asked, body)
+        body.seek(0)
+        return identified(refused or self._call(service, environ))
+
+    def _call(self, service: str, environ: _Environ) -> Reply:
         application = self._application or self._start()
         if not self._known(service):
             raise NotImplementedError(f"the service '{service}' is not emulated")
@@ -115,7 +117,7 @@ class MotoServices:
             rest = _pieces(application(environ, start_response))
             body = _beginning(rest)
         status, headers = started[0]
-        return _Reply(
+        return Reply(
             int(status.partition(" ")[0]),
             [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
             body,
@@ -156,7 +158,9 @@ class MotoServices:
             "aws.request.failed", service=service, target=target, error=repr(error), trace=trace
         )
         content_type, body = service_error(headers.get(b"content-type", b""), code, said)
-        await answer(send, status, [(b"content-type", content_type)], body)
+        reply = Reply(status, [(b"content-type", content_type)], body)
+        reply = identified(reply) if service == "s3" else reply
+        await answer(send, reply.status, reply.headers, reply.body)
 
 
 def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:

@@ -6,7 +6,6 @@ since the epoch as floats, absent members are absent.
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
@@ -14,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import cbor2
 import msgspec
 
+from emulator.kinesis import blobs
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.error_bodies import CBOR_1_1, JSON_1_1
 from emulator.listeners.service_model import Shape, kinesis_model
@@ -154,7 +154,7 @@ def _read_scalar(value: Any, kind: str) -> Any:
         return _read_date(value)
     if (kind == "boolean" and isinstance(value, bool)) or (kind == "string" and isinstance(value, str)):
         return value
-    raise _refused(f"{_token(value)} can not be converted to {_java_name(kind)}")
+    raise _refused(f"{_token(value)} can not be converted to {_java_type(kind)}")
 
 
 def _read_date(text: str) -> float:
@@ -172,25 +172,24 @@ def _token(value: Any) -> str:
     return "DECIMAL_VALUE" if isinstance(value, float) else "STRING_VALUE"
 
 
-def _java_name(kind: str) -> str:
-    return {"string": "String", "boolean": "Boolean", "integer": "Integer", "long": "Long"}.get(
-        kind, "milliseconds since epoch" if kind == "timestamp" else "Double"
-    )
+def _java_type(kind: str) -> str:
+    return {
+        "string": "a String",
+        "boolean": "a Boolean",
+        "integer": "an Integer",
+        "long": "a Long",
+        "timestamp": "milliseconds since epoch",
+    }.get(kind, "a Double")
 
 
 def _json_blob(value: Any) -> bytes:
     if not isinstance(value, str):
         _refuse_collection(value)
         raise _refused(f"{_token(value)} can not be converted to a Blob")
-    if len(value) % 4:
-        raise _refused(
-            f"'{value[:64]}' can not be converted to a Blob: "
-            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(value)}"
-        )
     try:
-        return binascii.a2b_base64(value, strict_mode=True)
-    except (binascii.Error, ValueError) as error:
-        raise _refused(f"'{value[:64]}' can not be converted to a Blob: {error}") from None
+        return blobs.decode(value)
+    except blobs.NotBase64 as error:
+        raise _refused(f"'{value}' can not be converted to a Blob: {error}") from None
 
 
 def _cbor_blob(value: Any) -> bytes:

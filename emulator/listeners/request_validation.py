@@ -44,11 +44,30 @@ def _constraints(value: Any, shape: Shape, where: str) -> Iterator[str]:
     if shape.kind == "structure":
         yield from _structure(value, shape, f"{where}.")
     elif shape.kind == "list":
-        member = kinesis_model().shapes[shape.member]
-        for position, item in enumerate(value, start=1):
-            yield from _constraints(item, member, f"{where}.{position}.member")
+        yield from _list_members(value, kinesis_model().shapes[shape.member], where)
     elif shape.kind == "map":
         yield from _map_entries(value, shape, where)
+
+
+def _list_members(value: list[Any], member: Shape, where: str) -> Iterator[str]:
+    """Of texts the whole list is named once, of anything else each member that is wrong."""
+    if member.kind != "string":
+        for position, item in enumerate(value, start=1):
+            yield from _constraints(item, member, f"{where}.{position}.member")
+    elif any(True for item in value for _ in _constraints(item, member, where)):
+        yield _complaint(value, where, f"Member must satisfy constraint: [{', '.join(_rules(member))}]")
+
+
+def _rules(shape: Shape) -> Iterator[str]:
+    """What a text must be, in AWS's words and order."""
+    if shape.maximum is not None:
+        yield f"Member must have length less than or equal to {shape.maximum}"
+    if shape.minimum is not None:
+        yield f"Member must have length greater than or equal to {shape.minimum}"
+    if shape.values:
+        yield f"Member must satisfy enum value set: [{', '.join(shape.values)}]"
+    if shape.pattern:
+        yield f"Member must satisfy regular expression pattern: {shape.pattern}"
 
 
 def _map_entries(value: dict[str, Any], shape: Shape, where: str) -> Iterator[str]:
@@ -88,7 +107,8 @@ def _shown(value: Any) -> str:
         case bytes():
             return f"java.nio.HeapByteBuffer[pos=0 lim={len(value)} cap={len(value)}]"
         case list():
-            return f"[{', '.join(_shown(item) for item in value[:_MOST_REPORTED])}]"
+            most = None if all(isinstance(item, str) for item in value) else _MOST_REPORTED
+            return f"[{', '.join(_shown(item) for item in value[:most])}]"
         case dict():
             return f"{{{', '.join(f'{key}={_shown(item)}' for key, item in value.items())}}}"
         case bool():

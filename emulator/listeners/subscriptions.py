@@ -28,8 +28,8 @@ class Subscriptions:
     async def events(self, subscription: Subscription) -> EventStream:
         """The subscription's events as they come, and an empty one when nothing came for five seconds."""
         woken = asyncio.Event()
-        expiry = asyncio.ensure_future(self._clock.sleep(LIFETIME_SECONDS))
-        expiry.add_done_callback(lambda _: woken.set())
+        timers = [self._timer(LIFETIME_SECONDS, woken)]
+        resharded: asyncio.Future[None] | None = None
         waiting = self._waiting_for(subscription)
         waiting.add(woken)
         quiet = True
@@ -41,11 +41,22 @@ class Subscriptions:
                     yield EVENT, batch
                 if subscription.ended is not None:
                     return
+                seconds = subscription.resharded_in
+                if seconds is not None and (resharded is None or resharded.done()):
+                    resharded = self._timer(seconds, woken)
+                    timers.append(resharded)
                 quiet = batch is None and not await _set_within(woken, _HEARTBEAT_SECONDS)
         finally:
-            expiry.cancel()
+            for timer in timers:
+                timer.cancel()
             waiting.discard(woken)
             subscription.close()
+
+    def _timer(self, seconds: float, woken: asyncio.Event) -> asyncio.Future[None]:
+        """Have ``woken`` set when ``seconds`` of the clock have passed."""
+        timer = asyncio.ensure_future(self._clock.sleep(seconds))
+        timer.add_done_callback(lambda _: woken.set())
+        return timer
 
     def _waiting_for(self, subscription: Subscription) -> set[asyncio.Event]:
         if self._loop is None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
+from functools import partial
 
+from emulator.clock import Clock
 from emulator.listeners.asgi import App
 from emulator.listeners.connections import FailureHandler
 from emulator.listeners.http import Server, serve
@@ -20,17 +22,24 @@ class UsualPort:
 
 
 async def serve_at(
-    port: UsualPort, app: App, host: str, *, on_failure: FailureHandler, websockets: bool = False
+    port: UsualPort,
+    app: App,
+    host: str,
+    *,
+    on_failure: FailureHandler,
+    websockets: bool = False,
+    clock: Clock | None = None,
 ) -> tuple[Server, str | None]:
     """Listen there, or on a free port when the usual one is taken, with a note for people that says so.
 
     Raises OSError, with what to do about it, when the port that was asked for cannot be taken.
     """
     wanted = port.usual if port.asked is None else port.asked
+    served = partial(serve, app, host, on_failure=on_failure, websockets=websockets, clock=clock)
     try:
-        return await serve(app, host, wanted, on_failure=on_failure, websockets=websockets), None
+        return await served(wanted), None
     except OSError as error:
         if port.asked is not None or error.errno != errno.EADDRINUSE:
             raise
-    server = await serve(app, host, 0, on_failure=on_failure, websockets=websockets)
+    server = await served(0)
     return server, f"port {port.usual} is in use, so {port.name} answer at {server.url}"

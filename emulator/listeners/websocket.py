@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Literal, TypeAlias
 
 import h11
@@ -21,26 +22,40 @@ from wsproto.events import (
     CloseConnection,
     Event,
     Ping,
+    Pong,
     RejectConnection,
     RejectData,
     TextMessage,
 )
 from wsproto.utilities import RemoteProtocolError
 
+from emulator.allowance import Allowance
+from emulator.limits import SLICE_BYTES
 from emulator.listeners.asgi import HttpScope, Message
 from emulator.listeners.connections import Connections
+from emulator.listeners.farewell import refusal, say_farewell
+from emulator.listeners.patience import Awaited, Waiting
+from emulator.listeners.room import ARRIVING, NO_ROOM
+from emulator.listeners.turns import Inflow, Piece
 
 Data: TypeAlias = TextMessage | BytesMessage
 
 LONGEST_MESSAGE = 1 << 22
 _HELD_BYTES = 1 << 20
+_KEPT_BYTES = 100
+"""What a message takes in the inbox beside its content."""
+_LONGEST_SLICE = 4 * SLICE_BYTES
 _WRITTEN_AT_ONCE = 1 << 16
 _PING_SECONDS = 20.0
 _CLOSE_SECONDS = 5.0
 _ABNORMAL = 1006
 _GOING_AWAY = 1001
+_TOO_MUCH = 1008
 _TOO_BIG = 1009
 _FAILED = 1011
+_TRY_AGAIN_LATER = 1013
+_INBOX_FULL = "what it said is not listened to yet"
+_UNREAD = "what it was told is not read"
 
 
 class WebSocketProtocol(asyncio.Protocol):
@@ -55,6 +70,10 @@ class WebSocketProtocol(asyncio.Protocol):
     def __init__(self, connections: Connections, scope: HttpScope, transport: asyncio.Transport) -> None:
         self._connections = connections
         self._transport = transport
+        self._inflow = Inflow(connections.turns, transport, self._take)
+        self._slice = SLICE_BYTES
+        self._pings = Allowance(connections.limits.socket_pings)
+        self._fragments = Allowance(connections.limits.fragments)
         self._socket = WSConnection(ConnectionType.SERVER)
         self.scope = scope
         self._inbox: deque[Message] = deque([{"type": "websocket.connect"}])
@@ -89,11 +108,11 @@ class WebSocketProtocol(asyncio.Protocol):
             status = hint.status_code if hint.status_code == 426 else 400
             self._refuse(status, [*hint.headers], f"This is no WebSocket handshake: {error}\n".encode())
         except h11.ProtocolError as error:
-            self._put(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n%b\n" % str(error).encode())
+            self._put(refusal(HTTPStatus.BAD_REQUEST, str(error), self._connections.date))
             self._finish()
         else:
             self.scope["subprotocols"] = getattr(request, "subprotocols", [])
-            self._connections.start(self)
+            self._connections.start(self, self)
 
     # -- the transport's side
 
@@ -104,13 +123,11 @@ class WebSocketProtocol(asyncio.Protocol):
                 self._transport.pause_reading()
             return
         self._heard = True
-        if self._socket.state in {ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING}:
-            self._socket.receive_data(data)
-            for event in self._socket.events():
-                self._take(event)
+        self._inflow.feed(data)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self._connections.closed(self)
+        self._let_go()
         if self._timer:
             self._timer.cancel()
         self._leave(self._closing_code or _ABNORMAL)
@@ -118,11 +135,14 @@ class WebSocketProtocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
+        # What it says may have to be answered at once, pings for one.
+        self._inflow.hold(_UNREAD)
 
     def resume_writing(self) -> None:
         if self._writable and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
+        self._inflow.release(_UNREAD)
 
     def drain(self) -> None:
         """Say that the server goes away; the application learns of it when the client has answered."""
@@ -132,9 +152,51 @@ class WebSocketProtocol(asyncio.Protocol):
     def abort(self) -> None:
         self._transport.abort()
 
+    @property
+    def gone(self) -> bool:
+        # Its application is told by the first thing that it receives.
+        return False
+
+    def waiting(self) -> Waiting | None:
+        if self._writable:
+            return Waiting(Awaited.READER, self._transport.get_write_buffer_size())
+        if self._length and not self._inflow.held:
+            return Waiting(Awaited.BODY, self._length // self._connections.limits.body_step)
+        return None
+
+    def give_up(self, waiting: Waiting) -> None:
+        if waiting.what is Awaited.BODY:
+            self._break_off(_TOO_MUCH, "the rest of a message did not come in time")
+        else:
+            self._transport.abort()
+
     # -- what the client sends
 
-    def _take(self, event: Event) -> None:
+    def _take(self, data: Piece) -> int:
+        """Read one slice: a longer one where frames are long, since what costs is their number."""
+        piece = bytes(memoryview(data)[: self._slice])
+        if self._socket.state not in {ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING}:
+            return len(data)
+        self._socket.receive_data(piece)
+        count = 0
+        for count, event in enumerate(self._socket.events(), 1):  # noqa: B007 -- read after the loop
+            if why := self._objection(event):
+                self._break_off(_TOO_MUCH, why)
+                return len(data)
+            self._heed(event)
+        self._slice = min(2 * self._slice, _LONGEST_SLICE) if count <= 2 else SLICE_BYTES
+        return len(piece)
+
+    def _objection(self, event: Event) -> str | None:
+        """Why this is one too many; None when it is not."""
+        if isinstance(event, Ping | Pong):
+            return None if self._pings.spend() else "too many pings"
+        if isinstance(event, TextMessage | BytesMessage):
+            ends_nothing = event.frame_finished and not event.message_finished
+            return "too many fragments" if ends_nothing and not self._fragments.spend() else None
+        return None
+
+    def _heed(self, event: Event) -> None:
         if isinstance(event, TextMessage | BytesMessage):
             self._gather(event)
         elif isinstance(event, Ping):
@@ -146,23 +208,33 @@ class WebSocketProtocol(asyncio.Protocol):
     def _gather(self, event: Data) -> None:
         if self._left or self._closing_code:
             return
-        self._pieces.append(event.data)
-        self._length += _size(event.data)
+        if event.data:
+            size = _size(event.data)
+            if not ARRIVING.take(size):
+                self._break_off(_TRY_AGAIN_LATER, NO_ROOM)
+                return
+            self._pieces.append(event.data)
+            self._length += size
         if self._length > LONGEST_MESSAGE:
-            self._pieces.clear()
+            self._let_go()
             self._close(_TOO_BIG, f"a message has at most {LONGEST_MESSAGE} bytes")
         elif event.message_finished:
             self._deliver("text" if isinstance(event, TextMessage) else "bytes")
 
     def _deliver(self, kind: Literal["text", "bytes"]) -> None:
-        size, pieces = self._length, self._pieces
-        self._length, self._pieces = 0, []
+        size, pieces = self._length + _KEPT_BYTES, self._pieces
+        self._let_go()
         whole = "".join(pieces) if kind == "text" else b"".join(pieces)
         self._inbox.append({"type": "websocket.receive", kind: whole, "size": size})
         self._held += size
         if self._held > _HELD_BYTES:
-            self._transport.pause_reading()
+            self._inflow.hold(_INBOX_FULL)
         self._wake()
+
+    def _let_go(self) -> None:
+        """Have no unfinished message any more."""
+        ARRIVING.give_back(self._length)
+        self._length, self._pieces = 0, []
 
     def _closed_by(self, event: CloseConnection) -> None:
         if self._socket.state is ConnectionState.OPEN:
@@ -184,8 +256,8 @@ class WebSocketProtocol(asyncio.Protocol):
         message = self._inbox.popleft()
         if size := message.pop("size", 0):
             self._held -= size
-            if self._held <= _HELD_BYTES and not self._transport.is_closing():
-                self._transport.resume_reading()
+            if self._held <= _HELD_BYTES:
+                self._inflow.release(_INBOX_FULL)
         return message
 
     async def send(self, message: Message) -> None:
@@ -205,16 +277,16 @@ class WebSocketProtocol(asyncio.Protocol):
         if self._writable:
             await asyncio.shield(self._writable)
 
-    async def fail(self) -> None:
+    async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
         if self._socket.state is ConnectionState.CONNECTING:
-            self._refuse(500, [], b"Internal Server Error\n")
+            self._refuse(status, [], f"{why}\n".encode())
         elif self._socket.state is ConnectionState.OPEN:
             self._end(_FAILED, "the server failed")
         else:
             self.abort()
 
     def _accept(self, message: Message) -> None:
-        headers = list(message.get("headers", ()))
+        headers = [*message.get("headers", ()), self._connections.date.header()]
         accepted = AcceptConnection(subprotocol=message.get("subprotocol"), extra_headers=headers)
         self._put(self._socket.send(accepted))
         self._ping_later()
@@ -235,7 +307,11 @@ class WebSocketProtocol(asyncio.Protocol):
         if kind == "http.response.start":
             refusal = RejectConnection(
                 status_code=message["status"],
-                headers=[*message.get("headers", ()), (b"connection", b"close")],
+                headers=[
+                    *message.get("headers", ()),
+                    self._connections.date.header(),
+                    (b"connection", b"close"),
+                ],
                 has_body=True,
             )
             self._put(self._socket.send(refusal))
@@ -249,7 +325,11 @@ class WebSocketProtocol(asyncio.Protocol):
     def _refuse(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         length = (b"content-length", b"%d" % len(body))
         close = (b"connection", b"close")
-        refusal = RejectConnection(status_code=status, headers=[*headers, length, close], has_body=True)
+        refusal = RejectConnection(
+            status_code=status,
+            headers=[*headers, self._connections.date.header(), length, close],
+            has_body=True,
+        )
         self._put(self._socket.send(refusal))
         self._put(self._socket.send(RejectData(data=body)))
         self._finish()
@@ -285,8 +365,18 @@ class WebSocketProtocol(asyncio.Protocol):
             return
         self._closing_code = code
         self._put(self._socket.send(CloseConnection(code, reason)))
-        self._transport.resume_reading()
+        self._inflow.release(_INBOX_FULL)
         self._after(_CLOSE_SECONDS, self._transport.abort)
+
+    def _break_off(self, code: int, reason: str) -> None:
+        """Send a close frame, and hear no more of a client that has said too much."""
+        self._let_go()
+        self._close(code, reason)
+        self._inflow.stop()
+        self._flush()
+        self._leave(code, reason)
+        if not self._transport.is_closing():
+            say_farewell(self._transport, b"", lambda: self.connection_lost(None))
 
     def _leave(self, code: int, reason: str = "") -> None:
         if self._left is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -66,7 +66,7 @@ def message_ids(ids: Sequence[str]) -> None:
 
 def resource_types(types: Any) -> None:
     if not isinstance(types, list) or not all(each in RESOURCE_TYPES for each in map(str, types)):
-        raise BadValue(f"Resource types must be a sub set of {sorted(RESOURCE_TYPES)}.")
+        raise BadValue(f"Resource types must be a sub set of {as_set(RESOURCE_TYPES)}.")
 
 
 def subscriber(uri: Any) -> None:
@@ -95,6 +95,11 @@ def kept(document: Any) -> None:
         raise BadValue("JSON contains integer that is too large.") from error
     except RecursionError as error:
         raise BadValue("JSON is nested too deeply.") from error
+
+
+def as_set(texts: Iterable[str]) -> str:
+    """Texts as Python shows a set of them, in their order."""
+    return "{" + ", ".join(map(repr, sorted(texts))) + "}"
 
 
 def _limit(limit: int, allowed: Range) -> None:

@@ -44,13 +44,14 @@ class NoJournal:
 class FileJournal:
     """Entries in a log at ``path``, written anew when it is four times what its queues need.
 
-    Raises ``DamagedLog``.
+    ``torn_bytes`` is how much of an entry that was not written whole was cut. Raises ``DamagedLog``.
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
         self._path = path
         self._fsync = fsync
         self._log = Log(path, fsync=fsync)
+        self.torn_bytes = self._log.torn_bytes
         self._bytes = 0
         self._needed = 0
 
@@ -72,7 +73,11 @@ class FileJournal:
 
     def tidy(self, state: State, now: float) -> None:
         if self._bytes > _WRITE_ANEW_ABOVE_BYTES and self._bytes > _GROWTH * self._needed:
-            self._write_anew(state.changes(), now)
+            try:
+                self._write_anew(state.changes(), now)
+            except OSError:
+                # What was committed stays committed; this is tried again when the log has grown once more.
+                self._needed = self._bytes
 
     def close(self) -> None:
         """Give the file back."""
@@ -83,12 +88,17 @@ class FileJournal:
         draft_path = self._path.with_suffix(".draft")
         draft_path.unlink(missing_ok=True)
         draft = Log(draft_path, fsync=True)
-        left = iter(changes)
-        while batch := list(islice(left, _CHANGES_IN_AN_ENTRY)):
-            payload = encode(Entry(now, batch))
-            self._bytes = draft.append(payload) + len(payload)
-        draft.close()
-        draft_path.replace(self._path)
+        size, left = 0, iter(changes)
+        try:
+            while batch := list(islice(left, _CHANGES_IN_AN_ENTRY)):
+                payload = encode(Entry(now, batch))
+                size = draft.append(payload) + len(payload)
+            draft_path.replace(self._path)
+        except BaseException:
+            draft_path.unlink(missing_ok=True)
+            raise
+        finally:
+            draft.close()
         self._log.close()
         self._log = Log(self._path, fsync=self._fsync)
-        self._needed = self._bytes
+        self._bytes = self._needed = size

@@ -34,8 +34,11 @@ class Message(msgspec.Struct, array_like=True, gc=False):
         return max(0, int(now - self.created))
 
     def outlive(self, ends: float, grace: int, now: float) -> None:
-        """Live ``grace`` seconds longer than a claim that ``ends`` after it would; never beyond 14 days."""
-        if self.expires < ends:
+        """Live ``grace`` seconds longer than a claim that ``ends`` after it would; never beyond 14 days.
+
+        Zaqar counts whole seconds: what ends in the same one as the claim is left alone.
+        """
+        if int(self.expires) < int(ends):
             self.expires = max(self.expires, min(ends + grace, self.created + LONGEST_LIFE))
             self.ttl = max(0, round(self.expires - now))
 

@@ -55,6 +55,11 @@ def shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {**metadata, **{key: value for key, value in DEFAULTS.items() if not metadata.get(key)}}
 
 
+def counts_claims(metadata: Mapping[str, Any]) -> bool:
+    """Whether the queue has a use for how often its messages were claimed; Zaqar counts in no other."""
+    return MOST_CLAIMS in metadata and DEAD_LETTERS in metadata
+
+
 def check(metadata: Mapping[str, Any]) -> None:
     """Raise ``BadValue`` when a reserved key has a value that it cannot have, or any that cannot be kept."""
     checks.kept(metadata)
@@ -65,7 +70,7 @@ def check(metadata: Mapping[str, Any]) -> None:
         if not _is_integer(value):
             raise BadValue(f"{key} must be integer.")
         if allowed is not None and not allowed.holds(value):
-            raise BadValue(f"{key} can not exceed {allowed.most}, and must be at least {allowed.least}.")
+            raise BadValue(f"{key} can not exceed {_bounds(key, allowed)}.")
     if not isinstance(metadata.get(DEAD_LETTERS), str | None):
         raise BadValue(f"{DEAD_LETTERS} must be the name of a queue.")
     if not isinstance(metadata.get(ENCRYPTED), bool | None):
@@ -143,6 +148,13 @@ def _pointer(path: Any) -> list[str]:
     if not all(part.strip() for part in parts):
         raise BadPatch(f"Pointer `{path}` has an empty part.")
     return [part.replace("~1", "/").replace("~0", "~").strip() for part in parts]
+
+
+def _bounds(key: str, allowed: Range) -> str:
+    if key == MOST_BYTES:
+        # The second blank is Zaqar's.
+        return f"{allowed.most},  and must be at least greater than 0"
+    return f"{allowed.most} seconds, and must be at least {allowed.least} seconds long"
 
 
 def _is_integer(value: Any) -> bool:

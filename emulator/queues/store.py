@@ -41,6 +41,8 @@ class Store:
             journal = FileJournal(path, fsync=fsync)
             journal.replay(self.state)
             self._journal = journal
+            if journal.torn_bytes:
+                events.emit("journal.cut", file=str(path), bytes=journal.torn_bytes)
 
     def now(self) -> float:
         """Seconds since the epoch."""

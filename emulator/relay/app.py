@@ -21,12 +21,12 @@ from emulator.listeners.asgi import (
     whole_body,
 )
 from emulator.listeners.aws import HEALTH_PATHS
+from emulator.listeners.aws_chunked import unframed
 from emulator.listeners.credentials import DEFAULT_REGION, Caller, caller_of
 from emulator.listeners.error_bodies import service_error
 from emulator.listeners.interception import Backend, Interceptor, wanted
 from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
 from emulator.listeners.stream_access import StreamAccess
-from emulator.relay.aws_chunked import unframed
 from emulator.relay.connections import Reply, UpstreamLost, UpstreamUnreachable
 from emulator.relay.endpoints import Endpoint, Endpoints
 from emulator.relay.traffic import Traffic

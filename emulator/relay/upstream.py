@@ -79,6 +79,7 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
             streams=streams,
             buckets=buckets,
             backend=backend,
+            finish=lambda _name, _scope: None,
             stream_of_iterator=traffic.stream_of_iterator,
             app=app,
             answering=lambda _url: None,

@@ -70,16 +70,12 @@ class Checkpoints:
         Raises ``DamagedLog`` where it is needed and cannot be had.
         """
         log = self._hub.log
-        try:
-            raw = self._path.read_bytes() if self._path is not None else b""
-        except FileNotFoundError:
-            raw = b""
-        found = _checked(raw)
+        found = read_checkpoint(self._path) if self._path is not None else None
         if found is not None and found.next <= log.next:
             if log.first == 1 and found.definitions != self._definitions:
                 return None
             return found
-        if log.first > 1 and self._path is not None:
+        if log.first > 1 and self._path is not None and not log.lost:
             raise DamagedLog(
                 self._path, 0, "the checkpoint is missing or damaged, and the log alone is not all"
             )
@@ -96,7 +92,7 @@ class Checkpoints:
         try:
             if self._path is not None and hub.log.next > 1:
                 hub.log.sync()
-                self._save(self._path, _encode(self._made()))
+                _save(self._path, self._made(), fsync=self._fsync)
             if self._retention is not None:
                 hub.log.trim(hub.clock.time() - self._retention)
         except OSError as error:
@@ -116,17 +112,31 @@ class Checkpoints:
             [one for topic in topics for one in _waiting(topic)],
         )
 
-    def _save(self, path: Path, payload: bytes) -> None:
-        draft = path.with_suffix(".draft")
-        with draft.open("wb") as file:
-            file.write(frames.header(payload))
-            file.write(payload)
-            if self._fsync:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-        if self._fsync:
-            sync_folders(path, levels=1)
+
+def read_checkpoint(path: Path) -> Checkpoint | None:
+    """The checkpoint at ``path``; None when there is none that is whole."""
+    try:
+        return _checked(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def write_empty_checkpoint(path: Path, first: int) -> None:
+    """Have a log whose entries before ``first`` are gone be read from there on."""
+    _save(path, Checkpoint(first, (), {}, [], []), fsync=True)
+
+
+def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
+    payload, draft = _encode(checkpoint), path.with_suffix(".draft")
+    with draft.open("wb") as file:
+        file.write(frames.header(payload))
+        file.write(payload)
+        if fsync:
+            file.flush()
+            os.fsync(file.fileno())
+    draft.replace(path)
+    if fsync:
+        sync_folders(path, levels=1)
 
 
 def _checked(raw: bytes) -> Checkpoint | None:

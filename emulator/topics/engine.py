@@ -112,9 +112,14 @@ class Topics:
             self._hub = hub = Hub(clock, events, Door(access), log)
             self._checkpoints = Checkpoints(hub, path, definitions, retention=retention, fsync=fsync)
             assemble(hub, definitions, self._checkpoints)
+            if log.torn_bytes:
+                events.emit("journal.cut", file=str(directory), bytes=log.torn_bytes)
         except BaseException:
             log.close()
             raise
+        if log.lost:
+            # What is left of the log no longer tells everything.
+            self._checkpoints.write()
         self._checkpoints.begin()
         self._sessions: dict[Session, None] = {}
         self._displaced: dict[str, tuple[Session, Callable[[], None]]] = {}

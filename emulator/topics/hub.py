@@ -48,7 +48,7 @@ class Hub:
         """Have ``topic`` among the others; whoever subscribed to a pattern that fits gets it as well."""
         self.topics[topic.name] = topic
         for subscription in self._patterns:
-            if subscription.pattern is not None and subscription.pattern.fullmatch(topic.name):
+            if subscription.pattern is not None and subscription.pattern.fits(topic.name):
                 topic.attach(subscription)
         return topic
 
@@ -110,7 +110,7 @@ class Hub:
         """The topics that ``subscription`` names, whoever may read them."""
         if subscription.pattern is None:
             return [self.named(subscription.topic)]
-        fits = subscription.pattern.fullmatch
+        fits = subscription.pattern.fits
         return [topic for name, topic in self.topics.items() if fits(name) and topic.queue is None]
 
     def _prune(self, topic: LiveTopic) -> None:

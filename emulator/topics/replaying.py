@@ -54,9 +54,7 @@ class Replay:
         topic = self._hub.topics.get(entry.topic)
         if entry.kind != "published" or topic is None or not topic.replays:
             return False
-        return (
-            pattern.fullmatch(entry.topic) is not None if pattern else entry.topic == self._subscription.topic
-        )
+        return pattern.fits(entry.topic) if pattern else entry.topic == self._subscription.topic
 
     def _send(self, number: int, entry: Entry) -> None:
         hub, subscription = self._hub, self._subscription

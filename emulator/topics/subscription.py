@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
+from emulator.patterns import Pattern
 from emulator.topics.filters import Equality
 from emulator.topics.messages import Message
 
@@ -60,7 +60,7 @@ class Subscription:
         self.session = session
         self.sub_id = sub_id
         self.topic = topic
-        self.pattern: re.Pattern[str] | None = None
+        self.pattern: Pattern | None = None
         self.holds: Test | None = None
         self.equalities: tuple[Equality, ...] = ()
         self.keys: frozenset[str] | None = None

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
+from emulator.patterns import BadPattern, Pattern
 from emulator.topics.refusals import Refused
 
 NAME = re.compile(r"[\w./:-]+")
 
 
-def pattern_of(topic: str) -> re.Pattern[str] | None:
+def pattern_of(topic: str) -> Pattern | None:
     """The expression that ``topic`` is, None when it is a name. Raises Refused."""
     if NAME.fullmatch(topic):
         return None
     try:
-        return re.compile(topic)
-    except (re.error, RecursionError, OverflowError) as error:
+        return Pattern(topic)
+    except BadPattern as error:
         raise Refused(
             "invalid topic", f"{topic[:80]!r} is neither a name nor a regular expression: {error}"
         ) from None

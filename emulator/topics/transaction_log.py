@@ -71,6 +71,16 @@ class TransactionLog:
         """The number of the oldest entry that is kept."""
         return self._segments.first
 
+    @property
+    def lost(self) -> bool:
+        """Whether a whole file of it was lost."""
+        return self._segments.lost
+
+    @property
+    def torn_bytes(self) -> int:
+        """How much of an entry that was not written whole was cut."""
+        return self._segments.torn_bytes
+
     def append(self, *entries: Entry) -> int:
         """Keep ``entries``, all of them or none, and return the number of the first. Raises Refused."""
         first = self._segments.next
@@ -108,6 +118,7 @@ class TransactionLog:
         number = max(number, self._segments.first)
         while number < end:
             found = self._segments.read(number, min(_READ_LINES, end - number), _READ_BYTES)
+            number = found.next - found.lines
             for part in found.parts:
                 for line in bytes(part).split(b"\n")[:-1]:
                     yield number, _decode(line)

@@ -37,8 +37,13 @@ _SERVICE: Final = "application"
 _SOURCE: Final = "RDSS"
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS worked (messageId TEXT PRIMARY KEY) WITHOUT ROWID"
 _CODED: Final = re.compile(r"((?:GENERR|APPERRMET)\d{3}): (.*)", re.DOTALL)
-_FINAL: Final = frozenset({ErrorCode.APPERRMET004})
-"""What no other attempt changes. An object that is not there may come: messages overtake one another."""
+_FINAL: Final = frozenset(
+    {ErrorCode.APPERRMET003, ErrorCode.APPERRMET004, ErrorCode.GENERR001, ErrorCode.GENERR004}
+)
+"""What no other attempt changes, or nobody waits for: who reads is answered at once.
+
+An object to update or delete that is not there may come, for messages overtake one another.
+"""
 _OPEN: Final = tuple(state for state in State if state not in FINAL)
 
 

@@ -8,35 +8,29 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-import msgspec
-
 from emulator.clock import Clock
+from sandbox.addresses import UnknownAddressError
+from sandbox.applications.bodies import body_in, uuid_in
 from sandbox.applications.deeds import make_table, write_deed
+from sandbox.applications.works import Works
 from sandbox.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
+from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 from sandbox.repository import Repository
-from sandbox.versions import previous_versions
 from schemas.error_codes import ErrorCode
-from schemas.sequence import body_of
+from schemas.formats import instant
+from schemas.peek import return_address
+from schemas.versions import Place, named_versions
 
 JSON = dict[str, Any]
-
-_TABLE = """
-CREATE TABLE IF NOT EXISTS versions (
-  objectUUID TEXT PRIMARY KEY, work TEXT NOT NULL, object TEXT NOT NULL,
-  current INTEGER NOT NULL, visible INTEGER NOT NULL, preserved TEXT
-);
-CREATE INDEX IF NOT EXISTS by_work ON versions (work);
-"""
-_PUT = "REPLACE INTO versions (objectUUID, work, object, current, visible) VALUES (?, ?, ?, 1, 1)"
-_decode = msgspec.json.Decoder(JSON).decode
 
 
 class InstitutionalRepository:
     """Works with their versions, in the receiver's own repository; ``outbox`` takes the answers.
 
-    A work is its versions' chain of isNewVersionOf; it is deleted as a whole, by the objectUUID of any of
-    them, and deleted means hidden: nothing is removed, and nobody is answered with it any more.
+    A work is its versions' chain of isNewVersionOf and isPreviousVersionOf; it is deleted as a whole, by the
+    objectUUID of any of them, and deleted means hidden: nothing is removed, and nobody is answered with it
+    any more. An answer goes to the address that the request names.
     """
 
     def __init__(self, repository: Repository, outbox: Outbox, clock: Clock) -> None:
@@ -44,80 +38,110 @@ class InstitutionalRepository:
         self._outbox = outbox
         self._clock = clock
         with repository.transaction() as store:
-            for statement in _TABLE.split(";"):
-                store.execute(statement)
+            Works.make_tables(store)
             make_table(store)
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None:
-        body = _decode(body_of(arrival.data))
+        works, body = Works(store), body_in(arrival)
+        uuid = uuid_in(body, "objectUUID")
         match arrival.header.message_type, arrival.header.message_class:
             case "MetadataCreate", _:
-                did = self._create(store, body)
+                did = self._create(works, arrival, uuid, body)
             case "MetadataUpdate", _:
-                did = self._update(store, body)
+                did = self._update(works, arrival, uuid, body)
             case "MetadataDelete", _:
-                did = self._hide(store, body["objectUUID"])
-            case "MetadataRead", "Document":
+                did = self._hide(works, arrival, uuid)
+            case "MetadataRead", _ if not _asks(arrival):
                 did = "took note of an answer"
             case "MetadataRead", _:
-                did = self._answer(store, arrival, body["objectUUID"])
+                did = self._answer(works, arrival, uuid)
             case _:
-                did = self._note_preservation(store, body)
-        write_deed(store, arrival, body["objectUUID"], did, self._clock.time())
+                did = self._note_preservation(works, uuid, uuid_in(body, "packageUUID"))
+        write_deed(store, arrival, uuid, did, self._clock.time())
 
     def visible(self) -> dict[str, JSON]:
         """What regular users see: the current version of each work that is not hidden, by objectUUID."""
-        query = "SELECT objectUUID, object FROM versions WHERE visible AND current ORDER BY rowid"
         with self._repository.transaction() as store:
-            return {uuid: _decode(text) for uuid, text in store.execute(query)}
+            return Works(store).visible()
 
-    def _create(self, store: sqlite3.Connection, body: JSON) -> str:
+    def refuse(self, arrival: Arrival, code: ErrorCode, why: str, /) -> None:
+        """Tell who asked that there is no answer, and why, rather than let them wait.
+
+        Only a Document holds an object, so that this is an Event: the request's body with the errorCode and
+        errorDescription, and the messageId of the request as its correlationId.
+        """
+        if arrival.header.message_type != "MetadataRead" or not _asks(arrival):
+            return
+        try:
+            asked = {"objectUUID": uuid_in(body_in(arrival), "objectUUID")}
+        except ApplicationError:
+            return  # what names no object is no request that could be answered in its own form
+        wanted, error = return_address(arrival.data), (code, why[:LONGEST_DESCRIPTION])
+        try:
+            self._say(arrival, asked, to=wanted, error=error)
+        except UnknownAddressError:
+            self._say(arrival, asked, to=None, error=error)
+
+    def _create(self, works: Works, arrival: Arrival, uuid: str, body: JSON) -> str:
         """An object that is there already is published anew, as after an outage, and seen again."""
-        uuid = body["objectUUID"]
-        known = _work_of(store, uuid)
-        store.execute(_PUT, (uuid, known or uuid, msgspec.json.encode(body)))
-        files = len(body.get("objectFile", ()))
-        return f"{'replaced' if known else 'created'} a work with {files or 'no'} files"
+        known = works.holds(uuid)
+        place = works.publish(uuid, body, self._published(arrival))
+        if not place.current:
+            return _filed(place)
+        files = body.get("objectFile")
+        count = len(files) if isinstance(files, list) else 0
+        return f"{'replaced' if known else 'created'} a work with {count or 'no'} files"
 
-    def _update(self, store: sqlite3.Connection, body: JSON) -> str:
-        uuid, named = body["objectUUID"], previous_versions(body)
-        works = [work for each in named or [uuid] if (work := _work_of(store, each)) is not None]
-        if not works:
-            unknown = " or ".join(named or [uuid])
+    def _update(self, works: Works, arrival: Arrival, uuid: str, body: JSON) -> str:
+        named = named_versions(body)
+        if not any(works.knows(each) for each in (*named.previous, *named.following, uuid)):
+            unknown = " or ".join(named.previous or (uuid,))
             raise ApplicationError(ErrorCode.APPERRMET001, f"there is no object {unknown} to update")
-        store.execute("UPDATE versions SET current = 0 WHERE work = ?", (works[0],))
-        store.execute(_PUT, (uuid, works[0], msgspec.json.encode(body)))
-        return f"updated the work {works[0]}"
+        place = works.publish(uuid, body, self._published(arrival))
+        return f"updated the work {place.work}" if place.current else _filed(place)
 
-    def _hide(self, store: sqlite3.Connection, uuid: str) -> str:
-        work = _work_of(store, uuid)
-        if work is None:
+    def _hide(self, works: Works, arrival: Arrival, uuid: str) -> str:
+        if not works.knows(uuid):
             raise ApplicationError(ErrorCode.APPERRMET002, f"there is no object {uuid} to delete")
-        store.execute("UPDATE versions SET visible = 0 WHERE work = ?", (work,))
-        return f"hid the work {work}"
+        place = works.delete(uuid, self._published(arrival))
+        return f"hid the work {place.work}" if place.deleted else f"kept the work {place.work}: it is newer"
 
-    def _answer(self, store: sqlite3.Connection, arrival: Arrival, uuid: str) -> str:
-        query = "SELECT object FROM versions WHERE objectUUID = ? AND visible"
-        found = store.execute(query, (uuid,)).fetchone()
+    def _answer(self, works: Works, arrival: Arrival, uuid: str) -> str:
+        found = works.object(uuid)
         if found is None:
             raise ApplicationError(ErrorCode.APPERRMET003, f"there is no object {uuid} to read")
-        self._outbox.keep(
-            "MetadataRead",
-            _decode(found[0]),
-            tenant=arrival.header.tenant or 0,
-            message_class="Document",
-            correlation_id=arrival.header.message_id,
-        )
+        try:
+            self._say(arrival, found, to=return_address(arrival.data))
+        except UnknownAddressError as error:
+            raise ApplicationError(ErrorCode.GENERR004, str(error)) from error
         return "answered with the object"
 
-    def _note_preservation(self, store: sqlite3.Connection, body: JSON) -> str:
-        update = "UPDATE versions SET preserved = ? WHERE objectUUID = ?"
-        known = store.execute(update, (body["packageUUID"], body["objectUUID"])).rowcount
-        return (
-            f"took note of package {body['packageUUID']}{'' if known else ' of an object that is elsewhere'}"
+    def _say(
+        self, arrival: Arrival, body: JSON, *, to: str | None, error: tuple[ErrorCode, str] | None = None
+    ) -> None:
+        self._outbox.keep(
+            "MetadataRead",
+            body,
+            tenant=arrival.header.tenant or 0,
+            message_class="Event" if error else "Document",
+            correlation_id=arrival.header.message_id,
+            error=error,
+            to=to,
         )
 
+    def _note_preservation(self, works: Works, uuid: str, package_uuid: str) -> str:
+        known = works.preserve(uuid, package_uuid)
+        return f"took note of package {package_uuid}{'' if known else ' of an object that is elsewhere'}"
 
-def _work_of(store: sqlite3.Connection, uuid: str) -> str | None:
-    found = store.execute("SELECT work FROM versions WHERE objectUUID = ?", (uuid,)).fetchone()
-    return found[0] if found else None
+    def _published(self, arrival: Arrival) -> float:
+        found = instant(arrival.header.published) if arrival.header.published else None
+        return self._clock.time() if found is None else found
+
+
+def _asks(arrival: Arrival) -> bool:
+    """Whether a MetadataRead is a request: neither an answer, nor word that there is none."""
+    return arrival.header.message_class != "Document" and arrival.header.error_code is None
+
+
+def _filed(place: Place) -> str:
+    return f"filed an older version of the work {place.work}"

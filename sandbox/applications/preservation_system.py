@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import uuid
 from pathlib import Path
 from typing import Any, Final
-
-import msgspec
+from uuid import UUID, uuid5
 
 from emulator.clock import Clock
+from sandbox.applications.bodies import body_in, files_in, uuid_in
 from sandbox.applications.deeds import make_table, write_deed
 from sandbox.applications.package import write_package
-from sandbox.download import DownloadError, Downloads, files_of
+from sandbox.download import DownloadError, Downloads
 from sandbox.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
@@ -24,13 +23,12 @@ from schemas.sequence import body_of
 
 JSON = dict[str, Any]
 
-_NAMESPACE: Final = uuid.UUID("c3a1f9c4-2f3e-5b7b-9d6b-6a0f6c1f2d37")
+_NAMESPACE: Final = UUID("c3a1f9c4-2f3e-5b7b-9d6b-6a0f6c1f2d37")
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS packages (
   packageUUID TEXT PRIMARY KEY, objectUUID TEXT NOT NULL, files INTEGER NOT NULL, deleteRequested TEXT
 )
 """
-_decode = msgspec.json.Decoder(JSON).decode
 
 
 class PreservationSystem:
@@ -58,32 +56,32 @@ class PreservationSystem:
             make_table(store)
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None:
-        raw = body_of(arrival.data)
-        body = _decode(raw)
+        body = body_in(arrival)
+        uuid = uuid_in(body, "objectUUID")
         match arrival.header.message_type:
             case "MetadataCreate" | "MetadataUpdate":
-                did = self._preserve(store, arrival, raw, body)
+                did = self._preserve(store, arrival, uuid, body)
             case "MetadataDelete":
-                did = self._flag(store, arrival, body["objectUUID"])
+                did = self._flag(store, arrival, uuid)
             case kind:
                 did = f"took no notice of a {kind}"
-        write_deed(store, arrival, body["objectUUID"], did, self._clock.time())
+        write_deed(store, arrival, uuid, did, self._clock.time())
 
     def package_path(self, package_uuid: str) -> Path:
         """Where a package is."""
         return self._packages / f"{package_uuid}.zip"
 
-    def _preserve(self, store: sqlite3.Connection, arrival: Arrival, raw: bytes, body: JSON) -> str:
-        object_uuid, files = body["objectUUID"], files_of(body)
+    def _preserve(self, store: sqlite3.Connection, arrival: Arrival, object_uuid: str, body: JSON) -> str:
+        files = files_in(body)
         # The same message makes the same package, however often it takes to get there.
-        package_uuid = str(uuid.uuid5(_NAMESPACE, f"{arrival.header.message_id} {object_uuid}"))
+        package_uuid = str(uuid5(_NAMESPACE, f"{arrival.header.message_id} {object_uuid}"))
         target = self.package_path(package_uuid)
         if not target.exists():
             try:
                 fetched = [(file.place, self._downloads.fetch(file)) for file in files]
             except DownloadError as error:
                 raise ApplicationError(error.code, str(error)) from error
-            write_package(target, raw, fetched, self._clock.now())
+            write_package(target, body_of(arrival.data), fetched, self._clock.now())
             for _, path in fetched:
                 shutil.rmtree(path.parent)
         store.execute("REPLACE INTO packages VALUES (?, ?, ?, NULL)", (package_uuid, object_uuid, len(files)))

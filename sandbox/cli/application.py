@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import FoundStream, control_option, find_stream, followed_clock
+from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
@@ -19,10 +21,20 @@ if TYPE_CHECKING:
     from sandbox.applications.asynchronous import Asynchronous
     from sandbox.applications.deeds import Deed
     from sandbox.outbox import Outbox
-    from sandbox.receiver import Application
+    from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
 
 _KINDS = {"repository": "institutional repository", "preservation": "preservation system"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """An application, what it keeps, its way to answer, and what it does about what it refused."""
+
+    repository: Repository
+    outbox: Outbox
+    application: Application
+    refused: Refused
 
 
 @click.group()
@@ -34,7 +46,11 @@ def application() -> None:
 @click.argument("kind", type=click.Choice(list(_KINDS)))
 @click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
 @click.option(
-    "--answers", default="output", show_default=True, metavar="NAME", help="The stream to answer on."
+    "--answers",
+    default="output",
+    show_default=True,
+    metavar="NAME",
+    help="The stream to answer on, where a request has no returnAddress.",
 )
 @click.option(
     "--folder",
@@ -56,6 +72,7 @@ def application() -> None:
     help="Write down what arrives, work on it later, and try again what fails.",
 )
 @click.option("--once", is_flag=True, help="Stop when everything that is there has been processed.")
+@as_published_option
 @control_option
 @json_option
 def run(
@@ -67,6 +84,7 @@ def run(
     trust: Path | None,
     asynchronous: bool,
     once: bool,
+    as_published: bool,
     control: str | None,
     as_json: bool,
 ) -> None:
@@ -96,22 +114,25 @@ def run(
     try:
         with (
             followed_clock(control) as clock,
-            _opened(kind, found, answers, clock, folder=folder, trust=trust) as (
-                repository,
-                outbox,
-                at_once,
-            ),
-            _later(kind, found, repository, at_once, clock, wanted=asynchronous) as later,
+            _opened(kind, found, answers, clock, folder=folder, trust=trust) as opened,
+            _later(kind, found, opened, clock, wanted=asynchronous) as later,
             receiver_over_kinesis(
-                found.endpoint, channel, repository, later or at_once, clock, queues=found.queues
+                found.endpoint,
+                channel,
+                opened.repository,
+                later or opened.application,
+                clock,
+                queues=found.queues,
+                as_published=as_published,
+                refused=opened.refused,
             ) as receiver,
         ):
             if later is None:
-                run_application(receiver, outbox, repository, show, lambda: once)
+                run_application(receiver, opened.outbox, opened.repository, show, lambda: once)
                 return
             later.reject = receiver.reject
             done = partial(_nothing_left, later, once=once)
-            run_application(receiver, outbox, repository, show, done, work=later.work)
+            run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
     except (ChannelUnavailable, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 
@@ -122,13 +143,7 @@ def _nothing_left(later: Asynchronous, *, once: bool) -> bool:
 
 @contextmanager
 def _later(
-    kind: str,
-    found: FoundStream,
-    repository: Repository,
-    application: Application,
-    clock: Clock,
-    *,
-    wanted: bool,
+    kind: str, found: FoundStream, opened: _Opened, clock: Clock, *, wanted: bool
 ) -> Iterator[Asynchronous | None]:
     """The application behind asynchronous processing, where that is wanted."""
     if not wanted:
@@ -138,16 +153,17 @@ def _later(
     from sandbox.applications.asynchronous import Asynchronous  # noqa: PLC0415 -- as above
 
     store = found.repository(f"{kind}-processing")
-    with closing(Asynchronous(store, repository, application, clock, Events(clock))) as later:
+    with closing(Asynchronous(store, opened.repository, opened.application, clock, Events(clock))) as later:
         yield later
 
 
 @contextmanager
 def _opened(
     kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
-) -> Iterator[tuple[Repository, Outbox, Application]]:
+) -> Iterator[_Opened]:
     """The application with its local data repository and its way to answer."""
     from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.addresses import Addresses  # noqa: PLC0415 -- as above
     from sandbox.applications import InstitutionalRepository, PreservationSystem  # noqa: PLC0415 -- as above
     from sandbox.download import Downloads  # noqa: PLC0415 -- as above
     from sandbox.download.https import HttpsSource  # noqa: PLC0415 -- as above
@@ -158,18 +174,30 @@ def _opened(
 
     with ExitStack() as stack:
         repository = stack.enter_context(closing(Repository(found.repository(kind), clock)))
-        channel = stack.enter_context(closing(KinesisChannel(found.endpoint.kinesis(), answers, clock=clock)))
+
+        def open_channel(name: str) -> KinesisChannel:
+            return KinesisChannel(found.endpoint.kinesis(), name, clock=clock)
+
+        channel = stack.enter_context(closing(open_channel(answers)))
+        others = {answers, *found.queues.values()}
+        streams = found.endpoint.streams
+        addresses = stack.enter_context(
+            closing(Addresses(streams, open_channel, repository, clock, others=others))
+        )
         outbox = Outbox(
             Gateway(channel, repository, clock),
             clock,
             generator=f"Simulated {_KINDS[kind]}",
             machine=Machine(f"rdss-sandbox-{kind}", "localhost"),
+            addresses=addresses,
         )
         if kind == "repository":
-            yield repository, outbox, InstitutionalRepository(repository, outbox, clock)
+            institutional = InstitutionalRepository(repository, outbox, clock)
+            yield _Opened(repository, outbox, institutional, institutional.refuse)
             return
         https = stack.enter_context(closing(HttpsSource(trust)))
         s3 = stack.enter_context(closing(found.endpoint.s3()))
         downloads = Downloads(folder / "staging", {"https": https, "s3": S3Source(s3)}, clock)
         packages = folder / "packages"
-        yield repository, outbox, PreservationSystem(repository, outbox, downloads, packages, clock)
+        preservation = PreservationSystem(repository, outbox, downloads, packages, clock)
+        yield _Opened(repository, outbox, preservation, lambda _arrival, _code, _why: None)

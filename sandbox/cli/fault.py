@@ -137,13 +137,14 @@ def option_name(type_: FaultType, attribute: Attribute, taken: Container[str]) -
 def _option(type_: FaultType, attribute: Attribute, taken: Container[str]) -> click.Option:
     unit = f", in {_UNITS.get(attribute.unit, attribute.unit)}" if attribute.unit else ""
     meaning = attribute.description[0].upper() + attribute.description[1:]
+    bounds = f", {attribute.bounds}" if attribute.bounds else ""
     default = "" if attribute.default in (None, "") else f"  [default: {attribute.default}]"
     kind = click.Choice(attribute.choices) if attribute.choices else None
     return click.Option(
         [option_name(type_, attribute, taken), f"attribute_{attribute.name}"],
         type=kind,
         metavar=None if kind else attribute.type.upper(),
-        help=f"{meaning}{unit}.{default}",
+        help=f"{meaning}{unit}{bounds}.{default}",
     )
 
 

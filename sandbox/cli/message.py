@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import clock_at_hand, control_option
+from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import Exit
 from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
@@ -27,19 +28,36 @@ def message() -> None:
 
 @message.command()
 @click.argument("files", nargs=-1, metavar="[FILE|-]...")
-@click.option("--strict", is_flag=True, help="Check also the rules that the published schemas leave out.")
-@click.option("--expired", is_flag=True, help="Refuse messages that have expired, too.")
+@as_published_option
+@click.option("--strict", is_flag=True, hidden=True)
+@click.option(
+    "--expired", is_flag=True, help="Refuse messages that have expired, too, by the sandbox's clock."
+)
+@control_option
 @json_option
-def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool) -> int:
+def validate(
+    *,
+    files: tuple[str, ...],
+    as_published: bool,
+    strict: bool,
+    expired: bool,
+    control: str | None,
+    as_json: bool,
+) -> int:
     """Judge the messages in each FILE, or on standard input with -.
 
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.documents import judge_document  # noqa: PLC0415 -- as above
+    from sandbox.documents import judge_document  # noqa: PLC0415 -- kept out of sandbox --help
 
-    now = Clock().time() if expired else None
+    if strict:
+        raise click.UsageError(
+            "--strict is gone: what it demanded is the rule. --as-published judges by the schema files alone"
+        )
+    clock = None
+    if expired:
+        clock = click.get_current_context().with_resource(clock_at_hand(control))
     code = Exit.PASS
     judged = refused = 0
     for found in found_in(files or ("-",)):
@@ -47,7 +65,7 @@ def validate(files: tuple[str, ...], strict: bool, expired: bool, as_json: bool)
             click.echo(f"sandbox: {found}", err=True)
             code = Exit.USAGE
             continue
-        verdict = judge_document(found.raw, now=now, strict=strict)
+        verdict = judge_document(found.raw, now=clock.time() if clock else None, as_published=as_published)
         judged += 1
         refused += not verdict.valid
         _print(found, verdict, as_json)

@@ -13,8 +13,9 @@ from sandbox.cli.output import json_option, print_json, print_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from emulator.audit_client import AuditMessages
     from emulator.client import Client
-    from emulator.resources import MessageDetail, MessageRow
+    from emulator.resources import AuditPlace, MessageDetail, MessageRow
 
 _PAGE = 1000
 
@@ -22,16 +23,30 @@ _PAGE = 1000
 @click.command()
 @click.option("--filter", "matching", default="", metavar="FILTER", help="As in: type:Metadata* size>500k")
 @click.option("--limit", type=click.IntRange(min=1), help="List at most this many.")
+@click.option(
+    "--audit",
+    type=click.Choice(["stream", "bucket"]),
+    help="The entries of the audit log instead, from its stream or from its bucket.",
+)
 @click.option("--raw", is_flag=True, help="Print each message as it was sent, one a line.")
 @control_option
 @json_option
-def messages(matching: str, limit: int | None, raw: bool, control: str | None, as_json: bool) -> None:
+def messages(
+    *,
+    matching: str,
+    limit: int | None,
+    audit: AuditPlace | None,
+    raw: bool,
+    control: str | None,
+    as_json: bool,
+) -> None:
     """List the messages in the streams, oldest first; with --raw, as send takes them back."""
     with connect(control) as client:
-        rows = _rows(client, matching, limit)
+        log = client.audit(audit) if audit else client
+        rows = _rows(log, matching, limit)
         if raw:
             for row in rows:
-                _print_raw(client.message(row.id))
+                _print_raw(log.message(row.id))
         elif as_json:
             for row in rows:
                 print_json(row)
@@ -39,10 +54,10 @@ def messages(matching: str, limit: int | None, raw: bool, control: str | None, a
             print_table(("UTC", "stream", "shard", "type", "size", "code", "marks", "id"), map(_line, rows))
 
 
-def _rows(client: Client, matching: str, limit: int | None) -> Iterator[MessageRow]:
+def _rows(log: Client | AuditMessages, matching: str, limit: int | None) -> Iterator[MessageRow]:
     after, left = 0, limit
     while left != 0:
-        page = client.messages(after=after, limit=min(_PAGE, left or _PAGE), matching=matching).messages
+        page = log.messages(after=after, limit=min(_PAGE, left or _PAGE), matching=matching).messages
         if not page:
             return
         yield from page

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import Exit
 from sandbox.cli.output import json_option, print_json, print_table
 from sandbox.cli.pipeline_options import (
@@ -69,6 +70,7 @@ def pipeline() -> None:
 @click.option(
     "--batch", default=100_000, show_default=True, type=click.IntRange(1), help="The most records in a batch."
 )
+@as_published_option
 @spark_options
 @service_options
 @json_option
@@ -103,8 +105,10 @@ def _job(
     starting: str,
     checkpoint: str | None,
     batch: int,
+    as_published: bool,
 ) -> Job:
-    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.batch import Rules  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- as above
     from sandbox.pipeline.run import Job  # noqa: PLC0415 -- as above
 
     url, region = service()
@@ -118,6 +122,7 @@ def _job(
         starting_position=starting,
         records_per_trigger=batch,
         checkpoint=checkpoint,
+        rules=Rules(as_published=as_published),
     )
 
 

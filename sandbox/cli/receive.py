@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, followed_clock
+from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option
 from sandbox.cli.waiting import Deadline, timeout_option
@@ -36,6 +37,7 @@ class _ReaderGone(BaseException):
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Wait for more, but no longer than this: 500ms, 30s, 5m.")
+@as_published_option
 @control_option
 @json_option
 def receive(
@@ -44,6 +46,7 @@ def receive(
     follow: bool,
     count: int | None,
     timeout: float | None,
+    as_published: bool,
     control: str | None,
     as_json: bool,
 ) -> int:
@@ -67,7 +70,7 @@ def receive(
         printed += 1
 
     try:
-        with _stepping(control, channel, show) as step:
+        with _stepping(control, channel, show, as_published=as_published) as step:
             while count is None or printed < count:
                 limit = _AT_ONCE if count is None else min(_AT_ONCE, count - printed)
                 if (not step(limit) and not waits) or deadline.passed:
@@ -82,7 +85,9 @@ def receive(
 
 
 @contextmanager
-def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> Iterator[Step]:
+def _stepping(
+    control: str | None, name: str, show: Callable[[bytes], None], *, as_published: bool
+) -> Iterator[Step]:
     """The way to receive from this stream, with everything open that it needs."""
     from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
     from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- as above
@@ -90,6 +95,7 @@ def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> 
     from sandbox.gateway import SendFailedError  # noqa: PLC0415 -- as above
     from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
     from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
+    from sandbox.receiver.receiver import SHARED_MESSAGE_ID  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
     found = find_stream(control, name)
@@ -112,9 +118,18 @@ def _stepping(control: str | None, name: str, show: Callable[[bytes], None]) -> 
                     yield lambda limit: _print(channel, limit, show)
             else:
                 with receiver_over_kinesis(
-                    found.endpoint, name, repository, process, clock, queues=found.queues
+                    found.endpoint,
+                    name,
+                    repository,
+                    process,
+                    clock,
+                    queues=found.queues,
+                    as_published=as_published,
                 ) as receiver:
+                    before = repository.counted(SHARED_MESSAGE_ID)
                     yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
+                    if shared := repository.counted(SHARED_MESSAGE_ID) - before:
+                        click.echo(f"sandbox: {shared} parts share the messageId of another part", err=True)
     except (ChannelUnavailable, OriginalNotKeptError, SendFailedError) as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 

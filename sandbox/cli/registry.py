@@ -24,6 +24,9 @@ COMMANDS: dict[str, Row] = {
     "logs": Row(
         "sandbox.cli.logs:logs", "Show what happened in the sandbox, or what a container of it wrote."
     ),
+    "repair": Row(
+        "sandbox.cli.repair:repair", "Make damaged data readable: keep what can be, put the rest aside."
+    ),
     "doctor": Row(
         "sandbox.cli.doctor:doctor", "Find what is missing here, Docker or RabbitMQ, and say what to do."
     ),

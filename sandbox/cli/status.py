@@ -34,9 +34,10 @@ def status(control: str | None, as_json: bool) -> None:
     for fault in faults:
         click.echo(f"{'fault':<9}{fault.name}: {fault.type} on {fault.channel}, {fault.injected} injected")
     click.echo()
-    titles = ("stream", "status", "open", "closed", "records", "size")
+    titles = ("stream", "status", "open", "closed", "records", "unread", "size")
     rows = (
-        (s.name, s.status, s.open_shards, s.closed_shards, s.records, size(s.bytes)) for s in found.streams
+        (s.name, s.status, s.open_shards, s.closed_shards, s.records, s.unread, size(s.bytes))
+        for s in found.streams
     )
     print_table(titles, rows)
 

@@ -79,6 +79,12 @@ if TYPE_CHECKING:
     help="Whether to enforce AWS's throughput limits.  [default: relaxed]",
 )
 @click.option(
+    "--transition-seconds",
+    type=float,
+    metavar="S",
+    help="How long streams are CREATING, UPDATING, DELETING.  [default: 0]",
+)
+@click.option(
     "--topology",
     metavar="FILE|default|rdss|none",
     help="The streams and buckets to make.  [default: default]",
@@ -123,6 +129,8 @@ def _arguments(given: dict[str, Any]) -> list[str]:
 
 
 def _show(running: Running, as_json: bool) -> None:
+    for line in running.damage:
+        click.echo(f"sandbox: {line}", err=True)
     if as_json:
         import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
 

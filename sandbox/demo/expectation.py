@@ -10,7 +10,7 @@ from hashlib import sha256
 from sandbox.arrivals import body_digest
 from sandbox.demo.workload import Item
 from schemas.error_codes import ErrorCode
-from schemas.peek import Peek, peek
+from schemas.peek import Peek, identity, peek
 from schemas.sequence import SequenceError, join
 from schemas.validation import judge
 
@@ -21,7 +21,8 @@ class Expectation:
 
     ``messages`` are all that go out, parts one by one; ``repeats`` have a messageId, or
     bytes, that came before; ``waiting`` are parts of sequences of which other parts are not in the workload.
-    ``arranged`` are those of the ``rejects`` that failures cause in applications apart from the workload.
+    ``echoes`` come back to who sent them. ``arranged`` are those of the ``rejects`` that failures cause in
+    applications apart from the workload.
     """
 
     messages: int = 0
@@ -31,6 +32,7 @@ class Expectation:
     arranged: int = 0
     repeats: int = 0
     waiting: int = 0
+    echoes: int = 0
 
 
 def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expectation:
@@ -44,12 +46,12 @@ def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expecta
     for item in items:
         seen = peek(item.data)
         digest = sha256(item.data).hexdigest()
-        message_id = None if seen.damaged else seen.message_id
-        if digest in known or message_id in known:
+        who = None if seen.damaged else identity(seen)
+        if digest in known or who in known:
             found.repeats += 1
             continue
-        code = ErrorCode.GENERR006 if message_id in grown else item.code
-        known.add(message_id if code is None and message_id else digest)
+        code = ErrorCode.GENERR006 if not seen.damaged and seen.message_id in grown else item.code
+        known.add(who if code is None and who else digest)
         if code is not None:
             found.rejects[code] += 1
         elif seen.total is not None and seen.total > 1:

@@ -52,7 +52,8 @@ class Observation:
 
     ``stored`` are the stream's records, copies too. ``arrivals`` are whole messages by messageId. ``lost``
     were sent, and then neither processed nor rejected, and do not wait for other parts either. ``rejects``
-    and ``kept`` are what is in the error and invalid queues and in their buckets, by code.
+    and ``kept`` are what is in the error and invalid queues and in their buckets, by code. ``echoes`` are
+    messages that came back to the application that had sent them, and were dropped.
     """
 
     sent: int
@@ -67,6 +68,7 @@ class Observation:
     kept: Counter[str]
     audit_missing: int
     injections: Injections
+    echoes: int = 0
 
 
 def observe(
@@ -78,10 +80,11 @@ def observe(
     receiver: Repository,
     items: Sequence[Item],
     since: int,
+    echoes: int = 0,
 ) -> Observation:
     """Read everything back; the faults must be gone and the queues at rest.
 
-    ``since`` is the last event before the first message.
+    ``since`` is the last event before the first message, ``echoes`` what an application dropped as its own.
     """
     statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
     arrivals = _arrivals(receiver)
@@ -103,6 +106,7 @@ def observe(
         kept=_codes(line.data for queue in Queue for line in kept(endpoint, BUCKETS[queue])),
         audit_missing=_missing(streams, kept(endpoint, AUDIT_BUCKET)),
         injections=injections(control, since),
+        echoes=echoes,
     )
 
 

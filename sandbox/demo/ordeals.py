@@ -28,7 +28,7 @@ from sandbox.outbox import Outbox
 from sandbox.receiver import Arrival, Rejects, S3Originals
 from sandbox.receiver.assembly import BUCKETS
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
-from sandbox.repository import Repository, Status
+from sandbox.repository import Repository, Standing, Status
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.samples import Samples
@@ -56,6 +56,14 @@ class Ordeal:
         return str(self.message["messageHeader"]["messageId"])
 
 
+@dataclass(frozen=True, slots=True)
+class Provoked:
+    """How often each code must be in its queue, and how many messages of its own an application dropped."""
+
+    rejects: Counter[ErrorCode]
+    echoes: int
+
+
 def ordeals(samples: Samples) -> list[Ordeal]:
     """One for each code but GENERR005: what an application is to be asked that it cannot do."""
     wrong, missing = (samples.message("MetadataCreate", "dataset") for _ in range(2))
@@ -75,8 +83,8 @@ def ordeals(samples: Samples) -> list[Ordeal]:
     ]
 
 
-def provoke(endpoint: Endpoint, control: Client, folder: Path, clock: Clock, seed: int) -> Counter[ErrorCode]:
-    """Provoke every code that only a failure can cause; how often each must be in its queue.
+def provoke(endpoint: Endpoint, control: Client, folder: Path, clock: Clock, seed: int) -> Provoked:
+    """Provoke every code that only a failure can cause, and have an application get its own message back.
 
     Raises as ``Gateway.send`` and ``Receiver.step`` do.
     """
@@ -85,13 +93,18 @@ def provoke(endpoint: Endpoint, control: Client, folder: Path, clock: Clock, see
     _arrange(endpoint, control)
     with closing(Repository(folder / "ordeals.sqlite3", clock)) as repository:
         _send_in_vain(endpoint, repository, samples.message("MetadataCreate"))
-        with closing(KinesisChannel(endpoint.kinesis(), STREAM, clock=clock)) as channel:
-            for ordeal in arranged:
-                channel.publish(serialise(ordeal.message), ordeal.message_id)
     control.remove_fault(UNREACHABLE)
-    with closing(Repository(folder / "applications.sqlite3", clock)) as repository:
+    with (
+        closing(Repository(folder / "applications.sqlite3", clock)) as repository,
+        closing(KinesisChannel(endpoint.kinesis(), STREAM, clock=clock)) as channel,
+    ):
+        # Ahead of the others, so that it has come back when they have all come.
+        Gateway(channel, repository, clock).send(samples.message("MetadataCreate"))
+        for ordeal in arranged:
+            channel.publish(serialise(ordeal.message), ordeal.message_id)
         _receive(endpoint, repository, folder, clock, arranged)
-    return Counter([ErrorCode.GENERR005, *(ordeal.code for ordeal in arranged)])
+        echoes = repository.counted(Standing.ECHO)
+    return Provoked(Counter([ErrorCode.GENERR005, *(ordeal.code for ordeal in arranged)]), echoes)
 
 
 def _arrange(endpoint: Endpoint, control: Client) -> None:
@@ -111,7 +124,7 @@ def _arrange(endpoint: Endpoint, control: Client) -> None:
 
 
 def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> None:
-    """Send until the ten tries are over, on a clock on which waiting takes no time, and give up."""
+    """Send until the ten retries are over, on a clock on which waiting takes no time, and give up."""
     hurried = Clock(autojump=True)
     with ExitStack() as stack:
 

@@ -13,14 +13,13 @@ from emulator.client import Client
 from emulator.clock import Clock
 from sandbox.demo.expectation import expect
 from sandbox.demo.observation import observe
-from sandbox.demo.ordeals import provoke
+from sandbox.demo.ordeals import Provoked, provoke
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receiving, send
 from sandbox.demo.verdict import Result, judge
 from sandbox.demo.workload import Item, workload
 from sandbox.endpoint import Endpoint
 from sandbox.repository import Repository, Standing, Status
-from schemas.error_codes import ErrorCode
 
 PATIENCE_SECONDS = 20.0
 """How long after the last message was sent everything has to be through."""
@@ -66,10 +65,10 @@ def demonstrate(
         _Traffic(place, clock, control, sender, receiver).run(items, progress)
         for added in control.faults():
             control.remove_fault(added.name)
-        arranged = Counter[ErrorCode]()
+        provoked = Provoked(Counter(), 0)
         if plan.ordeals:
             progress("failing on purpose", 0.0)
-            arranged = provoke(place.aws, control, place.folder, clock, plan.seed)
+            provoked = provoke(place.aws, control, place.folder, clock, plan.seed)
         _wait_for_audit(control, clock, progress)
         progress("reading everything back", 0.0)
         seen = observe(
@@ -80,11 +79,13 @@ def demonstrate(
             receiver=receiver,
             items=items,
             since=since,
+            echoes=provoked.echoes,
         )
         tables = _tables(pipeline, place, progress) if pipeline else None
     wanted = expect(items, seen.injections.grown, now)
-    wanted.rejects.update(arranged)
-    wanted.arranged = arranged.total()
+    wanted.rejects.update(provoked.rejects)
+    wanted.arranged = provoked.rejects.total()
+    wanted.echoes = int(plan.ordeals)
     return judge(plan, seen, wanted, tables)
 
 

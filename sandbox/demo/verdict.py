@@ -86,6 +86,7 @@ def _outcomes(seen: Observation, wanted: Expectation) -> list[Line]:
         _equal("bodies as sent, byte for byte", same, len(wanted.processed)),
         _equal("sequences joined byte for byte", len(_joined(seen, wanted)), len(wanted.joined)),
         _equal("parts waiting for others", seen.waiting, wanted.waiting),
+        _equal("own messages dropped by their sender", seen.echoes, wanted.echoes),
         *(
             _equal(f"rejected {code}", seen.rejects[code], wanted_rejects[code])
             for code in sorted(seen.rejects.keys() | wanted_rejects.keys())

@@ -45,7 +45,7 @@ class Downloads:
     def fetch(self, file: RemoteFile) -> Path:
         """The file, whole and with the right checksums; one that was fetched before is not fetched again.
 
-        Interrupted, it goes on where it was, ten tries without any progress in all, with delays of
+        Interrupted, it goes on where it was, up to ten retries in a row without any progress, with delays of
         2^n x 100 ms. Raises ``DownloadError``; then there is nothing under the file's name.
         """
         target = self._staging / file.place
@@ -75,8 +75,8 @@ class Downloads:
                 if isinstance(error, Changed):
                     partial.drop()
                 fruitless = 0 if partial.size > before else fruitless + 1
-                if fruitless == len(RETRY_SECONDS):
-                    why = f"{fruitless} tries to fetch it failed; the last: {error}"
+                if fruitless > len(RETRY_SECONDS):
+                    why = f"to fetch it failed, and so did {len(RETRY_SECONDS)} retries; the last: {error}"
                     raise DownloadError(ErrorCode.GENERR006, why) from error
                 self._clock.wait(RETRY_SECONDS[max(fruitless - 1, 0)])
             else:

@@ -15,7 +15,7 @@ from schemas.error_codes import ErrorCode
 from schemas.sequence import split
 
 RETRY_SECONDS = tuple(0.1 * 2**retry for retry in range(1, 11))
-"""The wait after each of ten failed tries, 2^n x 100 ms (specification, Network Failure Behaviour)."""
+"""The wait before each of ten retries, 2^n x 100 ms (specification, Network Failure Behaviour)."""
 
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 100
@@ -24,13 +24,14 @@ _FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "Validati
 
 
 class SendFailedError(Exception):
-    """Ten tries failed: GENERR005. The messages keep the status TO_SEND and go first the next time."""
+    """A try and its ten retries failed: GENERR005. The messages stay TO_SEND and go first the next time."""
 
     code = ErrorCode.GENERR005
 
     def __init__(self, channel: str, why: Exception) -> None:
         super().__init__(
-            f"{self.code}: {len(RETRY_SECONDS)} tries to send to {channel} failed; the last: {why}"
+            f"{self.code}: to send to {channel} failed, and so did {len(RETRY_SECONDS)} retries; "
+            f"the last: {why}"
         )
 
 
@@ -108,13 +109,15 @@ class Gateway:
     def _publish(self, messages: list[Unsent]) -> list[SendRefusedError]:
         """Send these, each until the broker has taken it; those that it refuses for good."""
         refused: list[SendRefusedError] = []
+        failed = self._try(messages, refused)
         for seconds in RETRY_SECONDS:
-            failed = self._try(messages, refused)
             if not failed:
                 return refused
-            messages = [message for message, _ in failed]
-            if seconds != RETRY_SECONDS[-1]:
-                self._clock.wait(seconds)
+            _LOG.info("trying to send to %s again in %g s: %s", self.channel.name, seconds, failed[-1][1])
+            self._clock.wait(seconds)
+            failed = self._try([message for message, _ in failed], refused)
+        if not failed:
+            return refused
         failure = SendFailedError(self.channel.name, failed[-1][1])
         _LOG.error("%s", failure)
         raise failure from failed[-1][1]

@@ -60,7 +60,11 @@ class RabbitMQQueues:
         self._clock = clock
 
     def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
-        return RabbitMQChannel(self._settings.address, name, clock=self._clock)
+        """As the seam says. Raises ``ChannelUnavailable`` when no broker answers within the timeout."""
+        timeout = self._settings.timeout
+        channel = RabbitMQChannel(self._settings.address, name, clock=self._clock, timeout=timeout)
+        channel.connect()
+        return channel
 
     def shards(self, name: str) -> Shards:
         return _QueueAsShard(self.channel(name))
@@ -121,5 +125,5 @@ _TYPES: Final[dict[str, Callable[[GatewaySettings, Clock], Queues]]] = {
 
 
 def open_queues(settings: GatewaySettings, clock: Clock) -> Queues:
-    """The queues that the settings name; a broker is first asked when a channel is used."""
+    """The queues that the settings name; a broker is first asked when a channel is opened."""
     return _TYPES[settings.queue](settings, clock)

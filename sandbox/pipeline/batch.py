@@ -26,11 +26,15 @@ _LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"da
 
 @dataclass(frozen=True)
 class Rules:
-    """What the stages go by. ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time."""
+    """What the stages go by. ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time.
+
+    ``as_published`` judges messages as the published schema files do.
+    """
 
     queues: tuple[str, ...] = ("error", "invalid")
     dedupe_window: float = 86_400.0
     sequence_limit: float = 900.0
+    as_published: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,8 @@ def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt
     outcomes = write_outcomes(rows, attempt)
     files = [*arrived.files, *outcomes, *keep(figures.counted(rows), "figures", attempt)]
     oldest, parts = _oldest_open(tables), [file for file in outcomes if file.table == "parts"]
-    limit = rules.sequence_limit
-    if parts or (oldest is not None and oldest < now.timestamp() - limit):
-        more, oldest = _sequences(rows.sparkSession, parts, tables, attempt, now=now, limit=limit)
+    if parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
+        more, oldest = _sequences(rows.sparkSession, parts, tables, attempt, now=now, rules=rules)
         files += more
     commit = Commit(attempt.batch, run, first, last, oldest, tuple(files))
     tables.commit(commit)
@@ -89,7 +92,8 @@ def _stored(incoming: Incoming, rules: Rules, attempt: Attempt) -> _Arrived:
     """Judge the records and store each whole."""
     import pyarrow.compute as pc  # noqa: PLC0415 - heavy
 
-    opened, judge, kept = incoming.opened, judging(rules.queues), keep_whole(attempt)
+    opened, kept = incoming.opened, keep_whole(attempt)
+    judge = judging(rules.queues, as_published=rules.as_published)
     # All in one worker: between two, Spark would carry every message through the JVM.
     rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).persist()
     # A few dozen bytes a record come to the driver, which a batch has as many of as its source lets in.
@@ -143,7 +147,7 @@ def _oldest_open(tables: Tables) -> float | None:
 
 
 def _sequences(
-    spark: SparkSession, new: list[File], tables: Tables, attempt: Attempt, *, now: datetime, limit: float
+    spark: SparkSession, new: list[File], tables: Tables, attempt: Attempt, *, now: datetime, rules: Rules
 ) -> tuple[list[File], float | None]:
     """Join what is complete, give up what is overdue.
 
@@ -156,16 +160,17 @@ def _sequences(
     paths = [file.path for file in new]
     if oldest is not None:
         paths += [file.path for file in tables.files("parts", since=oldest)]
-    since = min(now.timestamp() - limit * 2, oldest or now.timestamp())
+    since = min(now.timestamp() - rules.sequence_limit * 2, oldest or now.timestamp())
     finished = tables.read(spark, "sequences", columns="stream STRING, sequence STRING", since=since)
     still = sequences.standing(read_files(spark, tables.place, _LEAN_PARTS, paths), finished)
-    decided = sequences.decided(still, now, limit).persist()
+    decided = sequences.decided(still, now, rules.sequence_limit).persist()
     waits = F.when(F.col("status").isNull(), F.col("first_arrived"))
     found = decided.agg(F.min(waits).alias("oldest"), F.count("status").alias("acting")).collect()[0]
     files: list[File] = []
     if found.acting:
         acting = decided.filter(F.col("status").isNotNull()).select(*sequences.KEY, "status")
         parts = read_files(spark, tables.place, COLUMNS["parts"], paths)
-        files = write_routed(sequences.assembled(parts.join(F.broadcast(acting), sequences.KEY)), attempt)
+        whole = parts.join(F.broadcast(acting), sequences.KEY)
+        files = write_routed(sequences.assembled(whole, as_published=rules.as_published), attempt)
     decided.unpersist()
     return files, _utc(found.oldest).timestamp() if found.oldest else None

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 from sandbox.pipeline.tables import COLUMNS
+from sandbox.pipeline.versions import placed
 
 CHANGE = [
     "object_uuid", "tenant", "message_type", "message_id", "published", "arrived",
-    "resource_type", "title", "replaces",
+    "resource_type", "title", "replaces", "previous", "following",
 ]  # fmt: skip
 """The columns of ``messages`` and ``sequences`` that tell what happened to an object."""
 
 _TELLING = ("MetadataCreate", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
-_LONGEST_CHAIN = 2**20
 _STATE = ["resource_type", "title", "message_type", "message_id", "replaces", "tenant"]
 
 
@@ -24,7 +25,7 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
     """Rows of ``objects`` from those before and new ``CHANGE`` rows, in any order and repeated or not.
 
     The last word is that of the latest ``published`` (the arrival where there is none): a late update does
-    not undo a newer one, nor bring back what was deleted after it.
+    not undo a newer one, nor bring back what was deleted after it. What was ever said of versions counts.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
 
@@ -54,7 +55,28 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
         *(f"last.{name}" for name in _STATE if name != "tenant"),
         F.coalesce("last.tenant", "any_tenant").alias("tenant"),
     )  # fmt: skip
-    return with_versions(state)
+    known = state.join(_named(previous, changes.filter(telling)), "object_uuid", "left").localCheckpoint()
+    return placed(known).select(*(column.split()[0] for column in COLUMNS["objects"].split(", ")))
+
+
+def _named(*told: DataFrame) -> DataFrame:
+    """The versions that each object ever named: ``previous`` and ``following``, where it named any."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    # Tables of before there were these columns have the one that is replaced.
+    replaced = F.when(F.col("replaces").isNotNull(), F.array("replaces"))
+    given = [
+        each.select("object_uuid", F.coalesce("previous", replaced).alias("previous"), "following")
+        for each in told
+    ]
+    every = reduce(lambda one, other: one.unionByName(other), given)
+    some = every.filter(F.col("previous").isNotNull() | F.col("following").isNotNull())
+
+    def all_of(name: str) -> Column:
+        named = F.array_sort(F.array_distinct(F.flatten(F.collect_list(name))))
+        return F.when(F.size(named) > 0, named).alias(name)
+
+    return some.groupBy("object_uuid").agg(all_of("previous"), all_of("following"))
 
 
 def _facts() -> list[Column]:
@@ -69,43 +91,3 @@ def _facts() -> list[Column]:
         F.when(writes, F.struct(at.alias("updated"), *_STATE)).alias("last"),
         F.col("tenant").alias("any_tenant"),
     ]
-
-
-def with_versions(state: DataFrame) -> DataFrame:
-    """``state`` with its place in the chain of isNewVersionOf.
-
-    ``first_version``, ``version`` from 1, ``replaced_by``.
-
-    Each round doubles the way looked back, so a chain of n versions takes log n rounds; a circle, which no
-    honest chain has, keeps the version it reached.
-    """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
-
-    links = state.filter(F.col("replaces").isNotNull()).select(
-        F.col("object_uuid").alias("uuid"),
-        F.col("replaces").alias("ancestor"),
-        F.lit(1).cast("long").alias("depth"),
-    )
-    newest = links.groupBy("ancestor").agg(F.max("uuid").alias("replaced_by"))
-    steps, resolved = 1, links.localCheckpoint()
-    while steps < _LONGEST_CHAIN:
-        older = resolved.select(
-            F.col("uuid").alias("ancestor"), F.col("ancestor").alias("older"), F.col("depth").alias("more")
-        )
-        step = resolved.join(older, "ancestor", "left")
-        if step.filter(F.col("older").isNotNull()).isEmpty():
-            break
-        resolved = step.select(
-            "uuid",
-            F.coalesce("older", "ancestor").alias("ancestor"),
-            (F.col("depth") + F.coalesce("more", F.lit(0))).alias("depth"),
-        ).localCheckpoint()
-        steps *= 2
-    chains = resolved.select(F.col("uuid").alias("object_uuid"), "ancestor", "depth")
-    return (
-        state.join(chains, "object_uuid", "left")
-        .join(newest.withColumnRenamed("ancestor", "object_uuid"), "object_uuid", "left")
-        .withColumn("first_version", F.coalesce("ancestor", "object_uuid"))
-        .withColumn("version", F.coalesce("depth", F.lit(0)) + 1)
-        .select(*(column.split()[0] for column in COLUMNS["objects"].split(", ")))
-    )

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from sandbox.pipeline.tables import COLUMNS
-from schemas.envelope import oversize, peek
+from schemas.envelope import oversize
 from schemas.error_codes import ErrorCode
+from schemas.peek import identity, peek
 from schemas.validation import judge
+from schemas.versions import named_versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,20 +30,11 @@ RECORDS = (
 NAMES = [column.split()[0] for column in COLUMNS["arrivals"].split(", ")]
 
 
-class _Identifier(msgspec.Struct, rename="camel"):
-    identifier_value: str | None = None
-
-
-class _Related(msgspec.Struct, rename="camel"):
-    relation_type: str | None = None
-    identifier: _Identifier | None = None
-
-
 class _Body(msgspec.Struct):
     uuid: str | None = msgspec.field(default=None, name="objectUUID")
     title: str | None = msgspec.field(default=None, name="objectTitle")
     resource_type: str | None = msgspec.field(default=None, name="objectResourceType")
-    related: list[_Related] = msgspec.field(default_factory=list, name="objectRelatedIdentifier")
+    related: Any = msgspec.field(default=None, name="objectRelatedIdentifier")
 
 
 class _Message(msgspec.Struct):
@@ -52,12 +45,14 @@ _bodies = msgspec.json.Decoder(_Message)
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """The object a message is about; ``replaces`` is the objectUUID it is a new version of."""
+    """The object a message is about; ``replaces`` is the first of the ``previous`` versions that it names."""
 
     object_uuid: str | None = None
     resource_type: str | None = None
     title: str | None = None
     replaces: str | None = None
+    previous: tuple[str, ...] | None = None
+    following: tuple[str, ...] | None = None
 
 
 _NOTHING = Subject()
@@ -69,20 +64,23 @@ def subject(raw: bytes) -> Subject:
         body = _bodies.decode(raw).body
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _NOTHING
-    replaces = next(
-        (r.identifier for r in body.related if r.relation_type == "isNewVersionOf" and r.identifier), None
-    )
-    return Subject(body.uuid, body.resource_type, body.title, replaces.identifier_value if replaces else None)
+    if body.related is None:
+        return Subject(body.uuid, body.resource_type, body.title)
+    previous, following = named_versions({"objectRelatedIdentifier": body.related})
+    replaces = previous[0] if previous else None
+    return Subject(body.uuid, body.resource_type, body.title, replaces, previous or None, following or None)
 
 
-def verdict(raw: bytes, arrived: float, *, joined: bool = False) -> tuple[str | None, str | None]:
+def verdict(
+    raw: bytes, arrived: float, *, joined: bool = False, as_published: bool = False
+) -> tuple[str | None, str | None]:
     """The error code of a message that arrived at a time in seconds, and why; two None for a good one.
 
     Expiry is measured at arrival, so that running again gives the same verdict.
     """
     if not joined and oversize(raw):
         return ErrorCode.GENERR006, f"{len(raw)} bytes, and a message has at most 1000000"
-    found = judge(raw, now=arrived, joined=joined)
+    found = judge(raw, now=arrived, joined=joined, as_published=as_published)
     if found.valid:
         return None, None
     code = found.code or ErrorCode.GENERR009
@@ -146,9 +144,11 @@ class Row(NamedTuple):
     resource_type: str | None
     title: str | None
     replaces: str | None
+    previous: tuple[str, ...] | None
+    following: tuple[str, ...] | None
 
 
-def row(data: bytes, arrived: float, *, queued: bool = False) -> Row:
+def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
     """``Row`` of any bytes that arrived at a time in seconds since the epoch.
 
     A ``queued`` message has the code that its header says, if it says one.
@@ -156,12 +156,12 @@ def row(data: bytes, arrived: float, *, queued: bool = False) -> Row:
     seen = peek(data)
     code, description = reason(data) if queued else (None, None)
     if code is None:
-        code, description = verdict(data, arrived)
+        code, description = verdict(data, arrived, as_published=as_published)
     whole = code is None and (seen.total or 1) <= 1
     about = subject(data) if whole else _NOTHING
-    named = (
-        seen.message_id if seen.message_id and not seen.damaged else blake2b(data, digest_size=16).hexdigest()
-    )
+    named = None if seen.damaged else identity(seen)
+    if not named:
+        named = blake2b(data, digest_size=16).hexdigest()
     return Row(
         len(data),
         f"{'message' if code is None else 'reject'} {named}",
@@ -181,6 +181,8 @@ def row(data: bytes, arrived: float, *, queued: bool = False) -> Row:
         about.resource_type,
         about.title,
         about.replaces,
+        about.previous,
+        about.following,
     )
 
 
@@ -200,13 +202,15 @@ def judged(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
     return records.mapInArrow(judging(queues), COLUMNS["arrivals"])
 
 
-def judging(queues: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def judging(
+    queues: Sequence[str], *, as_published: bool = False
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """``judged`` for one partition, to be put before another step in the same worker."""
     aside = frozenset(queues)
-    return lambda batches: (_judged_batch(batch, aside) for batch in batches)
+    return lambda batches: (_judged_batch(batch, aside, as_published=as_published) for batch in batches)
 
 
-def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBatch:
+def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - on executors
 
     schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
@@ -214,7 +218,7 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBat
     # As whole numbers, for Arrow takes longer to make a datetime than the rest of a row takes.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
     triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
-    rows = [row(raw, at, queued=stream in queues) for raw, at, stream in triples]
+    rows = [row(raw, at, queued=stream in queues, as_published=as_published) for raw, at, stream in triples]
     given = {
         "stream": batch.column("streamName"),
         "shard": batch.column("shardId"),
@@ -231,11 +235,11 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str]) -> pa.RecordBat
 
 
 def arrow_schema(table: str = "arrivals") -> pa.Schema:
-    """A table's columns as Arrow has them."""
+    """The columns of a table, or those written as in ``COLUMNS``, as Arrow has them."""
     import pyarrow as pa  # noqa: PLC0415 - on executors
 
     kinds = {
         "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "BINARY": pa.binary(),
-        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"),
+        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"), "ARRAY<STRING>": pa.list_(pa.string()),
     }  # fmt: skip
-    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS[table].split(", "))])
+    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])

@@ -55,26 +55,28 @@ def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame
     return open_sequences.withColumn("status", status)
 
 
-def assembled(parts: DataFrame) -> DataFrame:
+def assembled(parts: DataFrame, *, as_published: bool = False) -> DataFrame:
     """Parts with their data and ``status`` to ``OUTCOME``.
 
     Every sequence gives a row for ``sequences``. A joined message that is not valid gives one reject with its
     bytes; parts that came too late or do not belong together are rejects each, with theirs.
     """
-    return parts.groupBy(*KEY).applyInArrow(_assemble, OUTCOME)
+    return parts.groupBy(*KEY).applyInArrow(
+        lambda table: _assemble(table, as_published=as_published), OUTCOME
+    )
 
 
-def _assemble(table: pa.Table) -> pa.Table:
+def _assemble(table: pa.Table, *, as_published: bool) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - on executors
 
     fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
     names = [column.split()[0] for column in OUTCOME.split(", ")]
     schema = pa.schema([fields.get(name) or pa.field(name, pa.string()) for name in names])
-    rows = outcome(table.to_pylist())
+    rows = outcome(table.to_pylist(), as_published=as_published)
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=schema)
 
 
-def outcome(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -> list[dict[str, Any]]:
     """What becomes of one sequence: a row for ``sequences``, and rejects where there are any."""
     parts = _one_of_each(parts)
     first, last = min(p["arrived"] for p in parts), max(p["arrived"] for p in parts)
@@ -90,13 +92,14 @@ def outcome(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         raw = join(part["data"] for part in parts)
     except SequenceError as mismatch:
         return _refused(head | {"status": "refused"}, parts, ErrorCode.GENERR004, str(mismatch))
-    code, description = verdict(raw, last.timestamp(), joined=True)
+    code, description = verdict(raw, last.timestamp(), joined=True, as_published=as_published)
     seen, about = peek(raw), Subject() if code else subject(raw)
     head |= {
         "size": len(raw), "body_sha256": sha256(body_of(raw)).hexdigest(), "message_id": seen.message_id,
         "message_class": seen.message_class, "message_type": seen.message_type, "tenant": seen.tenant,
         "version": seen.version, "published": moment(seen.published), "object_uuid": about.object_uuid,
         "resource_type": about.resource_type, "title": about.title, "replaces": about.replaces,
+        "previous": about.previous, "following": about.following,
     }  # fmt: skip
     if code is None:
         return [head]
@@ -119,6 +122,7 @@ def _refused(
 ) -> list[dict[str, Any]]:
     reason = {"code": str(code), "description": why}
     rejects = [
-        part | reason | {"table": "rejects", "identity": f"reject {part['message_id']}"} for part in parts
+        part | reason | {"table": "rejects", "identity": part["identity"].replace("message", "reject", 1)}
+        for part in parts
     ]
     return [head | reason, *rejects]

@@ -27,7 +27,8 @@ _HEAD = (
     "identity STRING, message_id STRING, correlation_id STRING, message_class STRING, message_type STRING, "
     "sequence STRING, position INT, total INT, tenant BIGINT, version STRING, published TIMESTAMP"
 )
-_OBJECT = "object_uuid STRING, resource_type STRING, title STRING, replaces STRING"
+_VERSIONS = "previous ARRAY<STRING>, following ARRAY<STRING>"
+_OBJECT = f"object_uuid STRING, resource_type STRING, title STRING, replaces STRING, {_VERSIONS}"
 _VERDICT = "code STRING, description STRING"
 
 COLUMNS: dict[str, str] = {
@@ -45,7 +46,8 @@ COLUMNS: dict[str, str] = {
     "objects": (
         "object_uuid STRING, tenant BIGINT, resource_type STRING, title STRING, message_type STRING, "
         "message_id STRING, created TIMESTAMP, updated TIMESTAMP, deleted BOOLEAN, deleted_at TIMESTAMP, "
-        "replaces STRING, replaced_by STRING, first_version STRING, version BIGINT, preserved TIMESTAMP"
+        "replaces STRING, replaced_by STRING, first_version STRING, version BIGINT, preserved TIMESTAMP, "
+        f"{_VERSIONS}"
     ),
     "figures": (
         "minute TIMESTAMP, stream STRING, tenant BIGINT, outcome STRING, code STRING, messages BIGINT, "

@@ -7,11 +7,11 @@ changes, or one that the route gives.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from emulator.patterns import Pattern
 from sandbox.processing.errors import ClaimLostError, LockedError, ValidationError
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.records import CALL_COLUMNS, CallRecord, Message
@@ -62,7 +62,7 @@ class Calls:
     def __init__(self, store: Store, parameters: Parameters) -> None:
         self._store = store
         self._ways = parameters.ways
-        self._skipped = re.compile(parameters.skip_targets) if parameters.skip_targets else None
+        self._skipped = Pattern(parameters.skip_targets) if parameters.skip_targets else None
 
     def name(
         self, message: Message, target: str, kind: KeyKind, key: str | None, operation: str | None
@@ -86,7 +86,7 @@ class Calls:
         Raises LockedError while a call of the same name is being made, ClaimLostError when the message is in
         other hands.
         """
-        if self._skipped is not None and self._skipped.search(target):
+        if self._skipped is not None and self._skipped.found_in(target):
             return Prepared(Verdict.LEFT_OUT, because=f"calls to {target} are switched off")
         with self._store.transaction() as store:
             if not self._store.still_held(message.number, message.step):

@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.faults.stage import Stage
+from emulator.patterns import BadPattern, Pattern
 from sandbox.processing.calls import KeyKind
 from sandbox.processing.exchange import Exchange
 from sandbox.processing.outside import Outside, OutsideSystem, read_answer
@@ -76,6 +77,11 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _check(found: Integration) -> None:
+    if found.parameters.skip_targets is not None:
+        try:
+            Pattern(found.parameters.skip_targets)
+        except BadPattern as error:
+            raise ValueError(f"parameters.skip_targets: {error}") from error
     for name, system in found.systems.items():
         for answer in system.script:
             try:

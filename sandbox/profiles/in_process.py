@@ -60,6 +60,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
     from emulator.embedded import Embedded  # noqa: PLC0415 -- as above
     from emulator.foundation import UpstreamFailed  # noqa: PLC0415 -- as above
+    from emulator.journal import DamagedLog  # noqa: PLC0415 -- as above
     from sandbox.processing.control import ProcessingResources  # noqa: PLC0415 -- as above
     from sandbox.processing.integration import IntegrationError, read_integration  # noqa: PLC0415 -- as above
     from sandbox.scenarios.control import scenario_resources  # noqa: PLC0415 -- as above
@@ -79,7 +80,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
             finally:
                 running.remove(found.pid)
                 await asyncio.to_thread(processing.close)
-    except (DirectoryInUse, UpstreamFailed, IntegrationError) as error:
+    except (DirectoryInUse, DamagedLog, UpstreamFailed, IntegrationError) as error:
         raise CannotStart(str(error)) from error
     except OSError as error:
         raise CannotStart(error.strerror or str(error)) from error
@@ -197,6 +198,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         queues=emulator.queues,
         topics=emulator.topics,
         notes=emulator.notes,
+        damage=emulator.parts.damage,
     )
 
 

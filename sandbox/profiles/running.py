@@ -21,6 +21,7 @@ class Running(msgspec.Struct, frozen=True):
     ``amqp`` is where RabbitMQ answers once it is up, None where there is none. ``born`` is the process's
     start as the machine counts it, which tells it from a later one of the same pid. A ``stack`` of containers
     is known by its name and has no ``pid``. ``notes`` are what people should know of how it stands.
+    is known by its name and has no ``pid``. ``damage`` says what of an earlier sandbox's data was not found.
     """
 
     aws: str
@@ -37,6 +38,7 @@ class Running(msgspec.Struct, frozen=True):
     queues: str | None = None
     topics: str | None = None
     notes: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
 
     @property
     def exports(self) -> str:

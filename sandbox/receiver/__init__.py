@@ -1,6 +1,6 @@
 """Receiving: judged, each once, sequences joined, bad messages to the queue that the specification names."""
 
-from sandbox.receiver.application import Application, ApplicationError, Arrival
+from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.originals import MemoryOriginals, OriginalNotKeptError, Originals, S3Originals
 from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.rejects import Rejects
@@ -13,6 +13,7 @@ __all__ = [
     "OriginalNotKeptError",
     "Originals",
     "Receiver",
+    "Refused",
     "Rejects",
     "S3Originals",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from schemas.envelope import Peek
 from schemas.error_codes import ErrorCode
@@ -25,6 +26,10 @@ class ApplicationError(Exception):
     def __init__(self, code: ErrorCode, description: str) -> None:
         super().__init__(description)
         self.code = code
+
+
+Refused: TypeAlias = Callable[[Arrival, ErrorCode, str], None]
+"""Is told of a message that the application refused, and why, in the transaction that rejects it."""
 
 
 class Application(Protocol):

@@ -10,7 +10,7 @@ from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.rdss_topology import message_stream
 from sandbox.gateway import Gateway, Machine
-from sandbox.receiver.application import Application
+from sandbox.receiver.application import Application, Refused
 from sandbox.receiver.originals import Originals
 from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.rejects import Rejects
@@ -40,6 +40,8 @@ def assembled_receiver(
     application: Application,
     clock: Clock,
     queues: Mapping[Queue, str] = QUEUES,
+    as_published: bool = False,
+    refused: Refused = lambda _arrival, _code, _why: None,
 ) -> Iterator[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
     with ExitStack() as stack:
@@ -51,4 +53,12 @@ def assembled_receiver(
 
         gateways = {queue: Gateway(opened(queues[queue]), repository, clock) for queue in Queue}
         rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE)
-        yield Receiver(opened(stream), repository, application, rejects, clock)
+        yield Receiver(
+            opened(stream),
+            repository,
+            application,
+            rejects,
+            clock,
+            as_published=as_published,
+            refused=refused,
+        )

@@ -9,7 +9,7 @@ from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from sandbox.endpoint import Endpoint
-from sandbox.receiver.application import Application
+from sandbox.receiver.application import Application, Refused
 from sandbox.receiver.assembly import QUEUES, assembled_receiver
 from sandbox.receiver.originals import S3Originals
 from sandbox.receiver.receiver import Receiver
@@ -25,6 +25,8 @@ def receiver_over_kinesis(
     clock: Clock,
     *,
     queues: Mapping[Queue, str] = QUEUES,
+    as_published: bool = False,
+    refused: Refused = lambda _arrival, _code, _why: None,
 ) -> AbstractContextManager[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts.
 
@@ -44,4 +46,6 @@ def receiver_over_kinesis(
         application=application,
         clock=clock,
         queues=queues,
+        as_published=as_published,
+        refused=refused,
     )

@@ -10,18 +10,20 @@ from typing import Final, TypeAlias
 
 from emulator.channels import Channel, ChannelUnavailable, Delivery
 from emulator.clock import Clock
-from sandbox.receiver.application import Application, ApplicationError, Arrival
+from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.rejects import Rejects
 from sandbox.repository import Gathered, Outcome, Part, Repository, RollbackFailedError, Standing
 from schemas.envelope import MAX_MESSAGE_BYTES, oversize
 from schemas.error_codes import ErrorCode
 from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
 from schemas.peek import Peek, peek
-from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join
+from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join, shared_message_id
 from schemas.validation import Verdict, judge
 
 OUTAGE_SECONDS: Final = 30.0
 """How long a receiver that runs by itself puts up with a channel that cannot be read."""
+SHARED_MESSAGE_ID: Final = "shared messageId"
+"""What the repository counts the further parts of a sequence under that have the messageId of another."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 
@@ -34,6 +36,8 @@ class Receiver:
 
     A message goes to the application, joined where it came in parts; to the error or invalid queue; or, known
     already or sent by this application itself, nowhere. The repository says which it was, and how often.
+    ``as_published`` judges by the published schema files alone (see ``schemas.validation``). ``refused`` is
+    told of what the application could not process, so that who asked can be answered.
     """
 
     def __init__(
@@ -44,16 +48,18 @@ class Receiver:
         rejects: Rejects,
         clock: Clock,
         *,
-        strict: bool = False,
         patience: float = PATIENCE_SECONDS,
+        as_published: bool = False,
+        refused: Refused = lambda _arrival, _code, _why: None,
     ) -> None:
         self._channel = channel
         self._repository = repository
         self._application = application
         self._rejects = rejects
         self._clock = clock
-        self._strict = strict
         self._patience = patience
+        self._as_published = as_published
+        self._refused = refused
 
     def run(
         self,
@@ -111,6 +117,7 @@ class Receiver:
         """Move a message that was taken, and failed later, to the queue of its code."""
         with self._repository.transaction():
             self._rejects.keep(data, code, why)
+            self._refused(Arrival(data, peek(data), 1), code, why)
         self._rejects.flush()
 
     def give_up_late_sequences(self) -> None:
@@ -125,7 +132,7 @@ class Receiver:
     def _decide(self, data: bytes) -> None:
         seen, digest = peek(data), sha256(data).digest()
         message_id = None if seen.damaged else seen.message_id
-        standing = self._repository.standing(self._channel.name, message_id, digest)
+        standing = self._repository.standing(self._channel.name, message_id, digest, _part(seen))
         if standing is not Standing.NEW:
             self._repository.count(standing)
             return
@@ -158,7 +165,7 @@ class Receiver:
         return upgraded, None
 
     def _judged(self, data: bytes, *, joined: bool) -> _Refusal | None:
-        verdict = judge(data, now=self._clock.time(), strict=self._strict, joined=joined)
+        verdict = judge(data, now=self._clock.time(), joined=joined, as_published=self._as_published)
         return _reason(verdict)
 
     def _reject(self, data: bytes, seen: Peek, digest: bytes, code: ErrorCode, why: str) -> None:
@@ -166,24 +173,30 @@ class Receiver:
         self._rejects.keep(data, code, why)
 
     def _hand_over(self, data: bytes, understood: bytes, seen: Peek, digest: bytes) -> None:
-        refusal = self._processed(Arrival(understood, peek(understood), 1))
+        arrival = Arrival(understood, peek(understood), 1)
+        refusal = self._processed(arrival)
         if refusal is None:
             self._repository.record_received(self._channel.name, seen, digest, Outcome.PROCESSED)
         else:
             self._reject(data, seen, digest, *refusal)
+            self._refused(arrival, *refusal)
 
     def _take_part(self, data: bytes, seen: Peek, digest: bytes) -> None:
         """Specification, Multi-Message Sequence: wait for all constituent messages before processing."""
         assert seen.sequence is not None
         assert seen.position is not None
         assert seen.total is not None
-        so_far = self._repository.gathered(seen.sequence, seen.position)
+        so_far = self._repository.gathered(seen.sequence, seen.position, seen.message_id)
         if so_far.finished or (so_far.same is not None and body_of(so_far.same) == body_of(data)):
             self._repository.count(Standing.DUPLICATE)
             return
         if (conflict := _conflict(seen, so_far)) is not None:
             self._reject(data, seen, digest, ErrorCode.GENERR004, conflict)
             return
+        if so_far.sharing:
+            self._repository.count(SHARED_MESSAGE_ID)
+        if so_far.sharing == 1:
+            _LOG.warning("%s", f"sequence {seen.sequence}: {shared_message_id(seen.message_id)}")
         self._repository.record_received(self._channel.name, seen, digest, Outcome.WAITING, payload=data)
         if so_far.count + 1 == seen.total:
             self._join(self._repository.parts(seen.sequence))
@@ -195,13 +208,17 @@ class Receiver:
             self._reject_parts(parts, str(error))
             return
         understood, refusal = self._understood(whole, joined=True)
-        refusal = refusal or self._processed(Arrival(understood, peek(understood), len(parts)))
+        arrival = Arrival(understood, peek(understood), len(parts))
+        taken = refusal is None
+        refusal = refusal or self._processed(arrival)
         if refusal is None:
             self._repository.settle(parts, Outcome.PROCESSED)
         else:
             code, why = refusal
             self._repository.settle(parts, Outcome.REJECTED, code)
             self._rejects.keep(whole, code, why)
+            if taken:
+                self._refused(arrival, code, why)
 
     def _reject_parts(self, parts: list[Part], why: str, code: ErrorCode = ErrorCode.GENERR001) -> None:
         self._repository.settle(parts, Outcome.REJECTED, code)
@@ -230,6 +247,13 @@ class Receiver:
         except Exception as error:  # noqa: BLE001 -- one bad message must not stop the others
             return ErrorCode.GENERR009, f"{type(error).__name__}: {error}"
         return None
+
+
+def _part(seen: Peek) -> tuple[str, int] | None:
+    """What a part of a sequence is known by; None for a whole message."""
+    if seen.damaged or (seen.total or 1) <= 1 or seen.sequence is None or seen.position is None:
+        return None
+    return seen.sequence, seen.position
 
 
 def _reason(verdict: Verdict) -> _Refusal | None:

@@ -37,8 +37,10 @@ CLIENTS: Final = (
         (
             f"{_RECEIVER}::test_parts_are_joined_in_any_order_across_shards_and_restarts",
             "schemas/test_validation.py::TestParts::test_a_part_is_judged_by_its_header_alone",
+            f"{_RECEIVER}::test_parts_that_share_a_message_id_are_joined_and_counted",
         ),
-        "A part is judged by its header, since no published schema takes one; the joined message whole.",
+        "A part is judged by its header, since no published schema takes one; the joined message whole. "
+        "Parts that share a messageId, as the specification's own code makes them, are known by position.",
     ),
     Requirement(
         "Multi-Message Sequence",
@@ -244,20 +246,20 @@ CLIENTS: Final = (
     Requirement(
         "Network Failure Behaviour",
         "algorithm that SHOULD be adopted",
-        "Ten tries, with delays of 2^n x 100 ms.",
+        "Ten retries, with delays of 2^n x 100 ms before each.",
         ("sandbox/gateway/gateway.py",),
         (
-            f"{_GATEWAY}::test_no_answer_is_tried_again_with_the_delays_of_the_specification",
-            f"{_GATEWAY}::test_after_ten_tries_the_error_is_generr005_and_the_message_is_kept",
+            f"{_GATEWAY}::test_the_waits_are_those_of_the_specification",
+            f"{_GATEWAY}::test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept",
         ),
         "The code as printed computes the delay and never waits.",
     ),
     Requirement(
         "Network Failure Behaviour",
         "clients MUST write a log entry",
-        "When the tries are over, the log says so with the code.",
+        "When the retries are over, the log says so with the code.",
         ("sandbox/gateway/gateway.py",),
-        (f"{_GATEWAY}::test_after_ten_tries_the_error_is_generr005_and_the_message_is_kept",),
+        (f"{_GATEWAY}::test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept",),
         "GENERR005, as the table has it: GENERR010, in the prose, is an invalid UUID since 1.3.0.",
     ),
 )

@@ -34,7 +34,9 @@ class DrivenClock(Clock):
         self.on_move()
         return not cancelled()
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> None:
+        if cancelled():
+            return
         if self._pace:
             await self._machine.sleep(seconds / self._pace)
         self.advance(max(seconds, 0.0))

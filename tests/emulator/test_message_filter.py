@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -147,3 +148,20 @@ def test_a_filter_is_never_taken_for_sql(text: str) -> None:
     except FilterError:
         return
     assert not found
+
+
+@pytest.mark.parametrize(
+    "text", [" ".join(["-a"] * 4000), "word " * 201, f"type:{'a,' * 201}", "key:" + "*a" * 6000]
+)
+def test_a_filter_that_is_too_large_is_refused(text: str) -> None:
+    """With the most that is taken, before SQLite finds its expression too deep."""
+    with pytest.raises(FilterError, match=r"10000|200"):
+        compile_filter(text)
+
+
+@pytest.mark.parametrize("text", ["word " * 200, "-word " * 200, f"type:{'a,' * 200}", "-number>1 " * 200])
+def test_the_largest_filters_are_answered(text: str) -> None:
+    condition = compile_filter(text)
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE m (message_id, partition_key, message_type, sequence_number)")
+        assert db.execute(f"SELECT * FROM m WHERE {condition.sql}", condition.parameters).fetchall() == []

@@ -354,3 +354,34 @@ def test_a_sequence_says_when_its_parts_expire(streams: FakeStreams, index: Mess
     index.catch_up()
     (sequence,) = index.sequences().sequences
     assert sequence.expires == NOON + 300
+
+
+def test_parts_that_share_a_message_id_are_no_duplicates_and_told_of_once(streams: FakeStreams) -> None:
+    """A part is known by its sequence and position, in one slice or many; a repeated one is a duplicate."""
+    told: list[dict[str, object]] = []
+    index = MessageIndex(streams, found=lambda kind, **fields: told.append({"kind": kind, **fields}))
+    for position in (1, 2, 3, 2):
+        place = {"sequence": "s-1", "position": position, "total": 3}
+        streams.put("input", message("m-1", messageSequence=place))
+        if position == 2:
+            index.catch_up()
+    index.catch_up()
+    rows = index.page().messages
+    assert [row.marks for row in rows] == [(), (), (), ("duplicate",)]
+    ((said),) = told
+    assert (said["kind"], said["sequence"], said["message_id"], said["stream"]) == (
+        "sequence.shared_message_id", "s-1", "m-1", "input",
+    )  # fmt: skip
+    index.close()
+
+
+@pytest.mark.parametrize("position", [2**70, -(2**70), 0])
+def test_a_part_at_a_position_that_no_store_holds_is_indexed(
+    streams: FakeStreams, index: MessageIndex, position: int
+) -> None:
+    """Whatever number a header claims, the message has its row."""
+    for _ in range(2):
+        place = {"sequence": "s-1", "position": position, "total": 2**71}
+        streams.put("input", message("m-1", messageSequence=place))
+        index.catch_up()
+    assert len(index.page().messages) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +244,90 @@ def test_objects_outlive_the_process_and_go_with_a_reset(tmp_path: Path) -> None
         sandbox.put(message)
         assert len(sandbox.objects()) == 1
         sandbox.close()
+
+
+def version(samples: Samples, title: str, *relations: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    """A message of a version with a UUID of its own, and what it says of others."""
+    message = created(samples, objectTitle=title)
+    message["messageBody"]["objectRelatedIdentifier"] = [
+        {
+            "relationType": relation,
+            "identifier": {"identifierValue": other["messageBody"]["objectUUID"], "identifierType": "UUID"},
+        }
+        for relation, other in relations
+    ]
+    return message
+
+
+def test_the_current_version_of_a_work_is_there_in_any_order() -> None:
+    """One that another follows leaves or never comes, be it published again, last, or twice."""
+    samples = Samples(9)
+    first = version(samples, "first")
+    second = version(samples, "second", ("isNewVersionOf", first))
+    third = version(samples, "third", ("isNewVersionOf", second))
+    again = version(samples, "again", ("isPreviousVersionOf", third))
+    again["messageBody"]["objectUUID"] = second["messageBody"]["objectUUID"]
+    messages = [first, second, third, again]
+    for order in permutations(range(4)):
+        with embedded(SETTINGS) as emulator:
+            sandbox = Sandbox(emulator)
+            sandbox.put(*(messages[at] for at in (*order, order[0], order[1])))
+            assert [found["objectTitle"] for found in sandbox.objects().values()] == ["third"], order
+            sandbox.close()
+
+
+def test_a_delete_takes_the_work_away_by_any_of_its_versions(sandbox: Sandbox) -> None:
+    """An older one that is published again afterwards brings nothing back; its next version does."""
+    samples = Samples(9)
+    first = version(samples, "first")
+    second = version(samples, "second", ("isNewVersionOf", first))
+    gone = samples.message("MetadataDelete")
+    gone["messageBody"]["objectUUID"] = first["messageBody"]["objectUUID"]
+    sandbox.put(first, second)
+    assert list(sandbox.objects()) == [second["messageBody"]["objectUUID"]]
+    sandbox.put(gone)
+    assert sandbox.objects() == {}
+    again = version(samples, "again", ("isPreviousVersionOf", second))
+    again["messageBody"]["objectUUID"] = first["messageBody"]["objectUUID"]
+    sandbox.put(again)
+    assert sandbox.objects() == {}
+    third = version(samples, "third", ("isNewVersionOf", second))
+    sandbox.put(third)
+    assert list(sandbox.objects()) == [third["messageBody"]["objectUUID"]]
+
+
+def test_versions_are_known_to_the_next_process(tmp_path: Path) -> None:
+    """An older version published again without a word of the others is still an older version."""
+    samples = Samples(9)
+    first = version(samples, "first")
+    second = version(samples, "second", ("isNewVersionOf", first))
+    third = version(samples, "third", ("isNewVersionOf", second))
+    again = following(first, samples, "MetadataCreate", objectTitle="again")
+    settings = Settings(aws_port=0, control_port=0, data_dir=tmp_path, seed=7)
+    for put in ([first, second, third], [again]):
+        with embedded(settings) as emulator:
+            sandbox = Sandbox(emulator)
+            sandbox.put(*put)
+            assert list(sandbox.objects()) == [third["messageBody"]["objectUUID"]]
+            sandbox.close()
+
+
+def test_a_version_that_is_current_after_all_is_there_again(sandbox: Sandbox) -> None:
+    """Two that each claim to follow the other: the one published last, whichever came last."""
+    samples = Samples(9)
+    older, newer = version(samples, "older"), version(samples, "newer")
+    follows = version(samples, "older", ("isNewVersionOf", newer))
+    follows["messageBody"]["objectUUID"] = older["messageBody"]["objectUUID"]
+    sandbox.put(version(samples, "other"), newer, follows)
+    assert sorted(found["objectTitle"] for found in sandbox.objects().values()) == ["older", "other"]
+    circle = version(samples, "newest", ("isNewVersionOf", older))
+    circle["messageBody"]["objectUUID"] = newer["messageBody"]["objectUUID"]
+    circle["messageHeader"]["messageTimings"] = older["messageHeader"]["messageTimings"]
+    sandbox.put(circle)
+    assert sorted(found["objectTitle"] for found in sandbox.objects().values()) == ["older", "other"]
+    latest = following(circle, samples, "MetadataCreate", objectTitle="latest")
+    latest["messageHeader"]["messageTimings"] = samples.message("MetadataCreate")["messageHeader"][
+        "messageTimings"
+    ]
+    sandbox.put(latest)
+    assert sorted(found["objectTitle"] for found in sandbox.objects().values()) == ["latest", "other"]

@@ -1,11 +1,11 @@
 """Chance: one seed, independent streams."""
 
-from uuid import UUID
+from uuid import RFC_4122, UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.rng import Chance, new_seed
+from emulator.rng import Chance, new_seed, new_uuid
 
 
 @given(st.integers(), st.text(), st.text())
@@ -47,3 +47,11 @@ def test_a_run_without_a_seed_gets_one_that_can_be_typed_again() -> None:
 
     assert 0 <= seed < 2**32
     assert 0 <= new_seed() < 2**32
+
+
+def test_a_fresh_uuid_is_a_version_4_uuid() -> None:
+    """In its usual form, and never the same."""
+    fresh = {new_uuid() for _ in range(100)}
+    assert len(fresh) == 100
+    assert all(str(UUID(text)) == text for text in fresh)
+    assert {(UUID(text).version, UUID(text).variant) for text in fresh} == {(4, RFC_4122)}

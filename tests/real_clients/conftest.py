@@ -19,7 +19,7 @@ REGION = "us-east-1"
 
 
 class Sandbox:
-    """A running ``sandbox up``: ``url`` is its AWS port, ``queues`` its messaging port.
+    """A running ``sandbox up``: ``url`` is its AWS port, ``queues`` its messaging port, ``control`` its own.
 
     ``environment`` is what an AWS client's process needs.
     """
@@ -35,6 +35,7 @@ class Sandbox:
         running = json.loads(self._process.stdout.readline())
         self.url: str = running["aws"]
         self.queues: str = running["queues"]
+        self.control: str = running["control"]
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
             "AWS_ENDPOINT_URL": self.url,

@@ -102,5 +102,5 @@ def test_a_header_of_a_sequence_and_one_of_an_unknown_type() -> None:
     header = Samples(3).message("MetadataCreate")["messageHeader"]
     part = header | {"messageSequence": {**header["messageSequence"], "total": 3}}
 
-    assert judge_document(json.dumps(part).encode(), strict=True).valid
+    assert judge_document(json.dumps(part).encode()).valid
     assert judge_document(json.dumps(header | {"messageType": "Letter"}).encode()).code == "GENERR002"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.envelope import peek, serialise
-from schemas.peek import Peek
+from schemas.peek import Peek, identity, return_address
 from schemas.samples import Samples
 
 
@@ -108,3 +108,28 @@ ODD_HEADERS = (st.none() | st.text() | st.integers() | st.floats() | st.lists(st
 def test_no_bytes_make_it_raise(raw: bytes) -> None:
     """Whatever a stream holds, a peek answers."""
     assert isinstance(peek(raw), Peek)
+
+
+@pytest.mark.parametrize(
+    ("seen", "known_by"),
+    [
+        (Peek(message_id="m"), "m"),
+        (Peek(message_id="m", sequence="s", position=1, total=1), "m"),
+        (Peek(message_id="m", sequence="s", position=2, total=3), "s/2"),
+        (Peek(message_id=None, sequence="s", position=2, total=3), "s/2"),
+        (Peek(message_id="m", sequence="s", position=None, total=3), "m"),
+        (Peek(message_id="m", sequence="s", position=2, total=3, damaged=True), "m"),
+        (Peek(), None),
+    ],
+)
+def test_a_part_is_known_by_its_place(seen: Peek, known_by: str | None) -> None:
+    """By its sequence and position, where both can be read; any other message by its messageId."""
+    assert identity(seen) == known_by
+
+
+@given(st.binary(max_size=100))
+def test_an_address_is_read_from_any_bytes(raw: bytes) -> None:
+    """Or is None; nothing is raised."""
+    assert return_address(raw) is None
+    header = {"messageHeader": {"returnAddress": "replies"}, "messageBody": raw.hex()}
+    assert return_address(serialise(header)) == "replies"

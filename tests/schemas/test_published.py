@@ -373,7 +373,7 @@ def test_messages_get_the_published_verdict(
         if not isinstance(message, dict):
             continue
         expected = any(published.is_valid(files[name], name, message) for name in WHOLE_MESSAGES.values())
-        verdict = judge_message(message)
+        verdict = judge_message(message, as_published=True)
         assert verdict.valid is is_valid("messages.AnyMessage", message) is expected, (verdict, message)
         assert bool(verdict.violations) is (verdict.code is not None) is not expected
         valid += expected

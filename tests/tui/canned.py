@@ -270,6 +270,19 @@ class Canned:
         for found in (await self.messages(limit=len(self.rows), matching=matching)).messages:
             yield f"{(await self.message(found.id)).raw}\n".encode()
 
+    def audit(self, place: r.AuditPlace) -> Canned:
+        """The entries of the audit log: one for each message."""
+        self._answer("audit", place)
+        return self
+
+    async def audit_status(self) -> r.AuditStatus:
+        self._answer("audit_status")
+        tap = self.topology.audit
+        if tap is None:
+            raise RefusedError(404, "no_audit", "this sandbox's topology has no audit log")
+        count = len(self.rows)
+        return r.AuditStatus(tap.stream, tap.bucket, tap.taps, count, count - 2, 2, 7)
+
     async def send(self, message: r.NewMessage) -> r.Sent:
         self._answer("send", message)
         return r.Sent(message.stream, "shardId-000000000000", "4959")

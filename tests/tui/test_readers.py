@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.tui.canned import NOON, Canned, reader
+import msgspec
+
+from tests.tui.canned import NOON, Canned, reader, shard, stream
 from tests.tui.conftest import NARROW, opened, text_of, until
 from tui.lag import behind
 from tui.widgets.reader_list import ReaderList
@@ -23,6 +25,22 @@ def test_a_shard_is_as_far_behind_as_its_slowest_live_reader() -> None:
     ]
     first, second = "input/shardId-000000000000", "input/shardId-000000000001"
     assert behind(readers, NOW) == {first: 9, second: 3, "input": 12}
+
+
+def test_what_nobody_reads_waits_as_well() -> None:
+    """A child that nobody reads waits, as does a shard that was left; else the reader decides."""
+    shards = [
+        msgspec.structs.replace(shard(number, (), (), (number, number + 1, 4), 9), unread=unread)
+        for number, unread in enumerate((7, 2, 0, None))
+    ]
+    readers = [reader("iterator", 0, 5, 1.0, 1.0), reader("iterator", 1, 0, 90.0, 61.0)]
+    key = "input/shardId-00000000000{}".format
+    assert behind(readers, NOW, [stream("input", tuple(shards))]) == {
+        key(0): 5,
+        key(1): 2,
+        key(2): 0,
+        "input": 7,
+    }
 
 
 async def test_readers_stand_beside_the_tree_those_furthest_behind_first(canned: Canned) -> None:

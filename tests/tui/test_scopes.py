@@ -21,7 +21,9 @@ async def test_screens_follow_the_names_of_the_sandbox(canned: Canned) -> None:
     async with opened(canned) as pilot:
         await until(pilot, lambda: ("messages", "-stream:message_audit_dev") in canned.asked)
         await pilot.press("3")
-        await until(pilot, lambda: ("messages", "stream:message_audit_dev") in canned.asked)
+        await until(pilot, lambda: "from the stream message_audit_dev" in text_of(pilot))
+        await pilot.press("b")
+        await until(pilot, lambda: "from the bucket deployed-audit" in text_of(pilot))
         await until(pilot, lambda: "deployed-audit/" in text_of(pilot))
         await pilot.press("4")
         queues = "stream:message_error_dev,message_invalid_dev"

@@ -194,4 +194,5 @@ def _field(attribute: FaultAttribute) -> Widget:
 
 
 def _help(attribute: FaultAttribute) -> str:
-    return f"{attribute.help}, {attribute.unit}" if attribute.unit else attribute.help
+    bounds = f" ({attribute.least:.0f} to {attribute.most:.0f})" if attribute.most is not None else ""
+    return f"{attribute.help}, {attribute.unit}{bounds}" if attribute.unit else f"{attribute.help}{bounds}"

@@ -50,11 +50,12 @@ class Banner(Horizontal):
         self._show_places()
 
     def _show_places(self) -> None:
-        """The screens by name; where there is no room for all the names, only this one's."""
-        here = self.app.current_mode
-        named = [(key, name, f" {key} {label} ") for key, name, label in places()]
-        room = sum(len(text) for _, _, text in named) + _STATE_CELLS <= self.app.size.width
-        shown = [(name, text if room or name == here else f" {key} ") for key, name, text in named]
+        """The screens by name, closer where they must; without room for all the names, only this one's."""
+        here, width = self.app.current_mode, self.app.size.width - _STATE_CELLS
+        wide = [(name, f" {key} {label} ") for key, name, label in places()]
+        close = [(name, text.rstrip()) for name, text in wide]
+        keys = [(name, f" {key} {label} " if name == here else f" {key} ") for key, name, label in places()]
+        shown = next((each for each in (wide, close) if sum(len(text) for _, text in each) <= width), keys)
         self._named = sum(len(text) for _, text in shown)
         links = (
             f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'}{text}[/][/]"

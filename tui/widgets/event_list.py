@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from emulator.events import Event
 from tui import figures
 from tui.columns import Column
-from tui.hops import describe
 from tui.paging import Page
+from tui.telling import sentence
 from tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ _TONES = {"fault.injected": "warning", "stream.resharded": "accent", "request.fa
 
 EVENT_COLUMNS: tuple[Column[Event], ...] = (
     Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=8),
-    Column("happened", 16, lambda row: row.kind, lambda row: _TONES.get(row.kind, ""), worth=9),
-    Column("", 20, lambda row: describe(row.fields), worth=7, stretch=True),
+    Column("happened", 20, sentence, lambda row: _TONES.get(row.kind, ""), worth=9, stretch=True),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
@@ -15,10 +15,11 @@ from textual.message import Message
 from textual.widgets import Static
 
 from emulator.client import AsyncClient, RefusedError, UnreachableError
+from emulator.resources import AuditPlace, MessageRow
 from emulator.resources import MessageDetail as Detail
-from emulator.resources import MessageRow
 from tui import goto
 from tui.actions import Group, bindings
+from tui.columns import Column
 from tui.figures import count
 from tui.hops import Hop, way_of
 from tui.messages import Undone
@@ -26,10 +27,10 @@ from tui.query import both
 from tui.reasons import Reasons, why
 from tui.scopes import Scope, everything_once
 from tui.screens.prompt import Prompt
-from tui.seeking import NothingThereError, message_source, next_match, place_of
+from tui.seeking import MessageLog, NothingThereError, message_source, next_match, place_of
 from tui.widgets.filter_bar import FilterBar
 from tui.widgets.message_detail import MessageDetail
-from tui.widgets.message_list import MessageList
+from tui.widgets.message_list import MESSAGE_COLUMNS, MessageList, copied_from
 from tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
@@ -73,9 +74,16 @@ class MessageBrowser(Vertical):
             super().__init__()
             self.index = index
 
-    def __init__(self, scope: Scope = everything_once) -> None:
+    def __init__(
+        self,
+        scope: Scope = everything_once,
+        columns: Sequence[Column[MessageRow]] = MESSAGE_COLUMNS,
+        place: AuditPlace | None = None,
+    ) -> None:
         super().__init__()
         self._scope = scope
+        self._columns = columns
+        self._place = place
         self._narrowed = ""
         self.filter = ""
         self._last_filter = ""
@@ -83,7 +91,7 @@ class MessageBrowser(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static(id="where")
-        yield MessageList(lambda row: self.marked is not None and row.id == self.marked.id)
+        yield MessageList(lambda row: self.marked is not None and row.id == self.marked.id, self._columns)
         yield FilterBar()
         yield MessageDetail()
 
@@ -98,6 +106,11 @@ class MessageBrowser(Vertical):
     @property
     def client(self) -> AsyncClient:
         return self.app_.client
+
+    @property
+    def message_log(self) -> MessageLog:
+        """What the list shows the messages of: the streams, or a place of the audit log."""
+        return self.client.audit(self._place) if self._place else self.client
 
     @property
     def list(self) -> MessageList:
@@ -118,8 +131,15 @@ class MessageBrowser(Vertical):
         self._narrowed = scope
         self._browse()
 
+    def read_audit(self, place: AuditPlace) -> None:
+        """Show the entries of the audit log that lie there."""
+        self._place = place
+        self.mark(None)
+        self._read_on(False)
+        self._browse()
+
     def _browse(self) -> None:
-        self.list.browse(message_source(self.client, self.matching))
+        self.list.browse(message_source(self.message_log, self.matching))
         self._say_where()
 
     # The filter.
@@ -132,7 +152,22 @@ class MessageBrowser(Vertical):
         self._last_filter = message.text or self._last_filter
         self._browse()
         self.list.focus()
-        self.app_.command = f"sandbox messages --filter {shlex.quote(self.matching)}" if self.matching else ""
+        self.app_.command = self.command() if self.matching else ""
+
+    def origin(self, row: MessageRow) -> str:
+        """The stream that a message of the list is in; of an entry of the audit log, the one it came from."""
+        return copied_from(row).stream if self._place else row.stream
+
+    def address(self, row: MessageRow) -> str:
+        """The URL of a message of the list."""
+        return f"{self.client.url}{f'/audit/{self._place}' if self._place else ''}/messages/{row.id}"
+
+    def command(self, *options: str) -> str:
+        """The command that lists what is shown."""
+        words = ["sandbox", "messages", *options]
+        words += ["--audit", self._place] if self._place else []
+        words += ["--filter", self.matching] if self.matching else []
+        return shlex.join(words)
 
     def on_filter_bar_left(self) -> None:
         self.list.focus()
@@ -161,7 +196,7 @@ class MessageBrowser(Vertical):
 
     @work(group="seek", exclusive=True)
     async def _find_match(self, here: int, *, forward: bool) -> None:
-        await self._report(next_match(self.client, self.scope, self._last_filter, here, forward=forward))
+        await self._report(next_match(self.message_log, self.scope, self._last_filter, here, forward=forward))
 
     # Moving.
 
@@ -187,7 +222,7 @@ class MessageBrowser(Vertical):
 
     @work(group="seek", exclusive=True)
     async def _find(self, goal: goto.Goal) -> None:
-        await self._report(place_of(self.client, self.matching, goal))
+        await self._report(place_of(self.message_log, self.matching, goal))
 
     async def _report(self, search: Coroutine[Any, Any, int]) -> None:
         try:
@@ -238,7 +273,7 @@ class MessageBrowser(Vertical):
     @work(group="read", exclusive=True)
     async def _fetch(self, row: MessageRow) -> None:
         try:
-            detail = await self.client.message(row.id)
+            detail = await self.message_log.message(row.id)
             same: Any = ()
             if row.message_id:
                 same = (await self.client.messages(limit=200, matching=f'id:"{row.message_id}"')).messages
@@ -279,4 +314,8 @@ class MessageBrowser(Vertical):
 
     def _which(self) -> str:
         scope = self.scope
+        if self._place:
+            audit = self.app_.topology.audit
+            held = audit and (audit.stream if self._place == "stream" else audit.bucket)
+            return f"from the {self._place} {held}" if held else "this sandbox keeps no audit log"
         return f"every stream but {scope.removeprefix('-stream:')}" if scope.startswith("-stream:") else scope

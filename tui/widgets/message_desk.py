@@ -87,10 +87,10 @@ class MessageDesk(Vertical):
 
     def action_copy(self) -> None:
         if row := self._row:
-            self._app.errand(self._copy(row), f"curl -s {self._client.url}/messages/{row.id}")
+            self._app.errand(self._copy(row), f"curl -s {self.browser.address(row)}")
 
     async def _copy(self, row: MessageRow) -> str:
-        data = exchange.as_bytes(await self._client.message(row.id))
+        data = exchange.as_bytes(await self.browser.message_log.message(row.id))
         self.post_message(self.Text(data.decode(errors="replace")))
         return f"copied message #{row.id}, {count(len(data))} bytes"
 
@@ -104,15 +104,14 @@ class MessageDesk(Vertical):
         def export(name: str | None) -> None:
             if name:
                 path = Path(name).expanduser()
-                words = ["sandbox", "messages", "--raw", *(["--filter", matching] if matching else [])]
-                command = f"{shlex.join(words)} > {shlex.quote(str(path))}"
-                self._app.errand(exchange.export(self._client, matching, path), command)
+                command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
+                self._app.errand(exchange.export(self.browser.message_log, matching, path), command)
 
         hint = f"{count(self.browser.list.total)} messages, one a line"
         self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
-        target = row.stream if (row := self._row) else first_stream(self._app.topology)
+        target = self.browser.origin(row) if (row := self._row) else first_stream(self._app.topology)
 
         def read(name: str | None) -> None:
             if name:
@@ -141,7 +140,7 @@ class MessageDesk(Vertical):
             self._app.errand(self._prepare(row, edit=True))
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
-        detail = await self._client.message(row.id)
+        detail = await self.browser.message_log.message(row.id)
         data = await redrive.original(self._client, detail)
         target = await self._origin(row) or first_stream(self._app.topology)
         self.post_message(self.Ready(row, data, target, redrive.times_redriven(detail.header), edit=edit))
@@ -230,11 +229,17 @@ class MessageDesk(Vertical):
 
     async def _compare(self, first: MessageRow | None, second: MessageRow) -> str:
         if first is None:  # a duplicate is compared with what it repeats
-            same = f'id:"{second.message_id}" stream:{second.stream}'
-            first = (await self._client.messages(limit=1, matching=same)).messages[0]
+            first = await self._repeated(second)
         early, late = sorted((first.id, second.id))
-        self.post_message(self.Pair(await self._client.message(early), await self._client.message(late)))
+        log = self.browser.message_log
+        self.post_message(self.Pair(await log.message(early), await log.message(late)))
         return ""
+
+    async def _repeated(self, row: MessageRow) -> MessageRow:
+        """The first message with its id that came from the same stream."""
+        stream = self.browser.origin(row)
+        same = (await self.browser.message_log.messages(matching=f'id:"{row.message_id}"')).messages
+        return next(each for each in same if self.browser.origin(each) == stream)
 
     def on_message_desk_pair(self, message: Pair) -> None:
         message.stop()
@@ -242,7 +247,7 @@ class MessageDesk(Vertical):
 
     def action_sequence(self) -> None:
         if (row := self._row) and row.sequence and row.total and row.total > 1:
-            self.app.push_screen(Parts(row.sequence, row.stream))
+            self.app.push_screen(Parts(row.sequence, self.browser.origin(row)))
         else:
             self.post_message(Done("this message is in one piece"))
 

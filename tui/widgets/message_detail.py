@@ -106,4 +106,6 @@ def _headline(detail: Detail) -> str:
 
 
 def _why_empty(detail: Detail) -> str:
+    if detail.raw is None and detail.raw_base64 is None:
+        return "past its stream's retention, or gone from its bucket: only its row is left"
     return "no body" if detail.header else "not JSON of the envelope's form; see it as it was sent under Raw"

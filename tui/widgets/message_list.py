@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from emulator.record_lines import AMQP_PREFIX, Place, place_in_key
 from emulator.resources import MessageRow
 from tui.columns import Column
 from tui.figures import clock_time, shard, size, tail
@@ -15,6 +16,12 @@ _MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "
 def part(row: MessageRow) -> str:
     """``2/5`` for the second of five, nothing for a message in one piece."""
     return f"{row.position}/{row.total}" if row.total and row.total > 1 else ""
+
+
+def copied_from(row: MessageRow) -> Place:
+    """Where the message of an entry of the audit log was dispatched."""
+    place = place_in_key(row.partition_key) or Place(row.stream, row.shard, row.sequence_number)
+    return Place(place.stream.removeprefix(AMQP_PREFIX), place.shard_id, place.sequence_number)
 
 
 def _mark_tone(row: MessageRow) -> str:
@@ -38,13 +45,24 @@ MESSAGE_COLUMNS: tuple[Column[MessageRow], ...] = (
     Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
 )
 
+_SOURCE = {
+    "stream": Column[MessageRow]("from", 7, lambda row: copied_from(row).stream, worth=8),
+    "shard": Column[MessageRow](
+        "shard", 5, lambda row: shard(copied_from(row).shard_id), lambda _: "dim", worth=6
+    ),
+}
+AUDIT_COLUMNS = tuple(_SOURCE.get(column.title, column) for column in MESSAGE_COLUMNS)
+"""Of an entry of the audit log: where the message was dispatched, and the number that it has in the log."""
+
 
 class MessageList(RowList[MessageRow]):
     """Messages as they arrive."""
 
-    def __init__(self, marked: Callable[[MessageRow], bool]) -> None:
+    def __init__(
+        self, marked: Callable[[MessageRow], bool], columns: Sequence[Column[MessageRow]] = MESSAGE_COLUMNS
+    ) -> None:
         super().__init__(
-            MESSAGE_COLUMNS,
+            columns,
             live=True,
             marked=marked,
             empty="no messages; send one with: sandbox message sample --count 10 | sandbox send -",

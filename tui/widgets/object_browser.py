@@ -95,6 +95,10 @@ class ObjectBrowser(Vertical):
         self._draw()
         self._list()
 
+    def look_again(self) -> None:
+        """Ask whether there are more objects by now."""
+        self._list()
+
     def _list_again(self) -> None:
         app = cast("SandboxApp", self.app)
         if self.screen in app.screen_stack and self._movement.since(app.snapshot):

@@ -72,7 +72,7 @@ def _bar_tone(line: Line) -> str:
 
 
 def _waiting(line: Line) -> str:
-    """How many records wait for the slowest reader; nothing where nobody reads."""
+    """How many records wait, for the slowest reader or for one to come; nothing where nobody ever read."""
     return "" if line.behind is None else short_count(line.behind)
 
 
@@ -118,7 +118,7 @@ class StreamTree(RowList[Line]):
             self._rates.note(stream.name, snapshot.at, stream.records)
             for each in stream.shards:
                 self._rates.note(f"{stream.name}/{each.id}", snapshot.at, each.records)
-        self._behind = behind(snapshot.readers.readers, snapshot.status.clock.time)
+        self._behind = behind(snapshot.readers.readers, snapshot.status.clock.time, snapshot.streams)
         for name, records in self._behind.items():
             self._lags.note(name, records)
         self.fill([self._line_of(branch) for branch in lineage.grow(snapshot.streams)])

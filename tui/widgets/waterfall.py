@@ -23,7 +23,7 @@ class Waterfall(RowList[Hop]):
             Column[Hop]("after", 8, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
             Column[Hop]("", _LANE_CELLS, self._lane, lambda hop: hop.tone or "accent", worth=6),
             Column[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
-            Column[Hop]("what", 12, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
+            Column[Hop]("what", 34, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
         )
         super().__init__(columns, empty="nothing known of its way", id=id)
 

@@ -29,6 +29,6 @@ TYPE = FaultType(
     inject,
     (
         Attribute("how", "choice", "flip", "the damage", choices=("flip", "truncate")),
-        Attribute("bytes", "integer", 1, "in how many bytes a bit is flipped", "bytes", least=1),
+        Attribute("bytes", "integer", 1, "in how many bytes a bit is flipped", "bytes", least=1, most=10_000),
     ),
 )

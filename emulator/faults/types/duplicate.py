@@ -25,7 +25,14 @@ TYPE = FaultType(
     (Direction.PUBLISH, Direction.DELIVER),
     inject,
     (
-        Attribute("copies", "integer", 1, "how many more times it comes", least=1),
-        Attribute("distance", "integer", 0, "on deliver: how much later each copy comes", "records"),
+        Attribute("copies", "integer", 1, "how many more times it comes", least=1, most=100),
+        Attribute(
+            "distance",
+            "integer",
+            0,
+            "on deliver: how much later each copy comes",
+            "records",
+            most=10_000,
+        ),
     ),
 )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from emulator.faults.fault import Attribute, Direction, Done, Failure, FaultRefused, FaultType, Hit, Phase
+from emulator.faults.fault import Attribute, Direction, Done, Failure, FaultType, Hit, Phase
 
 
 def inject(hit: Hit) -> Done:
@@ -19,13 +16,6 @@ def inject(hit: Hit) -> Done:
     )
 
 
-def check(attributes: Mapping[str, Any], _direction: Direction) -> None:
-    if not 400 <= attributes["status"] <= 599:
-        raise FaultRefused(
-            f"error: attribute status is {attributes['status']}: an error's is from 400 to 599"
-        )
-
-
 TYPE = FaultType(
     "error",
     "A call fails with a code and a status. With written, what was put is in the channel all the same: the "
@@ -37,9 +27,8 @@ TYPE = FaultType(
     inject,
     (
         Attribute("code", "text", "InternalFailure", "the error's code"),
-        Attribute("status", "integer", 500, "the HTTP status"),
+        Attribute("status", "integer", 500, "the HTTP status", least=400, most=599),
         Attribute("message", "text", "", "what the error says"),
         Attribute("written", "flag", False, "on publish: fail after the message was taken"),
     ),
-    check=check,
 )

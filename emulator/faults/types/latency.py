@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultRefused, FaultType, Hit, Phase
+from emulator.faults.holding import Moment
 from emulator.rng import Draws
 
 
@@ -14,9 +15,9 @@ def inject(hit: Hit) -> Done:
     seconds = round(draw_seconds(hit.attributes, hit.draws), 6)
     if hit.attributes["on"] == "record":
         arrived = hit.item.message.arrived
-        hit.item.visible_at = max(hit.item.visible_at, (hit.now if arrived is None else arrived) + seconds)
+        hit.item.hidden.append(Moment(hit.hold, (hit.now if arrived is None else arrived) + seconds))
         return Done(f"hidden for {seconds:.3f} s after it arrived", {"seconds": seconds})
-    hit.call.delay = max(hit.call.delay, seconds)
+    hit.call.delays.append(Moment(hit.hold, seconds))
     return Done(f"the call took {seconds:.3f} s longer", {"seconds": seconds})
 
 
@@ -36,7 +37,11 @@ def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
         "lognormal": lambda: delay * math.exp(draws.gauss(0.0, shape)),
         "pareto": lambda: delay * draws.paretovariate(shape),
     }
-    return float(min(max(draw[attributes["distribution"]](), 0.0), attributes["most"]))
+    try:
+        drawn = draw[attributes["distribution"]]()
+    except OverflowError:
+        drawn = math.inf
+    return float(min(max(drawn, 0.0), attributes["most"]))
 
 
 def check(attributes: Mapping[str, Any], direction: Direction) -> None:
@@ -71,7 +76,7 @@ TYPE = FaultType(
             "how delays are distributed",
             choices=("constant", "uniform", "normal", "lognormal", "pareto"),
         ),
-        Attribute("shape", "number", 1.0, "the shape: sigma of lognormal, alpha of pareto"),
+        Attribute("shape", "number", 1.0, "the shape: sigma of lognormal, alpha of pareto", most=100),
         Attribute("most", "duration", 60.0, "the longest delay", "s"),
         Attribute(
             "on",

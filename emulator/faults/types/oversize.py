@@ -11,6 +11,7 @@ from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 
 _SPREAD = 1000
 _PADDING = "x"
+_MOST = 1 << 20
 
 
 def inject(hit: Hit) -> Done | None:
@@ -74,7 +75,13 @@ TYPE = FaultType(
     inject,
     (
         Attribute(
-            "limit", "integer", MAX_MESSAGE_BYTES, "the size that the message exceeds", "bytes", least=1
+            "limit",
+            "integer",
+            MAX_MESSAGE_BYTES,
+            "the size that the message exceeds",
+            "bytes",
+            least=1,
+            most=_MOST,
         ),
     ),
 )

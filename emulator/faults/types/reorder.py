@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
+from emulator.faults.holding import Moment
 
 
 def inject(hit: Hit) -> Done:
     distance = hit.attributes["distance"]
     hit.item.overtaken_by = distance
-    hit.item.patient_until = hit.now + hit.attributes["patience"]
+    hit.item.patience.append(Moment(hit.hold, hit.now + hit.attributes["patience"]))
     return Done(f"let {distance} later messages of its shard go first", {"distance": distance})
 
 
@@ -19,7 +20,7 @@ TYPE = FaultType(
     (Direction.DELIVER,),
     inject,
     (
-        Attribute("distance", "integer", 1, "how many go first", "records", least=1),
+        Attribute("distance", "integer", 1, "how many go first", "records", least=1, most=10_000),
         Attribute("patience", "duration", 1.0, "how long it waits for them at most", "s"),
     ),
 )

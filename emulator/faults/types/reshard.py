@@ -39,7 +39,7 @@ def check(attributes: Mapping[str, Any], _direction: Direction) -> None:
         raise FaultRefused(
             f"reshard: attribute count is {attributes['count']}: give the shards to scale to, from 1"
         )
-    if attributes["hash_key"] and not attributes["hash_key"].isdigit():
+    if attributes["hash_key"] and not (attributes["hash_key"].isascii() and attributes["hash_key"].isdigit()):
         raise FaultRefused(
             f"reshard: attribute hash_key is {attributes['hash_key']!r}: give a decimal number"
         )
@@ -132,8 +132,10 @@ TYPE = FaultType(
         Attribute(
             "shard", "text", "", "the shard; by default the widest to split, or the narrowest pair to merge"
         ),
-        Attribute("hash_key", "text", "", "the hash key at which to split; by default the middle"),
-        Attribute("count", "integer", 0, "how many shards to scale to", "shards"),
+        Attribute(
+            "hash_key", "text", "", "the hash key at which to split; by default the middle", longest=39
+        ),
+        Attribute("count", "integer", 0, "how many shards to scale to", "shards", most=10_000),
     ),
     kinds=STREAMS,
     check=check,

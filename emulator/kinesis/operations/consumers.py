@@ -12,6 +12,7 @@ from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
 from emulator.kinesis.state import ConsumerState
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.tags import require_tags
 
 _PAGE = 100
 
@@ -23,7 +24,8 @@ def register_stream_consumer(registry: Registry, request: dict[str, Any], scope:
         raise in_use(f"Consumer {name} of stream {stream.arn} under account {stream.account} already exists.")
     registry.limits.new_consumer(stream, registry.clock.time())
     now = registry.clock.time()
-    consumer = ConsumerState(name, now, registry.settled_at(), tags=request.get("Tags") or {})
+    tags = require_tags(name, stream.account, {}, request.get("Tags") or {})
+    consumer = ConsumerState(name, now, registry.settled_at(), tags=tags)
     registry.save(changed(stream.state, consumers=[*stream.state.consumers, consumer]))
     registry.events.emit("consumer.registered", stream=stream.name, consumer=name)
     return {"Consumer": _shape(registry, stream, consumer)}
@@ -65,6 +67,8 @@ def subscribe_to_shard(registry: Registry, request: dict[str, Any], scope: Scope
     stream, consumer = find_consumer(registry, request, scope)
     position = request["StartingPosition"]
     arn = consumer_arn(stream, consumer)
+    if registry.clock.time() < consumer.ready:
+        raise in_use(f"Consumer {arn} under account {stream.account} not ACTIVE, instead in state CREATING")
     subscription = registry.subscriptions.begin(stream, arn, request["ShardId"], position)
     registry.touch(stream, [stream.shard(request["ShardId"])])
     return {"EventStream": subscription}

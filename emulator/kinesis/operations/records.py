@@ -7,20 +7,22 @@ from typing import Any
 import msgspec
 from pybase64 import b64encode_as_string
 
-from emulator.kinesis import hash_keys, iterators, sequence_numbers
+from emulator.kinesis import hash_keys, iterators, sequence_numbers, shard_ids
 from emulator.kinesis.errors import (
     KinesisError,
     invalid_argument,
+    no_such_shard,
     not_found,
     shard_not_found,
     validation,
 )
 from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.operations.shards import require_number
 from emulator.kinesis.positions import starting_ordinal
 from emulator.kinesis.reads import Fetched, child_shards, fetch
 from emulator.kinesis.records import read_lines, shape
 from emulator.kinesis.registry import Registry
-from emulator.kinesis.scope import Scope
+from emulator.kinesis.scope import Scope, named
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.writes import Entry, Written
 
@@ -62,8 +64,7 @@ def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> di
 
 
 def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = ready(registry, request, scope)
-    shard = find_shard(registry, stream, request["ShardId"])
+    stream, shard = _to_read(registry, request, scope)
     position = {"Type": request["ShardIteratorType"]}
     if "StartingSequenceNumber" in request:
         position["SequenceNumber"] = request["StartingSequenceNumber"]
@@ -74,6 +75,7 @@ def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope
     _dry_run(request)
     given = iterator(stream, shard, ordinal, registry.now_ms())
     registry.readers.begin(given)
+    shard.pass_to(ordinal)
     return {"ShardIterator": given.token()}
 
 
@@ -103,12 +105,6 @@ def ready(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
     return stream
 
 
-def find_shard(registry: Registry, stream: Stream, shard_id: str) -> Shard:
-    """A shard that can still be read. Raises ResourceNotFoundException."""
-    registry.expire_shards(stream)
-    return stream.shard(shard_id)
-
-
 def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard, ShardIterator]:
     """The stream and the shard that the request's ShardIterator is for, and the iterator itself.
 
@@ -120,7 +116,7 @@ def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[St
         raise not_found(f"The stream of this ShardIterator under account {scope.account} not found.")
     if request.get("StreamARN") not in (None, stream.arn):
         raise invalid_argument(f"The ShardIterator is not for the stream {request['StreamARN']}.")
-    shard_id = f"shardId-{found.shard:012d}"
+    shard_id = shard_ids.of_number(found.shard)
     shard = stream.shards.get(shard_id)
     if shard is None:
         raise shard_not_found(shard_id, stream.name, stream.account)
@@ -139,6 +135,7 @@ def go_on(
     following = None
     if fetched.next is not None:
         following = used._replace(ordinal=fetched.next, created=max(0, now))
+    shard.pass_to(fetched.reached)
     records = fetched.reached - max(used.ordinal, shard.records.first)
     registry.readers.go_on(used, following, records)
     return following
@@ -164,6 +161,26 @@ def raise_when_none_is_stored(written: Written) -> None:
 def encryption(stream: Stream) -> dict[str, Any]:
     """What an answer says about a stream's encryption."""
     return {} if stream.state.encryption == "NONE" else {"EncryptionType": stream.state.encryption}
+
+
+def _to_read(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard]:
+    """The shard that a request is to read, with its stream. Raises ResourceNotFoundException.
+
+    AWS names the shard, in full, also where it is the stream that is not there.
+    """
+    shard_id = require_number(request, "ShardId", scope)
+    account, name = named(request, scope)
+    try:
+        stream = ready(registry, request, scope)
+    except KinesisError as error:
+        if error.code == "ResourceNotFoundException" and name:
+            raise no_such_shard(shard_id, name, account) from error
+        raise
+    registry.expire_shards(stream)
+    shard = stream.find_shard(shard_id)
+    if shard is None:
+        raise no_such_shard(shard_id, stream.name, stream.account)
+    return stream, shard
 
 
 def _in_the_past(sequence_number: str, now: int) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.kinesis.errors import invalid_argument, validation
+from emulator.kinesis import shard_ids
+from emulator.kinesis.errors import invalid_argument, shard_not_found, validation
 from emulator.kinesis.paging import page, read_page
-from emulator.kinesis.registry import Registry
-from emulator.kinesis.resharding import Resharding
-from emulator.kinesis.scope import Scope
-from emulator.kinesis.state import StreamState
+from emulator.kinesis.registry import Registry, changed
+from emulator.kinesis.scope import Scope, named
+from emulator.kinesis.state import Merge, Reshard, Scale, Split
 from emulator.kinesis.stream import Shard, Stream
 
 _PAGE = 1000
 
 
 def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    require_number(request, "ShardToSplit", scope)
     stream = _reshardable(registry, request, scope)
     shard = stream.shard(request["ShardToSplit"])
     _require_open(stream, shard)
@@ -28,13 +29,13 @@ def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> di
             f"and less than the shard's EndingHashKey {end}."
         )
     registry.check_shard_quota(stream.state.scope, 1)
-    draft = Resharding(stream, registry.now_ms())
-    draft.split(shard.state, at)
-    _finish(registry, stream, draft.state(**registry.updating()), "split")
+    _begin(registry, stream, Split(shard.id, str(at)))
     return {}
 
 
 def merge_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    require_number(request, "ShardToMerge", scope)
+    require_number(request, "AdjacentShardToMerge", scope)
     stream = _reshardable(registry, request, scope)
     one, other = stream.shard(request["ShardToMerge"]), stream.shard(request["AdjacentShardToMerge"])
     for shard in (one, other):
@@ -45,9 +46,7 @@ def merge_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> d
             f"Shards {one.id} and {other.id} in stream {stream.name} under account {stream.account} "
             "are not an adjacent pair of shards eligible for merging"
         )
-    draft = Resharding(stream, registry.now_ms())
-    draft.merge(one.state, other.state)
-    _finish(registry, stream, draft.state(**registry.updating()), "merge")
+    _begin(registry, stream, Merge(one.id, other.id))
     return {}
 
 
@@ -63,10 +62,8 @@ def update_shard_count(registry: Registry, request: dict[str, Any], scope: Scope
         "TargetShardCount": target,
     }
     if target != current:
-        draft = Resharding(stream, registry.now_ms())
-        draft.scale(target)
         scalings = [*stream.state.scalings, registry.clock.time()][-10:]
-        _finish(registry, stream, draft.state(scalings=scalings, **registry.updating()), "scale")
+        _begin(registry, stream, Scale(target), scalings=scalings)
     return answer
 
 
@@ -82,13 +79,27 @@ def list_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     else:
         stream = registry.find(request, scope)
         stream.require_created(request.get("StreamCreationTimestamp"))
+    registry.require_status(stream, "ACTIVE", "UPDATING")
     registry.expire_shards(stream)
+    after = shard_ids.whole(after) or after
     limit = min(request.get("MaxResults", _PAGE), _PAGE)
     shards = [s for s in _filtered(stream, chosen, registry.now_ms()) if s.id > after]
     answer: dict[str, Any] = {"Shards": [shard.describe() for shard in shards[:limit]]}
     if len(shards) > limit:
         answer["NextToken"] = page(stream.name, shards[limit - 1].id, chosen, registry.now_ms())
     return answer
+
+
+def require_number(request: dict[str, Any], member: str, scope: Scope) -> str:
+    """The id in full of the shard that a member of the request names.
+
+    Raises ResourceNotFoundException for one without a number, as AWS does before it looks for the stream.
+    """
+    shard_id = shard_ids.whole(request[member])
+    if shard_id is None:
+        account, name = named(request, scope)
+        raise shard_not_found(request[member], name, account)
+    return shard_id
 
 
 def _reshardable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
@@ -108,19 +119,13 @@ def _require_open(stream: Stream, shard: Shard) -> None:
         )
 
 
-def _finish(registry: Registry, stream: Stream, state: StreamState, action: str) -> None:
-    shards = list(stream.open_shards)
-    registry.sync(shards)
-    registry.save(state)
-    registry.touch(stream, (shard for shard in shards if not shard.is_open))
-    before, after = ({shard.id for shard in some} for some in (shards, stream.open_shards))
-    registry.events.emit(
-        "stream.resharded",
-        stream=stream.name,
-        action=action,
-        closed=sorted(before - after),
-        opened=sorted(after - before),
-    )
+def _begin(registry: Registry, stream: Stream, reshard: Reshard, **fields: Any) -> None:
+    """Reshard, or where transitions last write down that it is to be; its readers look when that is."""
+    if not registry.transition:
+        registry.reshard(stream, reshard, registry.clock.time(), **fields)
+        return
+    registry.save(changed(stream.state, coming=reshard, **fields, **registry.updating()))
+    registry.touch(stream, stream.open_shards)
 
 
 def _filtered(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[Shard]:
@@ -133,7 +138,10 @@ def _filtered(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[S
     if kind == "AFTER_SHARD_ID":
         if "ShardId" not in chosen:
             raise invalid_argument("Must specify ShardId in ShardFilter when the type is AFTER_SHARD_ID.")
-        return [shard for shard in shards if shard.id > chosen["ShardId"]]
+        after = shard_ids.whole(chosen["ShardId"])
+        if after is None:
+            raise shard_not_found(chosen["ShardId"], stream.name, stream.account)
+        return [shard for shard in shards if shard.id > after]
     if kind == "AT_LATEST":
         return [shard for shard in shards if shard.is_open]
     if kind == "AT_TRIM_HORIZON":

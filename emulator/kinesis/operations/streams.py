@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.kinesis import hash_keys
+from emulator.kinesis import hash_keys, shard_ids
 from emulator.kinesis.errors import in_use, invalid_argument, limit_exceeded
 from emulator.kinesis.limits import SHARDS_A_STREAM
 from emulator.kinesis.operations.capacity import require_warm_throughput
-from emulator.kinesis.operations.tags import require_tags
 from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.state import ShardState, StreamState
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.tags import require_tags
 from emulator.rng import new_uuid
 
-_ON_DEMAND_SHARDS = 4
+_UNASKED_SHARDS = 4
 _PAGE = 100
 
 
@@ -60,18 +60,16 @@ def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
 
 def delete_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
+    registry.require_status(stream, "ACTIVE", "CREATING", "UPDATING")
     if stream.state.consumers and not request.get("EnforceConsumerDeletion", False):
         raise in_use(
             f"Stream {stream.name} under account {stream.account} has consumers registered. "
             "Set EnforceConsumerDeletion to delete it with them."
         )
-    now = registry.clock.time()
     registry.subscriptions.end(stream.arn)
     registry.touch(stream, stream.shards.values())
     if registry.transition:
-        registry.save(
-            changed(stream.state, busy="DELETING", busy_until=now + registry.transition, consumers=[])
-        )
+        _begin_deletion(registry, stream)
     else:
         registry.forget(stream)
     registry.events.emit("stream.deleted", stream=stream.name)
@@ -82,17 +80,20 @@ def describe_stream(registry: Registry, request: dict[str, Any], scope: Scope) -
     stream = registry.find(request, scope)
     registry.expire_shards(stream)
     after = request.get("ExclusiveStartShardId", "")
+    after = shard_ids.whole(after) or after
     limit = min(request.get("Limit", _PAGE), _PAGE)
-    shards = [shard.describe() for shard in stream.shards.values() if shard.id > after]
+    created = stream.status(registry.clock.time()) != "CREATING"
+    shards = [shard.describe() for shard in stream.shards.values() if created and shard.id > after]
     description = _common(registry, stream) | {"Shards": shards[:limit], "HasMoreShards": len(shards) > limit}
     return {"StreamDescription": description}
 
 
 def describe_stream_summary(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
+    created = stream.status(registry.clock.time()) != "CREATING"
     summary = _common(registry, stream) | {
         "StreamId": stream.state.id,
-        "OpenShardCount": len(stream.open_shards),
+        "OpenShardCount": len(stream.open_shards) if created else 0,
         "ConsumerCount": len(stream.state.consumers),
         "MaxRecordSizeInKiB": stream.state.max_record_kib,
         "ChannelCount": 0,
@@ -120,14 +121,24 @@ def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> d
     return answer
 
 
+def _begin_deletion(registry: Registry, stream: Stream) -> None:
+    """What was never ACTIVE is deleted without having had shards."""
+    now = registry.clock.time()
+    fields: dict[str, Any] = {"shards": []} if stream.status(now) == "CREATING" else {}
+    until = now + registry.transition
+    registry.save(
+        changed(stream.state, busy="DELETING", busy_until=until, coming=None, consumers=[], **fields)
+    )
+
+
 def _shard_count(request: dict[str, Any], mode: str) -> int:
     count: int | None = request.get("ShardCount")
-    if mode == "ON_DEMAND":
-        if count is not None:
-            raise invalid_argument("ShardCount must not be set for a stream in the ON_DEMAND mode.")
-        return _ON_DEMAND_SHARDS
-    if count is None:
+    if mode == "ON_DEMAND" and count is not None:
+        raise invalid_argument("ShardCount must not be set for a stream in the ON_DEMAND mode.")
+    if count is None and request.get("StreamModeDetails", {}).get("StreamMode") == "PROVISIONED":
         raise invalid_argument("ShardCount must be set for a stream in the PROVISIONED mode.")
+    if count is None:
+        return _UNASKED_SHARDS
     if count > SHARDS_A_STREAM:
         raise limit_exceeded(f"A stream can have at most {SHARDS_A_STREAM} shards. ShardCount: {count}")
     return count

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from emulator.kinesis.errors import invalid_argument
 from emulator.kinesis.operations.consumers import find_consumer, with_tags
 from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
-
-MAX_TAGS = 50
-_VALID = re.compile(r"[\w\s.:/=+\-@%]*\Z")
+from emulator.kinesis.tags import MAX_TAGS, require_tags, without
 
 
 def add_tags_to_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -23,7 +19,8 @@ def add_tags_to_stream(registry: Registry, request: dict[str, Any], scope: Scope
 
 def remove_tags_from_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
-    registry.save(changed(stream.state, tags=_without(stream.state.tags, request["TagKeys"])))
+    tags = without(stream.name, stream.account, stream.state.tags, request["TagKeys"])
+    registry.save(changed(stream.state, tags=tags))
     return {}
 
 
@@ -49,7 +46,7 @@ def untag_resource(registry: Registry, request: dict[str, Any], scope: Scope) ->
     if consumer_of(arn) is None:
         return remove_tags_from_stream(registry, {"StreamARN": arn, "TagKeys": request["TagKeys"]}, scope)
     stream, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
-    tags = _without(consumer.tags, request["TagKeys"])
+    tags = without(consumer.name, stream.account, consumer.tags, request["TagKeys"])
     registry.save(changed(stream.state, consumers=with_tags(stream, consumer, tags)))
     return {}
 
@@ -60,27 +57,6 @@ def list_tags_for_resource(registry: Registry, request: dict[str, Any], scope: S
         return {"Tags": _shape(registry.find({"StreamARN": arn}, scope).state.tags)}
     _, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
     return {"Tags": _shape(consumer.tags)}
-
-
-def require_tags(name: str, account: str, tags: dict[str, str], more: dict[str, str]) -> dict[str, str]:
-    """``tags`` and ``more`` of them together. Raises InvalidArgumentException when they may not be."""
-    for text in (*more.keys(), *more.values()):
-        if not _VALID.match(text):
-            raise invalid_argument(
-                "Some tags contain invalid characters. Valid characters: "
-                "Unicode letters, digits, white space, _ . / = + - % @ :."
-            )
-    together = tags | more
-    if len(together) > MAX_TAGS:
-        raise invalid_argument(
-            f"Failed to add tags to stream {name} under account {account} because a given stream cannot have "
-            f"more than {MAX_TAGS} tags associated with it."
-        )
-    return together
-
-
-def _without(tags: dict[str, str], keys: list[str]) -> dict[str, str]:
-    return {key: value for key, value in tags.items() if key not in keys}
 
 
 def _shape(tags: dict[str, str]) -> list[dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 from starlette.responses import StreamingResponse
@@ -24,25 +24,32 @@ class ExportQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExportResources:
-    """``/messages/export``: one message a line, oldest first, without those past their stream's retention."""
+    """An index's messages, one a line, oldest first, without those that are no longer held.
 
-    def __init__(self, index: MessageIndex) -> None:
+    ``of`` says in the summary whose messages they are.
+    """
+
+    def __init__(self, index: Callable[[], MessageIndex], at: str = "/messages", of: str = "") -> None:
         self._index = index
+        self._at = at
+        self._of = of
 
     def routes(self) -> list[Route]:
-        summary = "The messages that match a filter as NDJSON, each as it was sent"
-        return [Route("GET", "/messages/export", summary, self._export, _NDJSON, ExportQuery)]
+        summary = f"The messages{self._of} that match a filter as NDJSON, each as it was sent"
+        return [Route("GET", f"{self._at}/export", summary, self._export, _NDJSON, ExportQuery)]
 
     def _export(self, asked: Asked[ExportQuery, None]) -> StreamingResponse:
         compile_filter(asked.query.filter)  # refused before the first line, not after
-        self._index.catch_up(_CATCH_UP_SECONDS)
-        return StreamingResponse(self._lines(asked.query.filter), media_type=_NDJSON)
+        index = self._index()
+        index.catch_up(_CATCH_UP_SECONDS)
+        return StreamingResponse(_lines(index, asked.query.filter), media_type=_NDJSON)
 
-    def _lines(self, matching: str) -> Iterator[bytes]:
-        # What arrives meanwhile is not this export's.
-        after, last = 0, self._index.last
-        while rows := self._index.page(matching, after=after, limit=_ROWS_AT_ONCE).messages:
-            held = (self._index.data(row) for row in rows if row.id <= last)
-            yield "".join(f"{as_line(data)}\n" for data in held if data is not None).encode()
-            if (after := rows[-1].id) >= last:
-                return
+
+def _lines(index: MessageIndex, matching: str) -> Iterator[bytes]:
+    # What arrives meanwhile is not this export's.
+    after, last = 0, index.last
+    while rows := index.page(matching, after=after, limit=_ROWS_AT_ONCE).messages:
+        held = (index.data(row) for row in rows if row.id <= last)
+        yield "".join(f"{as_line(data)}\n" for data in held if data is not None).encode()
+        if (after := rows[-1].id) >= last:
+            return

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from emulator.faults.fault import Attribute, FaultRefused
 from emulator.faults.fault import FaultType as Type
+from emulator.faults.registry import TYPES
 from emulator.faults.stage import Stage, UnknownFault
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.resources import (
@@ -23,6 +24,20 @@ from emulator.resources import (
 T = TypeVar("T")
 
 
+def _bounds(type_: Type) -> str:
+    """A type's attributes and what each may be, on one line."""
+    of_each = (
+        f"{attribute.name} ({' | '.join(attribute.choices) or attribute.bounds or attribute.type})"
+        for attribute in type_.attributes
+    )
+    return f"- {type_.name}: {', '.join(of_each) or 'none'}"
+
+
+_ATTRIBUTES: Final = "Attributes of each type, and what they may be; times in seconds.\n\n" + "\n".join(
+    _bounds(type_) for type_ in TYPES.values()
+)
+
+
 class FaultResources:
     """``/faults``."""
 
@@ -34,9 +49,18 @@ class FaultResources:
         return [
             Route("GET", "/faults", "The faults in force", self._list, FaultList),
             Route("GET", "/faults/types", "The types of fault there are", self._types, FaultTypes),
-            Route("POST", "/faults", "Add a fault", self._add, Fault, body=NewFault, status=created),
+            Route(
+                *("POST", "/faults", "Add a fault", self._add, Fault),
+                body=NewFault,
+                status=created,
+                about=_ATTRIBUTES,
+            ),
             Route("GET", "/faults/{name}", "A fault and its count", self._get, Fault),
-            Route("PATCH", "/faults/{name}", "Change a fault", self._change, Fault, body=FaultChange),
+            Route(
+                *("PATCH", "/faults/{name}", "Change a fault", self._change, Fault),
+                body=FaultChange,
+                about=_ATTRIBUTES,
+            ),
             Route("DELETE", "/faults/{name}", "Remove a fault", self._remove, Fault),
         ]
 
@@ -78,6 +102,9 @@ def _described(attribute: Attribute) -> FaultAttribute:
         attribute.description,
         attribute.unit,
         attribute.choices,
+        attribute.least if attribute.bounded else None,
+        attribute.most if attribute.bounded else None,
+        attribute.longest if attribute.type == "text" else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -36,27 +37,32 @@ class CountQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageResources:
-    """``/messages``. Asking brings the index up to date as far as a tenth of a second goes."""
+    """The messages of an index ``at`` a path. Asking brings it up to date as far as a tenth of a second goes.
 
-    def __init__(self, index: MessageIndex, events: Events) -> None:
-        self._index = index
+    ``of`` says in the summaries whose messages they are.
+    """
+
+    def __init__(
+        self, index: Callable[[], MessageIndex], events: Events, at: str = "/messages", of: str = ""
+    ) -> None:
+        self._made = index
         self._events = events
+        self._at = at
+        self._of = of
 
     def routes(self) -> list[Route]:
+        at, of = self._at, self._of
+        page, whole = f"The messages{of} that match a filter", f"A message{of} whole"
+        counts = f"How many messages{of} have which value"
         return [
-            Route(
-                "GET", "/messages", "The messages that match a filter", self._page, MessagePage, MessageQuery
-            ),
-            Route(
-                "GET",
-                "/messages/counts",
-                "How many messages have which value",
-                self._counts,
-                Counts,
-                CountQuery,
-            ),
-            Route("GET", "/messages/{id}", "A message whole", self._detail, MessageDetail),
+            Route("GET", at, page, self._page, MessagePage, MessageQuery),
+            Route("GET", f"{at}/counts", counts, self._counts, Counts, CountQuery),
+            Route("GET", at + "/{id}", whole, self._detail, MessageDetail),
         ]
+
+    @property
+    def _index(self) -> MessageIndex:
+        return self._made()
 
     def _page(self, asked: Asked[MessageQuery, None]) -> MessagePage:
         self._index.catch_up(_CATCH_UP_SECONDS)

@@ -48,6 +48,8 @@ def _operation(route: Route) -> dict[str, Any]:
             "default": {"description": "Refused", "content": _content(Refusal)},
         },
     }
+    if route.about:
+        operation["description"] = route.about
     if route.body is not None:
         operation["requestBody"] = {"content": _content(route.body)}
     return operation

@@ -7,6 +7,7 @@ import msgspec
 from emulator.catalogue import Catalogue, Listed
 from emulator.kinesis import KinesisError, ReaderView
 from emulator.listeners.control.routing import Asked, Route
+from emulator.listeners.control.streams import unread
 from emulator.reader_resources import Reader, ReaderList
 from emulator.stream_service import StreamService
 
@@ -34,7 +35,12 @@ class ReaderResources:
         readers = tuple(
             Reader(stream=label, **reader._asdict()) for label, some in found for reader in some or ()
         )
-        return ReaderList(readers, known=not any(some is None for _, some in found))
+        waiting = {each.label: unread(each.view) for each in listed}
+        return ReaderList(
+            readers,
+            known=not any(some is None for _, some in found),
+            unread={label: count for label, count in waiting.items() if count is not None},
+        )
 
     def _readers(self, listed: Listed) -> list[ReaderView] | None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -14,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
+from emulator.audit_objects import BucketUnreadable
+from emulator.journal import DamagedLog, no_space
 from emulator.kinesis.errors import KinesisError
 from emulator.message_filter import FilterError
 from emulator.resources import Problem, Refusal
@@ -67,6 +70,7 @@ class Route:
     body: Any = None
     status: HTTPStatus = HTTPStatus.OK
     most_bytes: int = 1 << 20
+    about: str = ""
 
     def endpoint(self, failed: Callable[[Exception], None]) -> StarletteRoute:
         """The route as Starlette's; ``failed`` is told of what nobody foresaw."""
@@ -118,10 +122,16 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
         case KinesisError():
             missing = error.code == "ResourceNotFoundException"
             status, code = HTTPStatus.NOT_FOUND if missing else HTTPStatus(error.status), error.code
+        case BucketUnreadable():
+            status, code = HTTPStatus.BAD_GATEWAY, "bucket_unreadable"
         case FilterError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_filter"
         case msgspec.MsgspecError() | UnicodeDecodeError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_request"
+        case OSError() | sqlite3.OperationalError() if no_space(error):
+            status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
+        case DamagedLog():
+            status, code = HTTPStatus.SERVICE_UNAVAILABLE, "damaged"
         case _:
             failed(error)
             status, code = HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error"

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from emulator.catalogue import Catalogue, Listed
-from emulator.kinesis import ShardView
+from emulator.kinesis import ShardView, StreamView
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.listeners.request_validation import check
 from emulator.listeners.service_model import kinesis_model
@@ -58,6 +58,12 @@ def summaries(catalogue: Catalogue) -> tuple[Stream, ...]:
     return tuple(Stream(**_summary(listed)) for listed in catalogue.listed())
 
 
+def unread(view: StreamView) -> int | None:
+    """The records of a stream that no reader has passed; None where nobody has read it."""
+    counted = [shard.unread for shard in view.shards if shard.unread is not None]
+    return sum(counted) if counted else None
+
+
 def _summary(listed: Listed) -> dict[str, Any]:
     view = listed.view
     open_shards = sum(shard.open for shard in view.shards)
@@ -69,6 +75,7 @@ def _summary(listed: Listed) -> dict[str, Any]:
         "closed_shards": len(view.shards) - open_shards,
         "records": view.records,
         "bytes": view.bytes,
+        "unread": unread(view),
     }
 
 

@@ -128,7 +128,7 @@ class QueuesApp:
             return _versions(scope["method"], parts)
         call = self._call(scope, parts, body)
         if parts[1:] in ([], [""]):
-            return _home(call, version)
+            return _home(call, version, rules.DISCOVERY if parts[1:] == [] else version.rules)
         route = version.routes.get(shape_of(parts[1:]))
         if route is None or "" in call.names:
             raise nothing_here()
@@ -174,9 +174,9 @@ def _versions(method: str, parts: list[str]) -> Answer:
     return Answer(HTTPStatus.MULTIPLE_CHOICES, _LIST)
 
 
-def _home(call: Call, version: _Version) -> Answer:
-    """What the version has; asked for by those who do not know it yet, and therefore without its rules."""
-    for rule in rules.DISCOVERY:
+def _home(call: Call, version: _Version, asked: tuple[Rule, ...]) -> Answer:
+    """What the version has; asked for without the slash by those who do not know yet what it asks of them."""
+    for rule in asked:
         rule(call)
     if call.method != "GET":
         raise not_allowed("GET, OPTIONS")

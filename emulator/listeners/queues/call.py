@@ -89,8 +89,8 @@ class Call:
     # -- the body
 
     def json(self) -> Any:
-        """The body's JSON. Raises ``Refused`` when there is none."""
-        if not self.body:
+        """The body's JSON. Raises ``Refused``, with other words where not even its length was given."""
+        if not self.body and b"content-length" not in self.headers:
             raise bad_body("Request body can not be empty")
         try:
             return _decode(self.body)

@@ -16,9 +16,12 @@ from emulator.listeners.queues.answers import (
 )
 from emulator.listeners.queues.call import Call
 from emulator.listeners.queues.posted import in_document
+from emulator.listeners.queues.queues import metadata_of
 from emulator.queues import Found, checks
 from emulator.queues.errors import ClaimNotThere, MessageClaimed, MessageNotClaimed, QueueNotThere
 from emulator.queues.limits import DEFAULT_PAGE
+from emulator.queues.metadata import counts_claims
+from emulator.rng import new_uuid
 
 LIST_PARAMETERS = ("limit", "echo", "include_claimed", "include_delayed")
 
@@ -79,8 +82,10 @@ def delete_messages(call: Call) -> Answer:
         raise bad_request(
             'The request should have either "ids" or "pop" parameter in the request, to be able to delete.'
         )
+    counted = counts_claims(metadata_of(call))
     popped = call.engine.messages.pop(call.at, pop)
-    return Answer(HTTPStatus.OK, b'{"messages":%b}' % rendering.popped(popped, call.engine.now()))
+    shown = rendering.popped(popped, new_uuid(), call.engine.now(), counted=counted)
+    return Answer(HTTPStatus.OK, b'{"messages":%b}' % shown)
 
 
 def get_message(call: Call) -> Answer:

@@ -12,6 +12,7 @@ from emulator.listeners.queues.call import Call
 from emulator.queues import Found, Message
 from emulator.queues.errors import QueueNotThere
 from emulator.queues.limits import DEFAULT_PAGE, METADATA_BYTES, PAGE
+from emulator.queues.metadata import counts_claims
 from emulator.queues.operations.queues import Listed, Stats
 
 NO_MESSAGES = b'{"messages":{"claimed":0,"free":0,"total":0}}'
@@ -84,12 +85,15 @@ def stats(call: Call, numbers: Stats) -> bytes:
         return NO_MESSAGES
     counts = encode({"claimed": numbers.claimed, "free": numbers.free, "total": numbers.total})
     ends = [(b"newest", numbers.newest), (b"oldest", numbers.oldest)]
-    shown = [b'"%b":%b' % (name, _milestone(call, message)) for name, message in ends if message]
+    counted = counts_claims(metadata_of(call))
+    shown = [
+        b'"%b":%b' % (name, _milestone(call, message, counted=counted)) for name, message in ends if message
+    ]
     return b'{"messages":%b,%b}}' % (counts[:-1], b",".join(shown))
 
 
-def _milestone(call: Call, message: Message) -> bytes:
+def _milestone(call: Call, message: Message, *, counted: bool) -> bytes:
     there = call.engine.messages.find(call.at, [message.id])
     return rendering.milestone(
-        there[0] if there else Found(message, None), call.queue_path, call.engine.now()
+        there[0] if there else Found(message, None), call.queue_path, call.engine.now(), counted=counted
     )

@@ -39,25 +39,35 @@ def message_v1(found: Found, queue_path: str, now: float) -> bytes:
     )
 
 
-def popped(found: Iterable[Message], now: float) -> bytes:
-    """``[{"id", "age", "ttl", "body", "claim_id", "claim_count"}]``; nobody holds what was popped."""
+def popped(found: Iterable[Message], claim: str, now: float, *, counted: bool) -> bytes:
+    """``[{"id", "age", "ttl", "body", "claim_id", "claim_count"}]`` of what a ``claim`` of that moment took.
+
+    Claims are ``counted`` in a queue that has a use for their number.
+    """
     shown = [
-        b'{"id":"%b","age":%d,"ttl":%d,"body":%b,"claim_id":null,"claim_count":%d}'
-        % (each.id.encode(), each.age(now), each.ttl, each.body, each.claims)
+        b'{"id":"%b","age":%d,"ttl":%d,"body":%b,"claim_id":"%b","claim_count":%d}'
+        % (
+            each.id.encode(),
+            each.age(now),
+            each.ttl,
+            each.body,
+            claim.encode(),
+            each.claims if counted else 0,
+        )
         for each in found
     ]
     return b"[" + b",".join(shown) + b"]"
 
 
-def milestone(found: Found, queue_path: str, now: float) -> bytes:
-    """The oldest or newest message, in a queue's statistics."""
+def milestone(found: Found, queue_path: str, now: float, *, counted: bool) -> bytes:
+    """The oldest or newest message, in a queue's statistics; ``counted`` as in ``popped``."""
     shown, claim = found
     return b'{"age":%d,"ttl":%d,"body":%b,"claim_id":%b,"claim_count":%d,"created":"%b","href":"%b"}' % (
         shown.age(now),
         shown.ttl,
         shown.body,
         b'"%b"' % claim.encode() if claim else b"null",
-        shown.claims,
+        shown.claims if counted else 0,
         f"{timestamp(shown.created)[:19]}Z".encode(),
         href(shown, queue_path, None),
     )

@@ -16,13 +16,15 @@ Handler: TypeAlias = Callable[[Call], Answer]
 class Route:
     """A path under the version's, its handlers by method, and the query parameters it knows.
 
-    ``rel`` is its name in the home document. Every second part of a path is variable.
+    ``rel`` is its name in the home document, ``limit`` that of its parameter ``limit`` there. Every second
+    part of a path is variable.
     """
 
     rel: str
     path: str
     handlers: Mapping[str, Handler]
     parameters: tuple[str, ...] = ()
+    limit: str = ""
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -49,7 +51,10 @@ def _resource(version: str, route: Route) -> dict[str, Any]:
     variables = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     return {
         "href-template": f"/{version}/{route.path}{query}",
-        "href-vars": {name: f"param/{name}" for name in (*variables, *route.parameters)},
+        "href-vars": {
+            name: f"param/{route.limit if name == 'limit' else name}"
+            for name in (*variables, *route.parameters)
+        },
         "hints": {"allow": sorted(route.handlers), "formats": {"application/json": {}}},
     }
 

@@ -58,7 +58,7 @@ def accept(call: Call) -> None:
 def client(call: Call) -> None:
     """The client says who it is, with a UUID."""
     if b"client-id" not in call.headers:
-        raise missing_header("Client-ID")
+        raise missing_header("Client-Id")
     optional_client(call)
 
 

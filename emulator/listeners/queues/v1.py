@@ -120,7 +120,7 @@ def health(_call: Call) -> Answer:
 
 
 ROUTES = (
-    Route("queues", "queues", {"GET": list_queues}, ("marker", "limit", "detailed")),
+    Route("queues", "queues", {"GET": list_queues}, ("marker", "limit", "detailed"), "queue_limit"),
     Route(
         "queue",
         "queues/{queue_name}",
@@ -133,13 +133,14 @@ ROUTES = (
         "queues/{queue_name}/messages",
         {"GET": get_messages, "POST": post_messages, "DELETE": delete_messages},
         ("marker", "limit", "echo", "include_claimed"),
+        "messages_limit",
     ),
     Route(
         "message",
         "queues/{queue_name}/messages/{message_id}",
         {"GET": get_message, "DELETE": messages.delete_message},
     ),
-    Route("claim", "queues/{queue_name}/claims", {"POST": post_claim}, ("limit",)),
+    Route("claim", "queues/{queue_name}/claims", {"POST": post_claim}, ("limit",), "claim_limit"),
     Route(
         "claim-item",
         "queues/{queue_name}/claims/{claim_id}",
@@ -151,7 +152,7 @@ ROUTES = (
 
 def _require_client(call: Call) -> None:
     if not call.client:
-        raise missing_header("Client-ID")
+        raise missing_header("Client-Id")
 
 
 def _rendered(call: Call, there: list[Found]) -> bytes:

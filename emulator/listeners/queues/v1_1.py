@@ -24,6 +24,7 @@ MESSAGES_AND_CLAIMS = (
             "DELETE": messages.delete_messages,
         },
         ("marker", *messages.LIST_PARAMETERS, "ids", "pop"),
+        "messages_limit",
     ),
     Route(
         "message",
@@ -31,7 +32,7 @@ MESSAGES_AND_CLAIMS = (
         {"GET": messages.get_message, "DELETE": messages.delete_message},
         ("claim_id",),
     ),
-    Route("claim", "queues/{queue_name}/claims", {"POST": claims.post_claim}, ("limit",)),
+    Route("claim", "queues/{queue_name}/claims", {"POST": claims.post_claim}, ("limit",), "claim_limit"),
     Route(
         "claim-item",
         "queues/{queue_name}/claims/{claim_id}",
@@ -41,7 +42,7 @@ MESSAGES_AND_CLAIMS = (
 )
 
 ROUTES = (
-    Route("queues", "queues", {"GET": queues.list_queues}, ("marker", "limit", "detailed")),
+    Route("queues", "queues", {"GET": queues.list_queues}, ("marker", "limit", "detailed"), "queue_limit"),
     Route(
         "queue",
         "queues/{queue_name}",

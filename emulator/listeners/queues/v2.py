@@ -83,17 +83,19 @@ def purge_queue(call: Call) -> Answer:
 def share_queue(call: Call) -> Answer:
     """A signature that lets its bearer use some paths of the queue with some methods for some time."""
     document = call.document()
-    if unknown := sorted(document.keys() - _SHARE_FIELDS):
-        raise bad_request(f"Unknown keys: {unknown}")
+    if unknown := document.keys() - _SHARE_FIELDS:
+        raise bad_request(f"Unknown keys: {checks.as_set(unknown)}")
     paths = document.get("paths") or ["messages"]
-    if not isinstance(paths, list) or (unknown := sorted(set(map(str, paths)) - _SHAREABLE)):
-        raise bad_request(f"Invalid paths: {unknown if isinstance(paths, list) else paths}")
+    if not isinstance(paths, list):
+        raise bad_request(f"Invalid paths: {paths}")
+    if unknown := set(map(str, paths)) - _SHAREABLE:
+        raise bad_request(f"Invalid paths: {checks.as_set(unknown)}")
     full = [f"{call.queue_path}/{path}" for path in paths]
     return found(call.engine.sign(call.at, full, document.get("methods"), document.get("expires")))
 
 
 ROUTES = (
-    Route("queues", "queues", {"GET": list_queues}, tuple(sorted(_LIST_PARAMETERS))),
+    Route("queues", "queues", {"GET": list_queues}, tuple(sorted(_LIST_PARAMETERS)), "queue_limit"),
     Route(
         "queue",
         "queues/{queue_name}",
@@ -112,6 +114,7 @@ ROUTES = (
         "queues/{queue_name}/subscriptions",
         {"GET": subscriptions.list_subscriptions, "POST": subscriptions.post_subscription},
         ("marker", "limit"),
+        "subscription_limit",
     ),
     Route(
         "subscription",

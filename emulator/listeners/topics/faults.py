@@ -57,7 +57,7 @@ class TopicFaults:
         call = self._stage.publishing(
             command.topic, Kind.TOPIC, [Struck(bytes(command.data), command.sow_key)], single=True
         )
-        await self._clock.sleep(call.delay)
+        await self._stage.delayed(call)
         (item,) = call.items
         failure = call.failure or item.failure
         if failure is None or failure.written:
@@ -99,7 +99,7 @@ class TopicFaults:
     async def _strike(self, message: Sent, pending: Pending[Sent]) -> None:
         while True:
             call = self._met(message)
-            await self._clock.sleep(call.delay)
+            await self._stage.delayed(call)
             failure = call.failure
             if failure is None:
                 pending.add([(call.items[0], message)])
@@ -108,7 +108,7 @@ class TopicFaults:
                 raise ConnectionAborted
             if failure.code != THROTTLED:
                 raise DeliveryFailed(f"{failure.code}: {failure.message}")
-            await self._clock.sleep(_RETRY_SECONDS)
+            await self._clock.sleep(_RETRY_SECONDS, self._stage.changes())
 
     def _met(self, message: Sent) -> Call:
         struck = Struck(bytes(message.data), message.sow_key, self._clock.time())
@@ -127,7 +127,8 @@ class TopicFaults:
         left = pending.due_at() - self._clock.time()
         if left <= 0:
             return
-        waits = [asyncio.ensure_future(outbox.wait()), asyncio.ensure_future(self._clock.sleep(left))]
+        due = self._clock.sleep(left, lambda: pending.due_at() <= self._clock.time())
+        waits = [asyncio.ensure_future(outbox.wait()), asyncio.ensure_future(due)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:

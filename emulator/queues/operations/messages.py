@@ -100,8 +100,8 @@ class Messages:
     def delete(self, at: Address, id_: str, claim: str | None = None) -> None:
         """Delete a message, which may be gone already; the ``claim`` that holds it must be given.
 
-        Raises ``MessageClaimed`` where another claim or none is given for one that is held, ``ClaimNotThere``
-        for a claim that has expired, ``MessageNotClaimed`` for one given where nobody holds the message.
+        Raises ``MessageNotClaimed`` for a claim given where nobody holds the message; for one that is held
+        ``ClaimNotThere`` where the claim has expired, ``MessageClaimed`` where it is another's or none.
         """
         with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
@@ -176,9 +176,9 @@ def _may_delete(queue: Queue, message: Message, claim: str | None) -> None:
     if claim is None:
         if holder is not None:
             raise MessageClaimed(message.id)
-    elif claim not in queue.claims:
-        raise ClaimNotThere(queue.at, claim)
     elif holder is None:
         raise MessageNotClaimed(message.id)
+    elif claim not in queue.claims:
+        raise ClaimNotThere(queue.at, claim)
     elif holder.id != claim:
         raise MessageClaimed(message.id)

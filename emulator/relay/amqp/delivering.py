@@ -268,12 +268,16 @@ class Deliveries:
 
     def _wake_later(self, reader: Waiting) -> None:
         self._sleep_no_more(reader)
+        changed = self._line.points.stage.changes()
         at = None if self._line.closed else reader.wakes_at()
         if at is not None:
-            self._wakers[reader] = self._line.points.spawn(self._wake(reader, at - self._clock.time()))
+            waking = self._wake(reader, at - self._clock.time(), changed)
+            self._wakers[reader] = self._line.points.spawn(waking)
 
-    async def _wake(self, reader: Waiting, seconds: float) -> None:
-        await self._clock.sleep(max(seconds, 0.001))
+    async def _wake(self, reader: Waiting, seconds: float, changed: Callable[[], bool]) -> None:
+        await self._clock.sleep(max(seconds, 0.001), changed)
+        if changed():
+            reader.again_at = 0.0
         self._wakers.pop(reader, None)
         self._release(reader)
 
@@ -315,7 +319,7 @@ class Deliveries:
         """Answer a get with what is due, or have the broker look for something that may go first."""
         while reader.unseen:
             call = self._strike(reader)
-            await self._clock.sleep(call.delay)
+            await self._line.points.stage.delayed(call)
             if call.failure is not None:
                 self._fail(reader, call, 0.0)
                 if not self._line.closed:

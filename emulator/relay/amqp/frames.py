@@ -12,6 +12,10 @@ from pamqp.base import Frame
 from pamqp.exceptions import UnmarshalingException
 from pamqp.frame import marshal, unmarshal
 
+from emulator.limits import SLICE_BYTES
+from emulator.listeners.room import ARRIVING, NO_ROOM
+from emulator.listeners.turns import Piece
+
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
 HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
 OVERHEAD: Final = 8
@@ -92,38 +96,71 @@ class Unit:
         return sum(map(len, self.frames))
 
 
-class Units:
-    """Takes bytes as they come and gives the units that are complete."""
+class TooMuch(Exception):  # noqa: N818 -- named as what was found
+    """A client sends more at once than is taken; ``code`` is AMQP's."""
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class Units:
+    """Takes bytes as they come and gives the units that are complete.
+
+    A frame has ``most_bytes`` and the contents under way ``most_content`` at most, 0 for any number.
+    """
+
+    def __init__(self, most_bytes: int = 0, most_content: int = 0) -> None:
+        self._most_bytes = most_bytes
+        self._most_content = most_content
+        self._under_way = 0
         self._open: dict[int, Unit] = {}
 
-    def feed(self, data: bytes) -> list[Unit]:
-        """The units that ``data`` completes. NotAmqp for what cannot be frames."""
-        if self._rest:
-            data = self._rest + data
+    def feed(self, data: Piece) -> tuple[list[Unit], int]:
+        """The units that one slice of ``data`` completes, and how much of it that was: whole frames.
+
+        NotAmqp for what cannot be frames, TooMuch for what is too long.
+        """
+        view = memoryview(data)
         found: list[Unit] = []
-        at, end = 0, len(data)
-        while end - at >= OVERHEAD:
-            kind, channel, size = _HEAD.unpack_from(data, at)
+        at, end = 0, len(view)
+        while end - at >= OVERHEAD and at < SLICE_BYTES:
+            kind, channel, size = _HEAD.unpack_from(view, at)
             after = at + size + OVERHEAD
             if kind not in _TYPES:
                 raise NotAmqp(f"a frame of type {kind}")
+            if size > self._most_bytes > 0:
+                raise TooMuch(501, f"a frame has {self._most_bytes} bytes at most")
             if after > end:
                 break
-            if data[after - 1] != _END:
+            if view[after - 1] != _END:
                 raise NotAmqp("a frame without its end mark")
-            if unit := self._complete(kind, channel, data[at:after]):
+            if unit := self._complete(kind, channel, bytes(view[at:after])):
                 found.append(unit)
             at = after
-        self._rest = data[at:]
-        return found
+        return found, at
 
     @property
     def unfinished(self) -> bytes:
-        """What came and is part of no complete unit yet."""
-        return b"".join(frame for unit in self._open.values() for frame in unit.frames) + self._rest
+        """What came in whole frames and is part of no complete unit yet."""
+        return b"".join(frame for unit in self._open.values() for frame in unit.frames)
+
+    def clear(self) -> None:
+        """Forget what is under way."""
+        self._open.clear()
+        self._count(-self._under_way)
+
+    def _count(self, size: int) -> None:
+        """So many more bytes are under way."""
+        if not self._most_content:
+            return
+        if self._under_way + size > self._most_content:
+            raise TooMuch(501, f"messages under way have {self._most_content} bytes at most")
+        if size > 0 and not ARRIVING.take(size):
+            raise TooMuch(506, NO_ROOM)
+        if size < 0:
+            ARRIVING.give_back(-size)
+        self._under_way += size
 
     def _complete(self, kind: int, channel: int, frame: bytes) -> Unit | None:
         unit = self._open.get(channel)
@@ -131,9 +168,11 @@ class Units:
             method = _METHOD.unpack_from(frame, 7)[0] if kind == 1 and len(frame) >= 12 else 0
             unit = Unit(channel, method, [frame])
             if method in _WITH_CONTENT:
+                self._count(len(frame))
                 self._open[channel] = unit
                 return None
             return unit
+        self._count(len(frame))
         unit.frames.append(frame)
         if kind == 2 and len(frame) >= _SIZE_AT + 8 + 1:
             unit.left = _SIZE.unpack_from(frame, _SIZE_AT)[0]
@@ -145,6 +184,7 @@ class Units:
         if unit.left > 0:
             return None
         del self._open[channel]
+        self._count(-unit.size)
         return unit
 
 

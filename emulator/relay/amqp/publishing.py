@@ -39,14 +39,14 @@ class Target:
 
 
 class _Late:
-    """A unit that has to wait, and what the faults made of it where they saw it."""
+    """A unit that has to wait, since when, and what the faults made of it where they saw it."""
 
-    __slots__ = ("call", "due", "unit")
+    __slots__ = ("call", "since", "unit")
 
-    def __init__(self, unit: Unit, call: Call | None, due: float) -> None:
+    def __init__(self, unit: Unit, call: Call | None, since: float) -> None:
         self.unit = unit
         self.call = call
-        self.due = due
+        self.since = since
 
 
 class Publishes:
@@ -98,8 +98,7 @@ class Publishes:
                 self._handle(unit)
             return
         call = self._strike(unit) if wanted else None
-        due = self._clock.elapsed() + (call.delay if call else 0.0)
-        self._late.append(_Late(unit, call, due))
+        self._late.append(_Late(unit, call, self._clock.elapsed()))
         self._hold(unit.size)
         if self._working is None:
             self._working = self._line.points.spawn(self._work())
@@ -122,7 +121,8 @@ class Publishes:
         try:
             while self._late:
                 late = self._late[0]
-                await self._clock.sleep(late.due - self._clock.elapsed())
+                if late.call is not None:
+                    await self._line.points.stage.delayed(late.call, late.since)
                 if late.call is None:
                     self._handle(late.unit)
                 else:
@@ -155,7 +155,7 @@ class Publishes:
         self._line.points.ends.block()
         try:
             while _throttled(call):
-                await self._clock.sleep(_RETRY_SECONDS)
+                await self._clock.sleep(_RETRY_SECONDS, self._line.points.stage.changes())
                 call = self._strike(unit)
             return call
         finally:

@@ -14,8 +14,9 @@ from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
+from emulator.limits import USUAL
+from emulator.listeners.turns import Turns
 from emulator.relay.amqp.session import Session
-from emulator.relay.amqp.side import Side
 from emulator.relay.amqp.tap import Tap
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}
@@ -61,6 +62,7 @@ class AmqpServer:
         self._clock = clock
         self._events = events
         self._tap = Tap(events, log)
+        self._turns = Turns()
         self._sessions: set[Session] = set()
         self._connecting: set[asyncio.Task[None]] = set()
 
@@ -80,8 +82,12 @@ class AmqpServer:
         await asyncio.sleep(0)
         await self._serving.wait_closed()
 
-    def _accept(self) -> Side:
-        session = Session(self._stage, self._clock, self._events, self._tap, self._sessions.discard)
+    def _accept(self) -> asyncio.Protocol:
+        if len(self._sessions) >= USUAL.connections:
+            return _Refusing()
+        session = Session(
+            self._stage, self._clock, self._events, self._tap, self._sessions.discard, turns=self._turns
+        )
         self._sessions.add(session)
         task = asyncio.get_running_loop().create_task(self._connect(session))
         self._connecting.add(task)
@@ -97,6 +103,13 @@ class AmqpServer:
         except OSError as error:
             self._events.emit("relay.amqp.unreachable", upstream=f"{to.host}:{to.port}", why=str(error))
             session.drop()
+
+
+class _Refusing(asyncio.Protocol):
+    """Closes a connection for which there is no room; AMQP has no words for it so early."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
 
 
 async def serve_amqp(

@@ -9,11 +9,14 @@ from typing import Any, Final, cast
 
 from pamqp import commands
 
+from emulator.allowance import Allowance
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
+from emulator.limits import USUAL, Limits
+from emulator.listeners.turns import Turns
 from emulator.relay.amqp.channel import AmqpChannel
-from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Method, Unit, decoded, encoded
+from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Method, TooMuch, Unit, Units, decoded, encoded
 from emulator.relay.amqp.line import Points
 from emulator.relay.amqp.side import Side
 from emulator.relay.amqp.tap import Tap
@@ -35,6 +38,9 @@ class Session:
         events: Events,
         tap: Tap,
         ended: Callable[[Session], None],
+        *,
+        turns: Turns,
+        limits: Limits = USUAL,
     ) -> None:
         self._events = events
         self._tap = tap
@@ -51,8 +57,9 @@ class Session:
         self._heartbeat = 0
         self._keeping_alive: asyncio.TimerHandle | None = None
         self.frame_max = 0
-        self.client = Side(self)
-        self.broker = Side(self, self._connected)
+        self._heartbeats = Allowance(limits.heartbeats)
+        self.client = Side(self, turns, Units(limits.frame_bytes, limits.content_bytes))
+        self.broker = Side(self, turns, Units(), self._connected)
         self.client.other, self.broker.other = self.broker, self.client
         self.client.pause_reading(_CONNECTING)
 
@@ -61,21 +68,27 @@ class Session:
 
     # What comes
 
-    def greeted(self, side: Side, data: bytes) -> bytes:
+    def greeted(self, side: Side, data: bytes) -> int:
         """The client's protocol header goes on; with another than that of 0-9-1 everything passes unread."""
         if side is self.client:
             if data.startswith(GREETING):
                 self.broker.send([GREETING])
-                return data[len(GREETING) :]
-            self.not_amqp(side, data)
+                return len(GREETING)
+            self._pass_raw()
         elif data.startswith(b"AMQP"):
-            self.not_amqp(side, data)
-        return data
+            self._pass_raw()
+        return 0
 
     def not_amqp(self, side: Side, data: bytes) -> None:
+        self._pass_raw()
+        side.other.send([data])
+
+    def too_much(self, error: TooMuch) -> None:
+        self.close_connection(error.code, str(error))
+
+    def _pass_raw(self) -> None:
         self.client.pass_raw()
         self.broker.pass_raw()
-        side.other.send([data])
 
     def came(self, side: Side, units: list[Unit]) -> None:
         from_client = side is self.client
@@ -115,6 +128,9 @@ class Session:
             self.frame_max, self._heartbeat = tuned.frame_max, tuned.heartbeat
         elif unit.method == Method.CONNECTION_CLOSE and side is self.client and self._busy:
             self._closing.append(unit)
+            return
+        elif unit.frames[0] == HEARTBEAT and side is self.client and not self._heartbeats.spend():
+            self.close_connection(501, "too many heartbeats")
             return
         side.other.send(unit.frames)
 

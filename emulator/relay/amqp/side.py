@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from emulator.relay.amqp.frames import NotAmqp, Unit, Units
+from emulator.listeners.turns import Inflow, Piece, Turns
+from emulator.relay.amqp.frames import NotAmqp, TooMuch, Unit, Units
 
 
 class Owner(Protocol):
     """The session that a side belongs to."""
 
-    def greeted(self, side: Side, data: bytes) -> bytes:
-        """Bytes that came first; what of them is frames."""
+    def greeted(self, side: Side, data: bytes) -> int:
+        """Bytes that came first; how many of them are no frames."""
 
     def came(self, side: Side, units: list[Unit]) -> None: ...
     def not_amqp(self, side: Side, data: bytes) -> None: ...
+    def too_much(self, error: TooMuch) -> None: ...
     def lost(self, side: Side) -> None: ...
 
 
@@ -25,44 +27,61 @@ class Side(asyncio.Protocol):
 
     other: Side
 
-    def __init__(self, owner: Owner, connected: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, owner: Owner, turns: Turns, units: Units, connected: Callable[[], None] = lambda: None
+    ) -> None:
         self._owner = owner
+        self._turns = turns
         self._connected = connected
-        self._units = Units()
+        self._units = units
         self._out: list[bytes] = []
         self._greeted = False
         self._raw = False
         self._reasons: set[str] = set()
+        self._inflow: Inflow | None = None
         self.transport: asyncio.Transport | None = None
         self.gone = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
-        if self._reasons:
-            self.transport.pause_reading()
+        self._inflow = Inflow(self._turns, self.transport, self._take)
+        for reason in self._reasons:
+            self._inflow.hold(reason)
         self._connected()
         # A client may have spoken already: not every event loop heeds a pause from before it reads.
         self.flush()
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self.gone = True
+        self._units.clear()
         self._owner.lost(self)
 
     def data_received(self, data: bytes) -> None:
         if self._raw:
             self.other.send([data])
-            return
+        elif self._inflow is not None:
+            self._inflow.feed(data)
+
+    def _take(self, data: Piece) -> int:
+        """Have the units of one slice go their ways; how many bytes those were."""
+        begun = 0
         if not self._greeted:
             self._greeted = True
-            data = self._owner.greeted(self, data)
-            if self._raw:
-                return
+            begun = self._owner.greeted(self, bytes(data))
+        if self._raw:
+            self.other.send([bytes(memoryview(data)[begun:])])
+            return len(data)
         try:
-            units = self._units.feed(data)
+            units, taken = self._units.feed(memoryview(data)[begun:])
         except NotAmqp:
-            self._owner.not_amqp(self, self._units.unfinished + data)
-            return
+            self._owner.not_amqp(self, self._units.unfinished + bytes(memoryview(data)[begun:]))
+            return len(data)
+        except TooMuch as error:
+            self._units.clear()
+            self._owner.too_much(error)
+            return len(data)
         self._owner.came(self, units)
+        return begun + taken
 
     def pass_raw(self) -> None:
         """What comes from now on is passed as it is."""
@@ -76,16 +95,14 @@ class Side(asyncio.Protocol):
 
     def pause_reading(self, reason: str) -> None:
         """Read no more until no reason is left not to."""
-        if not self._reasons and self.transport is not None and not self.gone:
-            self.transport.pause_reading()
         self._reasons.add(reason)
+        if self._inflow is not None and not self.gone:
+            self._inflow.hold(reason)
 
     def resume_reading(self, reason: str) -> None:
-        if reason not in self._reasons:
-            return
-        self._reasons.remove(reason)
-        if not self._reasons and self.transport is not None and not self.gone:
-            self.transport.resume_reading()
+        self._reasons.discard(reason)
+        if self._inflow is not None and not self.gone:
+            self._inflow.release(reason)
 
     def send(self, frames: list[bytes]) -> None:
         """Write frames with all others of this turn of the loop."""

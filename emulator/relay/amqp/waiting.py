@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from emulator.faults.fault import Call
+from emulator.faults.holding import Hold, Moment
 from emulator.faults.pending import Due, Pending
 from emulator.relay.amqp.acknowledgements import Handed, Window
 from emulator.relay.amqp.frames import Unit
@@ -54,11 +55,11 @@ class Waiting:
         """
         (item,) = call.items
         arrived = self.unseen.popleft()
-        if hide and call.delay:
-            item.visible_at = max(item.visible_at, now + call.delay)
+        if hide:
+            item.hidden += [Moment(hold, now + seconds) for hold, seconds in call.delays]
         if any(item.again):
             # Messages come one by one: a copy waits a moment for those that shall be between.
-            item.patient_until = max(item.patient_until, now + _COPY_PATIENCE)
+            item.patience.append(Moment(Hold(), now + _COPY_PATIENCE))
         if arrived.handed is not None:
             arrived.handed.left = 1 + len(item.again)
         self.pending.add([(item, arrived)])

@@ -124,14 +124,14 @@ def _(condition: s.Membership) -> Test:
 
 @compiled.register
 def _(condition: s.Match) -> Test:
-    read, search = _read(condition.value), condition.pattern.search
+    read, found_in = _read(condition.value), condition.pattern.found_in
 
     def test(record: Any) -> bool:
         value = read(record)
         if type(value) is str:
-            return bool(value) and search(value) is not None
+            return bool(value) and found_in(value)
         texts = (text_of(one) for one in elements(value))
-        return any(text and search(text) is not None for text in texts)
+        return any(text and found_in(text) for text in texts)
 
     return test
 

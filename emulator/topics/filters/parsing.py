@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from emulator.patterns import BadPattern, Pattern
 from emulator.topics.filters import syntax as s
 from emulator.topics.filters.paths import steps
 from emulator.topics.filters.values import number_in
@@ -15,8 +14,15 @@ from emulator.topics.filters.values import number_in
 if TYPE_CHECKING:
     from lark import Lark, Token, UnexpectedInput
 
+LONGEST = 10_000
+"""Characters of the longest filter: reading it takes a tenth of a second, for which everybody waits."""
+MOST_CONDITIONS = 200
+"""Comparisons, and what else is true or false by itself, in one filter."""
 _DEEPEST = 100
 _MOST_OPERATIONS = 100
+_CONDITIONS = frozenset(
+    f"{negated}{kind}" for kind in ("between", "membership", "match", "is_null") for negated in ("", "not_")
+) | {"comparison", "is_not_null"}
 _SAME = {"==": "=", "<>": "!="}
 _NAMES = {
     "COMPARED": "a comparison",
@@ -50,6 +56,8 @@ def parse(text: str) -> s.Condition:
     """The condition that ``text`` states. Raises FilterError."""
     from lark import UnexpectedInput  # noqa: PLC0415 -- only filters need it
 
+    if len(text) > LONGEST:
+        raise FilterError(f"a filter of {len(text)} characters, and {LONGEST} are the most,", text, LONGEST)
     try:
         tree = _parser().parse(text)
     except UnexpectedInput as error:
@@ -98,10 +106,15 @@ class _Builder:
     def __init__(self, text: str) -> None:
         self._text = text
         self._operations = 0
+        self._conditions = 0
 
     def built(self, tree: Any, depth: int) -> Any:
         if depth > _DEEPEST:
             raise _TooMuchError(f"nested deeper than {_DEEPEST} levels")
+        if tree.data in _CONDITIONS:
+            self._conditions += 1
+            if self._conditions > MOST_CONDITIONS:
+                raise _TooMuchError(f"more than {MOST_CONDITIONS} conditions; IN takes many values as one")
         children = [
             child if isinstance(child, str) else self.built(child, depth + 1) for child in tree.children
         ]
@@ -178,12 +191,9 @@ class _Builder:
             raise _TooMuchError(f"more than {_MOST_OPERATIONS} arithmetic operations")
         return s.Arithmetic(operator, left, right)
 
-    def _pattern(self, token: Token) -> re.Pattern[str]:
-        with warnings.catch_warnings():
-            # What may mean something else in a later Python means today what it says.
-            warnings.simplefilter("ignore")
-            try:
-                return re.compile(_unquoted(token))
-            except (re.error, OverflowError, RecursionError) as error:
-                place = (token.start_pos or 0) + 1 + (getattr(error, "pos", None) or 0)
-                raise FilterError(f"no regular expression ({error})", self._text, place) from None
+    def _pattern(self, token: Token) -> Pattern:
+        try:
+            return Pattern(_unquoted(token))
+        except BadPattern as error:
+            place = (token.start_pos or 0) + 1
+            raise FilterError(f"no regular expression ({error})", self._text, place) from None

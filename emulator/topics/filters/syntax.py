@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from re import Pattern
 from typing import TypeAlias
 
+from emulator.patterns import Pattern
 from emulator.topics.filters.paths import Path
 from emulator.topics.filters.values import Number
 
@@ -67,7 +67,7 @@ class Match:
     """``pattern`` is found somewhere in ``value``."""
 
     value: Value
-    pattern: Pattern[str]
+    pattern: Pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import Item
+from emulator.faults.holding import Hold, Moment
 from emulator.faults.message import Message
 from emulator.faults.pending import Pending
 from emulator.faults.registry import TYPES
@@ -180,7 +181,13 @@ def test_what_is_held_back_comes_once_and_its_copies_later(
     """Nothing is lost or made up by reordering and redelivering, whatever is asked for, and copies follow."""
     pending: Pending[int] = Pending()
     for number, (overtaken, again) in enumerate(plan):
-        item = Item(Message(b""), b"%d" % number, overtaken_by=overtaken, again=again, patient_until=100.0)
+        item = Item(
+            Message(b""),
+            b"%d" % number,
+            overtaken_by=overtaken,
+            again=again,
+            patience=[Moment(Hold(), 100.0)],
+        )
         pending.add([(item, number)])
     came = []
     for now in (0.0, 200.0):

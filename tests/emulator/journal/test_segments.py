@@ -136,7 +136,7 @@ def test_a_torn_block_is_cut_whole(tmp_path_factory: pytest.TempPathFactory, cut
 
 
 def test_damage_in_a_block_is_named_and_nothing_of_it_is_given_out(tmp_path: Path) -> None:
-    """A changed byte in a sealed file is found on reading, in the last file on opening."""
+    """A changed byte in a sealed file is found on reading, in the last file and a shorter one on opening."""
     segments = Segments(tmp_path, segment_bytes=300)
     for _ in range(6):
         put(segments, 5, 1000)
@@ -155,6 +155,10 @@ def test_damage_in_a_block_is_named_and_nothing_of_it_is_given_out(tmp_path: Pat
         segments.read(6, 100, 1 << 20)
     segments.close()
 
+    with pytest.raises(DamagedLog, match=f"{sealed.name} is damaged at byte 0"):
+        Segments(tmp_path, segment_bytes=300)
+    raw[60] ^= 1
+    sealed.write_bytes(raw)
     last.write_bytes(b"not a block at all, but longer than a header is")
     with pytest.raises(DamagedLog, match=last.name):
         Segments(tmp_path, segment_bytes=300)

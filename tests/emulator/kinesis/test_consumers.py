@@ -66,17 +66,33 @@ def test_batches_are_pulled_with_a_number_to_continue_from(api: Api) -> None:
     assert data(second) == [b"two"]
     assert second["MillisBehindLatest"] == 0
     idle = subscription.next_batch(empty=True)
-    assert idle == {
-        "Records": [],
-        "MillisBehindLatest": 0,
-        "ContinuationSequenceNumber": second["Records"][0]["SequenceNumber"],
-    }
+    assert idle["Records"] == []
     subscription.close()
-    for batch, rest in ((first, [b"two"]), (second, [])):
+    for batch, rest in ((first, [b"two"]), (second, []), (idle, [])):
         number = batch["ContinuationSequenceNumber"]
-        again = subscribe(api, arn, "AFTER_SEQUENCE_NUMBER", SequenceNumber=number)
-        assert data(again.next_batch(empty=True)) == rest
-        again.close()
+        for kind in ("AFTER_SEQUENCE_NUMBER", "AT_SEQUENCE_NUMBER"):
+            again = subscribe(api, arn, kind, SequenceNumber=number)
+            assert data(again.next_batch(empty=True)) == rest
+            again.close()
+            assert data(api.get(api.iterator(kind=kind, StartingSequenceNumber=number))) == rest
+
+
+def test_a_continuation_is_a_number_of_its_own(api: Api) -> None:
+    """It lies behind the record passed and before the next, and goes on though nothing is written."""
+    api.create()
+    shard = api.shards()[0]
+    subscription = subscribe(api, register(api))
+    numbers = [shard["SequenceNumberRange"]["StartingSequenceNumber"]]
+    for passing in (0, 0, 7):
+        numbers.append(subscription.next_batch(empty=True)["ContinuationSequenceNumber"])
+        api.clock.advance(passing)
+        numbers.append(api.put()["SequenceNumber"])
+    subscription.next_batch()
+    before = subscription.next_batch(empty=True)["ContinuationSequenceNumber"]
+    api.clock.advance(5)
+    numbers += [before, subscription.next_batch(empty=True)["ContinuationSequenceNumber"]]
+
+    assert numbers == sorted(set(numbers))
 
 
 def test_a_subscription_to_an_empty_shard_can_be_continued(api: Api) -> None:

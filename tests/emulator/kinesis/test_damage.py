@@ -84,7 +84,8 @@ def test_what_a_torn_write_left_is_cut_and_told(engines: Callable[..., Api]) -> 
     api.restart()
 
     (cut,) = [event for event in api.events.since() if event.kind == "journal.cut"]
-    assert cut.fields == {"stream": "s", "shard": "shardId-000000000000", "bytes": 40}
+    where = {"file": str(path.parent), "stream": "s", "shard": "shardId-000000000000"}
+    assert cut.fields == {**where, "bytes": 40}
     api.put(b"after")
     assert api.drain() == [b"whole", b"after"]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from tests.emulator.kinesis.conftest import Api
+import pytest
+
+from tests.emulator.kinesis.conftest import Api
 
 ZERO, ONE, TWO, THREE = (f"shardId-{i:012d}" for i in range(4))
 LAST = 2**128 - 1
@@ -68,7 +70,7 @@ def test_closed_shards_are_readable_until_their_retention_has_passed(api: Api) -
     assert [shard["ShardId"] for shard in api.shards()] == [ONE, TWO]
     api.refuses(
         "ResourceNotFoundException",
-        "Could not find shard",
+        "Shard shardId-000000000000 in stream s under account 000000000000 does not exist",
         "GetShardIterator",
         StreamName="s",
         ShardId=ZERO,
@@ -109,3 +111,26 @@ def test_readers_are_told_of_records_and_of_shards_that_close(api: Api) -> None:
     api.put()
 
     assert told == [("s", ZERO), ("s", ZERO), ("s", TWO)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "listed"), [(4, 8, 12), (8, 4, 12), (10, 13, 43), (5, 3, 13), (10, 3, 23)]
+)
+def test_scaling_splits_and_merges_no_more_than_it_must(
+    engines: Callable[..., Api], before: int, after: int, listed: int
+) -> None:
+    """A split for each boundary that is not there, a merge for each that is not wanted; others are left."""
+    api = engines()
+    api.create(shards=before)
+
+    api("UpdateShardCount", StreamName="s", TargetShardCount=after, ScalingType="UNIFORM_SCALING")
+
+    shards = api.shards()
+    assert len(shards) == listed
+    assert sum("EndingSequenceNumber" not in shard["SequenceNumberRange"] for shard in shards) == after
+    ranges = {shard["ShardId"]: [int(key) for key in shard["HashKeyRange"].values()] for shard in shards}
+    for shard in shards[before:]:
+        parents = [ranges[shard[key]] for key in ("ParentShardId", "AdjacentParentShardId") if key in shard]
+        first, last = sorted(ranges[shard["ShardId"]])
+        assert min(map(min, parents)) <= first
+        assert last <= max(map(max, parents))

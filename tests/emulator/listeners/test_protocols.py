@@ -12,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from emulator.kinesis import Scope
 from emulator.listeners.protocols import Cbor11, Json11
 from emulator.listeners.service_model import kinesis_model
 
 JSON = "application/x-amz-json-1.1"
 CBOR = "application/x-amz-cbor-1.1"
+NO_BLOB = "can not be converted to a Blob"
 
 
 def call(endpoint: Any, operation: str, request: Any, content_type: str = JSON) -> httpx.Response:
@@ -141,17 +143,52 @@ async def test_a_request_without_end_is_refused(endpoint: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        ("abc", "Base64 encoded length is expected a multiple of 4 bytes but found: 3"),
+        ("abc", f"'abc' {NO_BLOB}: Base64 encoded length is expected a multiple of 4 bytes but found: 3"),
+        ("+/+=", f"'+/+=' {NO_BLOB}: Invalid last non-pad Base64 character dectected"),
+        ("AAAAAB==", f"'AAAAAB==' {NO_BLOB}: Invalid last non-pad Base64 character dectected"),
+        ("=+/=", "'=+/=' can not be converted to a Blob: Invalid Base64 character: '='"),
+        ("AA=A", "'AA=A' can not be converted to a Blob: Invalid Base64 character: '='"),
+        ("A===", "'A===' can not be converted to a Blob: Invalid Base64 character: '='"),
+        ("AA-_", "'AA-_' can not be converted to a Blob: Invalid Base64 character: '-'"),
+        ("AA\nA", "'AA\nA' can not be converted to a Blob: Invalid Base64 character: '\n'"),
+        ("é" * 100, f"'{'é' * 100}' can not be converted to a Blob: Invalid Base64 character: 'é'"),
         (1, "NUMBER_VALUE can not be converted to a Blob"),
         ([], "Start of list found where not expected"),
         ({}, "Start of structure or map found where not expected."),
     ],
 )
 def test_data_that_is_no_base64(endpoint: Any, data: Any, why: str) -> None:
-    """What is wrong with a blob is said."""
-    response = call(endpoint, "PutRecord", {"StreamName": "s", "PartitionKey": "k", "Data": data})
-    assert response.json()["__type"] == "SerializationException"
-    assert why in response.json()["message"]
+    """What is wrong with a blob is said in AWS's words, of one record and of several, and nothing is kept."""
+    call(endpoint, "CreateStream", {"StreamName": "s", "ShardCount": 1})
+    record = {"PartitionKey": "k", "Data": data}
+    for operation, request in (("PutRecord", record), ("PutRecords", {"Records": [record]})):
+        response = call(endpoint, operation, {"StreamName": "s"} | request)
+        assert (response.status_code, response.json()) == (
+            400,
+            {"__type": "SerializationException", "Message": why},
+        )
+    assert endpoint.engine.streams(Scope("000000000000", "eu-west-2"))[0].records == 0
+
+
+@pytest.mark.parametrize(
+    ("operation", "member", "value", "why"),
+    [
+        ("PutRecord", "StreamName", 3, "NUMBER_VALUE can not be converted to a String"),
+        ("PutRecord", "StreamName", True, "TRUE_VALUE can not be converted to a String"),
+        ("GetRecords", "Limit", "5", "STRING_VALUE can not be converted to an Integer"),
+        ("DeleteStream", "EnforceConsumerDeletion", "yes", "STRING_VALUE can not be converted to a Boolean"),
+        ("PutRecords", "Records", 1, "Expected list or null"),
+        ("AddTagsToStream", "Tags", "a", "Expected map or null"),
+    ],
+)
+@pytest.mark.parametrize("content_type", [JSON, CBOR])
+def test_a_value_of_another_type(  # noqa: PLR0917 -- the columns of a table
+    endpoint: Any, operation: str, member: str, value: Any, why: str, content_type: str
+) -> None:
+    """AWS's words, under the name that it gives them in this error alone."""
+    response = call(endpoint, operation, {member: value}, content_type)
+    assert response.status_code == 400
+    assert read(response) == {"__type": "SerializationException", "Message": why}
 
 
 def test_streams_belong_to_the_account_and_region_of_the_signature(endpoint: Any) -> None:

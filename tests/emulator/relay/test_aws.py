@@ -23,8 +23,8 @@ from emulator.events import Events
 from emulator.foundation import UpstreamFailed
 from emulator.kinesis import Engine
 from emulator.listeners.aws import AwsApp
+from emulator.listeners.aws_chunked import ChunkError, unframed
 from emulator.listeners.engine_backend import EngineBackend
-from emulator.relay.aws_chunked import ChunkError, unframed
 from emulator.relay.endpoints import AwsEndpoints
 from emulator.resources import NewFault, Topology
 from emulator.settings import Settings

@@ -52,9 +52,10 @@ def test_an_object_created_again_is_seen_again(town: Town, running: Running) -> 
     """Hidden, then published once more: it is back."""
     first = town.create()
     uuid = first["messageBody"]["objectUUID"]
+    delete = town.about("MetadataDelete", uuid)
     again = town.create()
     again["messageBody"] = first["messageBody"]
-    town.put(first, town.about("MetadataDelete", uuid), again)
+    town.put(first, delete, again)
     running.run()
     assert list(running.application.visible()) == [uuid]
 
@@ -77,7 +78,9 @@ def test_an_unknown_object_has_its_error_code(
     running.run()
     assert town.errors() == [code]
     assert len(running.application.visible()) == 1
-    assert town.on("output") == []
+    assert [m["messageHeader"]["errorCode"] for m in town.on("output")] == [code] * (
+        message_type == "MetadataRead"
+    )
 
 
 def test_a_read_is_answered_with_the_object(town: Town, running: Running) -> None:
@@ -100,7 +103,9 @@ def test_a_hidden_object_is_not_read(town: Town, running: Running) -> None:
     uuid = created["messageBody"]["objectUUID"]
     town.put(created, town.about("MetadataDelete", uuid), town.about("MetadataRead", uuid))
     running.run()
-    assert (town.errors(), town.on("output")) == (["APPERRMET003"], [])
+    (refusal,) = town.on("output")
+    assert town.errors() == [refusal["messageHeader"]["errorCode"]] == ["APPERRMET003"]
+    assert refusal["messageBody"] == {"objectUUID": uuid}
 
 
 def test_a_large_object_is_answered_in_parts(town: Town, running: Running) -> None:

@@ -95,6 +95,15 @@ def test_what_send_completes_is_dated_by_the_sandboxs_clock(emulator: Embedded, 
     assert datetime.fromisoformat(published).timestamp() - _now() > 99 * HOUR
 
 
+def test_validate_judges_expiry_by_the_sandboxs_clock(emulator: Embedded, ask: Ask) -> None:
+    """Valid now, and refused once the clock of the sandbox that it is pointed at is past it."""
+    Path("one.json").write_bytes(serialise(_message(expirationTimestamp=timestamp(_now() + 2 * HOUR))))
+    assert ask("message", "validate", "one.json", "--expired").code == 0
+    _change(emulator, "advance", 3 * HOUR)
+    refused = ask("message", "validate", "one.json", "--expired")
+    assert (refused.code, refused.out.split()[0]) == (1, "GENERR003")
+
+
 def test_a_sequence_is_given_up_by_the_sandboxs_clock(emulator: Embedded, ask: Ask) -> None:
     """Two of three parts came; a day and an hour on they are rejected, and said to be incomplete."""
     parts = split_raw(serialise(Samples(1, now=_now()).big_message(3)), new_id=new_uuid)

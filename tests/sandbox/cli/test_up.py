@@ -122,6 +122,28 @@ def test_up_says_that_nothing_answers_amqp_and_what_changes_it(process: Process,
         assert "AMQP     amqp://" not in text
 
 
+def test_streams_take_the_time_that_up_was_told(process: Process) -> None:
+    """By the sandbox's clock: frozen, a stream is CREATING until somebody advances it."""
+    found = json.loads(process("up", *QUIET, "--transition-seconds", "30", "--detach", "--json").out)
+    try:
+        assert process("clock", "freeze").code == 0
+        kinesis = boto3.client(
+            "kinesis",
+            endpoint_url=found["aws"],
+            region_name="us-east-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+        )
+        kinesis.create_stream(StreamName="mine", ShardCount=2)
+        described = kinesis.describe_stream(StreamName="mine")["StreamDescription"]
+        assert (described["StreamStatus"], described["Shards"]) == ("CREATING", [])
+        assert process("clock", "advance", "30s").code == 0
+        described = kinesis.describe_stream(StreamName="mine")["StreamDescription"]
+        assert (described["StreamStatus"], len(described["Shards"])) == ("ACTIVE", 2)
+    finally:
+        process("down")
+
+
 def test_a_second_up_is_refused(process: Process) -> None:
     """One line that says which process runs, exit code 3, and the first goes on."""
     first = json.loads(process("up", *QUIET, "--detach", "--json").out)

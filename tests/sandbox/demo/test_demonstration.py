@@ -35,6 +35,8 @@ def test_every_line_holds_and_the_same_seed_says_the_same(tmp_path: Path) -> Non
     assert first.summary["duplicates_dropped"] > 5
     once = dict.fromkeys(map(str, ErrorCode), 1)
     assert first.summary["rejects"] == first.summary["rejects_expected"] == once | {"GENERR006": 2}
+    (echo,) = [line for line in first.lines if line.claim == "own messages dropped by their sender"]
+    assert (echo.observed, echo.expected) == ("1", "1")
     again = _demonstrate(PLAN, tmp_path / "again")
     assert again.lines == first.lines
     assert again.summary == first.summary

@@ -22,6 +22,7 @@ WANTED = Expectation(
     joined={"b"},
     rejects=Counter({ErrorCode.GENERR004: 1, ErrorCode.GENERR006: 1, ErrorCode.GENERR009: 1}),
     arranged=1,
+    echoes=1,
 )
 DID = Injections(retries=1, redeliveries=2, delays=5, grown=frozenset({"c"}), reshards=Counter({"split": 1}))
 SEEN = Observation(
@@ -37,6 +38,7 @@ SEEN = Observation(
     kept=Counter({"GENERR004": 1, "GENERR006": 1, "GENERR009": 1}),
     audit_missing=0,
     injections=DID,
+    echoes=1,
 )
 TABLES = {"messages": 1, "sequences": 1, "duplicates": 1, "rejects": 2, "queued": 3}
 
@@ -81,6 +83,7 @@ def test_a_run_in_which_everything_happened_and_held_passes() -> None:
         {"rejects": Counter({"GENERR004": 2})},
         {"kept": Counter({"GENERR004": 1})},
         {"audit_missing": 1},
+        {"echoes": 0},
     ],
 )
 def test_whatever_is_off_fails(wrong: dict[str, Any]) -> None:

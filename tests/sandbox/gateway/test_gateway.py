@@ -102,14 +102,26 @@ def test_no_answer_is_tried_again_with_the_delays_of_the_specification(
     assert clock.elapsed() == pytest.approx(1.4, abs=0.01)
 
 
-def test_after_ten_tries_the_error_is_generr005_and_the_message_is_kept(
+def test_the_waits_are_those_of_the_specification(
+    repository: Repository, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first try ten retries, 2^n x 100 ms before each; the last, after 102.4 s, may succeed."""
+    waits: list[float] = []
+    monkeypatch.setattr(clock, "wait", waits.append)
+    broker = Broker(*[THROTTLED] * 10)
+    Gateway(broker, repository, clock).send_serialised(b"{}")
+    assert waits == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4])
+    assert broker.taken == [b"{}"]
+
+
+def test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept(
     repository: Repository, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The sender is told GENERR005, and so is the log; the next flush, by a new process too, sends it."""
-    broker = Broker(*[PublishUnknown("timeout", "no answer")] * 10)
+    broker = Broker(*[PublishUnknown("timeout", "no answer")] * 11)
     with pytest.raises(SendFailedError, match="GENERR005"):
         Gateway(broker, repository, clock).send_serialised(b"{}")
-    assert broker.calls == 10
+    assert broker.calls == 11
     assert [record.levelname for record in caplog.records if "GENERR005" in record.message] == ["ERROR"]
     repository.close()
     reopened = Repository(repository.path, clock)

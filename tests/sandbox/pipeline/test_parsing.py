@@ -10,6 +10,7 @@ from sandbox.pipeline.parsing import NAMES, Row, row, subject
 from schemas.envelope import decorate, serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
+from schemas.sequence import split
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC).timestamp()
 
@@ -84,12 +85,28 @@ def test_expiry_is_judged_at_arrival() -> None:
 
 
 def test_a_new_version_names_what_it_replaces() -> None:
-    """isNewVersionOf names the objectUUID that is replaced; other relations do not."""
+    """isNewVersionOf names the one that is replaced, isPreviousVersionOf the one that replaced it."""
     body = {
         "objectUUID": "b",
         "objectRelatedIdentifier": [
             {"relationType": "cites", "identifier": {"identifierValue": "c"}},
-            {"relationType": "isNewVersionOf", "identifier": {"identifierValue": "a"}},
+            *(
+                {"relationType": relation, "identifier": {"identifierValue": uuid, "identifierType": "UUID"}}
+                for relation, uuid in (("isNewVersionOf", "a"), ("isPreviousVersionOf", "c"))
+            ),
         ],
     }
-    assert subject(serialise({"messageHeader": {}, "messageBody": body})).replaces == "a"
+    found = subject(serialise({"messageHeader": {}, "messageBody": body}))
+    assert (found.replaces, found.previous, found.following) == ("a", ("a",), ("c",))
+
+
+def test_parts_that_share_a_message_id_are_told_apart() -> None:
+    """As the specification's own code makes them; the same part again has the same identity."""
+    message = _samples().big_message(3, limit=20_000)
+    header = message["messageHeader"]
+    parts = split(message, limit=20_000, new_id=lambda: header["messageId"])
+    found = [row(part, NOW) for part in parts]
+    assert {each.message_id for each in found} == {header["messageId"]}
+    assert {each.code for each in found} == {None}
+    assert len({each.identity for each in found}) == len(parts)
+    assert row(parts[1], NOW).identity == found[1].identity

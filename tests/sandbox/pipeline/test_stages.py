@@ -6,12 +6,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from emulator.rng import Chance
 from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
 from sandbox.pipeline.parsing import RECORDS, judged
 from sandbox.pipeline.tables import COLUMNS
+from sandbox.pipeline.versions import connected
 from schemas.envelope import serialise
 from schemas.samples import Samples
+from schemas.versions import Told, places
 
 pytestmark = pytest.mark.xdist_group("spark")
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -136,6 +141,80 @@ def test_the_current_state_does_not_depend_on_the_order_of_messages(spark: Any) 
         "e": ("e", 1, None),
     }  # fmt: skip
     assert found["c"].preserved.astimezone(UTC) == _at(9)
+
+
+_VERSIONS = [
+    # uuid, type, published at, previous, following
+    ("a", "MetadataCreate", 1, None, None),
+    ("b", "MetadataUpdate", 2, ["a"], None),
+    ("c", "MetadataUpdate", 3, ["b"], None),
+    ("b", "MetadataCreate", 9, None, ["c"]),
+    ("d", "MetadataCreate", 9, None, ["e"]),
+    ("f", "MetadataUpdate", 4, ["e"], None),
+    ("g", "MetadataUpdate", 5, ["e", "a2"], None),
+    ("h", "MetadataCreate", 1, ["h"], ["i"]),
+    ("i", "MetadataCreate", 2, None, ["h"]),
+    ("j", "MetadataCreate", 1, None, None),
+    ("k", "MetadataUpdate", 2, ["j"], None),
+    ("j", "MetadataDelete", 3, None, None),
+    ("j", "MetadataCreate", 8, None, ["k"]),
+    ("l", "MetadataCreate", 1, None, None),
+]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_versions_end_the_same_in_any_order(spark: Any, seed: int) -> None:
+    """Published again, with gaps, in circles, twice, in two batches: as the rule of the contract has it."""
+    draws = Chance(seed).draws("versions")
+    columns = [c for c in COLUMNS["messages"].split(", ") if c.split()[0] in objects.CHANGE]
+    order = [*range(len(_VERSIONS)), *(draws.randrange(len(_VERSIONS)) for _ in range(6))]
+    draws.shuffle(order)
+    rows = [
+        {"object_uuid": uuid, "message_type": kind, "published": _at(at), "arrived": _at(place), "tenant": 7,
+         "previous": previous, "following": following}
+        for place, (uuid, kind, at, previous, following) in enumerate(_VERSIONS[each] for each in order)
+    ]  # fmt: skip
+    half = len(rows) // 2
+    state = spark.createDataFrame([], COLUMNS["objects"])
+    for some in (rows[:half], rows[half:]):
+        state = objects.current(state, spark.createDataFrame(some, ", ".join(columns)))
+    found = {row.object_uuid: row for row in state.collect()}
+    expected = places(_told())
+    assert {u: (r.first_version, r.version, r.replaced_by, r.deleted) for u, r in found.items()} == {
+        u: (p.first, p.number, p.replaced_by, p.deleted) for u, p in expected.items()
+    }
+    assert sorted(u for u, row in found.items() if row.replaced_by is None) == ["c", "g", "i", "k", "l"]
+    assert sorted(u for u, row in found.items() if row.deleted) == ["j", "k"]
+
+
+def _told() -> list[Told]:
+    known: dict[str, Told] = {}
+    for uuid, kind, at, previous, following in _VERSIONS:
+        told = known.get(uuid, Told(uuid))
+        when = {"deleted" if kind == "MetadataDelete" else "published": _at(at).timestamp()}
+        known[uuid] = told._replace(
+            previous=[*told.previous, *(previous or ())],
+            following=[*told.following, *(following or ())],
+            **{name: max(moment, getattr(told, name) or moment) for name, moment in when.items()},
+        )
+    return list(known.values())
+
+
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, max_size=30))
+def test_what_is_connected_comes_together(pairs: list[tuple[int, int]]) -> None:
+    """Every node has a number, and two have the same exactly if a way leads from one to the other."""
+    import pyarrow as pa
+
+    one, other = zip(*pairs, strict=True)
+    table = connected(pa.table({"one": pa.array(one, pa.int64()), "other": pa.array(other, pa.int64())}))
+    works = dict(zip(table["node"].to_pylist(), table["work"].to_pylist(), strict=True))
+    groups = [{node} for node in works]
+    for pair in pairs:
+        touched = [group for group in groups if group & {*pair}]
+        groups = [group for group in groups if not group & {*pair}] + [set().union(*touched)]
+    assert works.keys() == {*one, *other}
+    assert all(len({works[node] for node in group}) == 1 for group in groups)
+    assert len({*works.values()}) == len(groups)
 
 
 def test_figures_count_by_minute_tenant_and_outcome(spark: Any) -> None:

@@ -332,6 +332,28 @@ def test_a_message_of_an_older_version_that_cannot_be_upgraded_is_rejected_by_na
     assert rejected["messageBody"] == body
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 1, 0, 2, 2, 0)])
+def test_parts_that_share_a_message_id_are_joined_and_counted(
+    site: Any, messages: Any, order: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the specification's own code makes them: a part is known by its sequence and position."""
+    parts = [json.loads(part) for part in messages.parts(4)]
+    for part in parts:
+        part["messageHeader"]["messageId"] = parts[0]["messageHeader"]["messageId"]
+    for at in order:
+        site.input.put(serialise(parts[at]))
+    with caplog.at_level("WARNING"):
+        site.receive()
+    ((_, data, count),) = site.arrivals()
+    assert (body_of(data), count) == (body_of(join([serialise(part) for part in parts])), 4)
+    assert site.counted("duplicate") == len(order) - 4
+    assert site.counted("shared messageId") == 3
+    (said,) = [record.message for record in caplog.records]
+    sequence = parts[0]["messageHeader"]["messageSequence"]["sequence"]
+    assert said.startswith(f"sequence {sequence}: its parts share the messageId")
+    assert site.rejected(Queue.INVALID) == []
+
+
 def test_an_application_drops_what_it_sent_itself(site: Any, messages: Any) -> None:
     """A sender is given its own message back, and drops it."""
     mine, theirs = serialise(messages.small()), serialise(messages.small())

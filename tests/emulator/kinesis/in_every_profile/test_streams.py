@@ -85,7 +85,8 @@ def test_what_names_no_stream_or_two_is_refused(api: Calls) -> None:
 
     api.refuses("InvalidArgumentException", "do not name the same", "DescribeStream", **both)
     api.refuses("InvalidArgumentException", "Either StreamName or StreamARN", "DescribeStream")
-    api.refuses("InvalidArgumentException", "ShardCount must be set", "CreateStream", StreamName="no-stream")
+    sizeless = {"StreamName": "no-stream", "StreamModeDetails": {"StreamMode": "PROVISIONED"}}
+    api.refuses("InvalidArgumentException", "ShardCount must be set", "CreateStream", **sizeless)
 
 
 def test_a_stream_with_consumers_is_deleted_only_when_that_is_enforced(api: Calls) -> None:

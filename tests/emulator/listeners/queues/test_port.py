@@ -42,11 +42,47 @@ def test_a_client_finds_its_way_without_headers() -> None:
             300,
             ["1", "1.1", "2"],
         )
-        for path in ("/v1", "/v1/", "/v1.1", "/v1.1/", "/v2", "/v2/"):
+        for path in ("/v1", "/v1/", "/v1.1", "/v2"):
             home = client.get(path)
             assert (home.status_code, home.headers["content-type"]) == (200, "application/json-home")
             template = home.json()["resources"]["rel/claim"]["href-template"]
             assert template.startswith(f"{path.rstrip('/')}/queues/{{queue_name}}/claims")
+
+
+@pytest.mark.parametrize("version", ["v1", "v1.1", "v2"])
+def test_the_home_document_names_its_parameters(version: str) -> None:
+    """Every limit by what it limits; the rest by their own names."""
+    with embedded(settings()) as emulator:
+        resources = asked(emulator.queues, "GET", f"/{version}/").json()["resources"]
+    limits = {
+        rel: resource["href-vars"]["limit"]
+        for rel, resource in resources.items()
+        if "limit" in resource["href-vars"]
+    }
+    expected = {
+        "rel/queues": "param/queue_limit",
+        "rel/messages": "param/messages_limit",
+        "rel/claim": "param/claim_limit",
+    }
+    assert limits == expected | ({"rel/subscriptions": "param/subscription_limit"} if version == "v2" else {})
+    assert resources["rel/queues"]["href-vars"]["marker"] == "param/marker"
+
+
+@pytest.mark.parametrize("version", ["v1", "v1.1", "v2"])
+def test_a_body_that_is_empty_is_told_from_none(version: str) -> None:
+    """A length of 0 was given, and nothing can be read from that; without a length there is no body."""
+    with embedded(settings()) as emulator:
+        path = f"/{version}/queues/q/messages"
+        empty = asked(emulator.queues, "POST", path)
+        assert empty.request.headers["content-length"] == "0"
+        assert (empty.status_code, empty.json()) == (
+            400,
+            {"title": "Invalid request body", "description": "Request body could not be parsed."},
+        )
+        with httpx.Client(base_url=emulator.queues, trust_env=False, headers=_HEADERS) as client:
+            request = client.build_request("POST", path)
+            del request.headers["content-length"]
+            assert client.send(request).json()["description"] == "Request body can not be empty"
 
 
 def test_a_claim_survives_the_sandbox(tmp_path: Path) -> None:

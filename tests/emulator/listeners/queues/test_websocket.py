@@ -132,7 +132,7 @@ async def test_binary_frames_are_message_pack() -> None:
         ('{"action": "queue_paint", "headers": {}, "body": {}}', "'queue_paint' is not a valid action"),
         ('{"action": "queue_get", "headers": [], "body": {}}', "A request has an action"),
         ('{"action": "queue_get", "headers": {}, "body": {}}', "'queue_name' of the body is required"),
-        ('{"action": "queue_get", "headers": {}, "body": {"queue_name": "q"}}', "Client-ID"),
+        ('{"action": "queue_get", "headers": {}, "body": {"queue_name": "q"}}', "Client-Id"),
     ],
 )
 async def test_what_cannot_be_done_is_told_and_the_connection_goes_on(said: str | bytes, why: str) -> None:

@@ -77,7 +77,7 @@ def test_the_published_examples_of_arrays(text: str, verdict: bool) -> None:
         ("/t LIKE 'at'", True),
         ("/t LIKE 'AT'", False),
         ("/t LIKE '(?i)^DATA'", True),
-        ("/t LIKE '(t)a\\1'", False),
+        ("/t LIKE '(d|x)at'", True),
         ("/t NOT LIKE '%'", True),
         ("/n LIKE '^3$'", True),
         ("/flag = TRUE AND /flag != FALSE", True),
@@ -116,7 +116,9 @@ def test_operators_and_their_precedence(text: str, verdict: bool) -> None:
         ("objectTitle = 'x'", 0, "unexpected 'o'"),
         ("1 = 1)", 5, "unexpected ')'"),
         ("/a = 1 /b = 2", 8, "unexpected 'b'"),
-        ("/a LIKE 'ab('", 11, "no regular expression"),
+        ("/a LIKE 'ab('", 9, "no regular expression"),
+        ("/a LIKE '(a)\\1'", 9, "without back references"),
+        ("/a LIKE '" + "(a?){400}" * 10 + "'", 9, "instructions"),
         ("/a LIKE /b", 8, "unexpected '/b'"),
         ("/a", 2, "too early"),
         ("NOT " * 200 + "1 = 1", 0, "nested deeper"),
@@ -191,3 +193,21 @@ def test_an_identifier_is_read_by_itself() -> None:
     assert read_path("/a/@b[2]/c") == ("a", "@b", 2, "c")
     with pytest.raises(ValueError, match="'a/b' is no identifier"):
         read_path("a/b")
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        (" AND ".join(["/a = 1"] * 201), "200"),
+        (" OR ".join(["/a IS NOT NULL"] * 201), "200"),
+        ("/a IN (" + ",".join(["'x'"] * 3_000) + ")", "10000"),
+    ],
+)
+def test_a_filter_that_is_too_large_says_what_is_the_most(text: str, limit: str) -> None:
+    with pytest.raises(FilterError, match=limit):
+        compile_filter(text)
+
+
+def test_the_largest_filters_are_taken() -> None:
+    assert compile_filter(" AND ".join(["/a = 1"] * 200))({"a": 1})
+    assert compile_filter("/a IN (" + ",".join(str(number) for number in range(1_500)) + ")")({"a": 1_499})

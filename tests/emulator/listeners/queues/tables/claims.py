@@ -45,6 +45,10 @@ CLAIMING = [
     Case("a claim when all is held is 204", claimed(), 204, given=(posted(0), claimed())),
     Case("a claim without a body takes the defaults: 300 s, 60 s of grace", Ask("POST", CLAIMS), 201, {"messages": [shown(0, 0, ttl=360, claim="c0")]}, given=(posted(0, ttl=200),)),
     *[
+        Case(f"a claim without a body lets a message of {left} s more live {lives} s", Ask("POST", CLAIMS), 201, {"messages": [shown(0, 0, ttl=lives, age=int(passed), claim="c0")]}, given=(posted(0), Wait(passed)))
+        for left, passed, lives in (("300", 0, 300), ("299.5", 0.5, 300), ("299", 1, 360))
+    ],
+    *[
         Case(f"a claim of {ttl} s with {grace} s of grace is allowed", claimed(ttl=ttl, grace=grace), 204)
         for ttl in (60, 43_200)
         for grace in (60, 43_200)

@@ -13,6 +13,7 @@ from tests.emulator.listeners.queues.case import (
     NO_PATH,
     NOT_FOUND,
     OTHER,
+    UUID,
     Ask,
     Case,
     Wait,
@@ -25,6 +26,7 @@ _CANNOT_DELETE = "Unable to delete"
 _HELD = error(_CANNOT_DELETE, "This message is claimed; it cannot be deleted without a valid claim ID.")
 _NO_CLAIM = error(_CANNOT_DELETE, "The specified claim does not exist or has expired.")
 _NOT_HELD = error(_CANNOT_DELETE, "A claim was specified, but the message is not currently claimed.")
+_NO_CLIENT = error("Missing header value", 'The "Client-Id" header is required.')
 _ZEROS = {"messages": {"claimed": 0, "free": 0, "total": 0}}
 _SECOND_CLIENT: dict[str, str | None] = {"Client-ID": OTHER}
 _NO_MESSAGES = {"messages": [], "links": []}
@@ -39,7 +41,30 @@ HEADERS = [
         "a request without Client-ID is refused",
         Ask("GET", "/queues", headers={"Client-ID": None}),
         400,
-        error("Missing header value"),
+        _NO_CLIENT,
+    ),
+    Case("the home document has what there is", Ask("GET", "/"), 200, {"resources": ANYTHING}),
+    Case(
+        "the home document asks for Client-ID", Ask("GET", "/", headers={"Client-ID": None}), 400, _NO_CLIENT
+    ),
+    Case(
+        "a Client-ID that is no UUID sees no home document",
+        Ask("GET", "/", headers={"Client-ID": "me"}),
+        400,
+        error("Wrong UUID value"),
+    ),
+    Case(
+        "the home document asks for a project",
+        Ask("GET", "/", headers={"X-Project-ID": None}),
+        400,
+        error("Project-Id Missing"),
+    ),
+    Case(
+        "without the slash the home document asks for nothing",
+        Ask("GET", "", headers={"Client-ID": None, "X-Project-ID": None}),
+        200,
+        {"resources": ANYTHING},
+        real="404",
     ),
     Case(
         "a Client-ID that is no UUID is refused",
@@ -226,7 +251,7 @@ STATS = [
                     "created": ANYTHING, "href": f"{{v}}{MESSAGES}/{{m2}}",
                 },
                 "oldest": {
-                    "age": 0, "ttl": 300, "body": "a", "claim_id": "{c0}", "claim_count": ANYTHING,
+                    "age": 0, "ttl": 300, "body": "a", "claim_id": "{c0}", "claim_count": 0,
                     "created": ANYTHING, "href": f"{{v}}{MESSAGES}/{{m0}}",
                 },
             }
@@ -372,7 +397,8 @@ DELETING = [
     Case("a claim that never was deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={OTHER}"), 400, _NO_CLAIM, given=(posted(0), claimed())),
     Case("a claim that is no UUID deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id=mine"), 400, _NO_CLAIM, given=(posted(0), claimed())),
     Case("a claim does not delete what nobody holds", Ask("DELETE", f"{MESSAGES}/{{m1}}?claim_id={{c0}}"), 400, _NOT_HELD, given=(posted(0, 1), claimed())),
-    Case("a claim that has expired deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={{c0}}"), 400, _NO_CLAIM, given=(posted(0), claimed(), Wait(100))),
+    Case("a claim that has expired deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={{c0}}"), 400, _NOT_HELD, given=(posted(0), claimed(), Wait(100))),
+    Case("a claim that never was does not delete what nobody holds", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={OTHER}"), 400, _NOT_HELD, given=(posted(0),)),
     Case("a message whose claim has expired is deleted without it", Ask("DELETE", f"{MESSAGES}/{{m0}}"), 204, given=(posted(0), claimed(), Wait(100))),
     Case("messages are deleted by their ids, held or not", Ask("DELETE", f"{MESSAGES}?ids={{m0}},{{m1}},nobody"), 204, given=(posted(0, 1), claimed())),
     Case("what was deleted is gone", Ask("GET", f"{MESSAGES}?echo=true"), 200, {"messages": [shown(1, 1)], "links": LINK}, given=(posted(0, 1), Ask("DELETE", f"{MESSAGES}?ids={{m0}}"))),
@@ -393,7 +419,7 @@ DELETING = [
             f"pop {limit} takes the {took} oldest of three",
             Ask("DELETE", f"{MESSAGES}?pop={limit}"),
             200,
-            {"messages": [{"id": f"{{m{n}}}", "age": 0, "ttl": 300, "body": n, "claim_id": ANYTHING, "claim_count": 0} for n in range(took)]},
+            {"messages": [{"id": f"{{m{n}}}", "age": 0, "ttl": 300, "body": n, "claim_id": UUID, "claim_count": 0} for n in range(took)]},
             given=(posted(0, 1, 2),),
         )
         for limit, took in ((1, 1), (2, 2), (20, 3))

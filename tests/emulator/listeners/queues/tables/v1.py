@@ -99,6 +99,7 @@ HEADERS = [
     Case("messages are not listed without Client-ID", Ask("GET", MESSAGES, headers={"Client-ID": None}), 400, error("Missing header value"), given=(QUEUE,)),
     Case("a Client-ID may be written without dashes", Ask("GET", MESSAGES, headers={"Client-ID": CLIENT.replace("-", "")}), 204, given=(QUEUE, _posted(1))),
     *[Case(f"{path} came later", Ask(method, path), 404, NO_PATH) for method, path in (("GET", "/ping"), ("POST", "/queues/q/share"), ("POST", "/queues/q/purge"), ("GET", "/queues/q/subscriptions"))],
+    Case("the home document asks for nothing", Ask("GET", "/", headers=_NAMELESS), 200, {"resources": ANYTHING}),
     Case("health", Ask("GET", "/health"), 204),
     Case("health by HEAD", Ask("HEAD", "/health"), 204),
 ]  # fmt: skip
@@ -168,7 +169,7 @@ MESSAGES_DELETED = [
     Case("a message is not deleted with the claim of others", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={{c1}}"), 403, _HELD, given=(QUEUE, _posted(0, 1), claimed(), claimed())),
     Case("a claim that never was deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={OTHER}"), 400, _NO_CLAIM, given=(QUEUE, _posted(0), claimed())),
     Case("a claim does not delete what nobody holds", Ask("DELETE", f"{MESSAGES}/{{m1}}?claim_id={{c0}}"), 400, _NOT_HELD, given=(QUEUE, _posted(0, 1), claimed())),
-    Case("a claim that has expired deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={{c0}}"), 400, _NO_CLAIM, given=(QUEUE, _posted(0), claimed(), Wait(100))),
+    Case("a claim that has expired deletes nothing", Ask("DELETE", f"{MESSAGES}/{{m0}}?claim_id={{c0}}"), 400, _NOT_HELD, given=(QUEUE, _posted(0), claimed(), Wait(100))),
     Case("messages are deleted by their ids", Ask("DELETE", f"{MESSAGES}?ids={{m0}},nobody"), 204, given=(QUEUE, _posted(0))),
     *[Case(f"messages are not deleted by{what}", Ask("DELETE", f"{MESSAGES}{query}"), 400, error("Missing parameter"), given=(QUEUE,)) for what, query in ((" nothing", ""), (" pop", "?pop=1"))],
     Case("21 ids are too many to delete", Ask("DELETE", f"{MESSAGES}?ids={','.join('x' * 21)}"), 400, BAD_REQUEST, given=(QUEUE,)),

@@ -98,6 +98,19 @@ METADATA = [
         )
     ],
     *[
+        Case(f"{key} of {value} is out of bounds", _queue(**{key: value}), 400, error("Invalid API request", f"{key} can not exceed {said}."))
+        for key, value, said in (
+            ("_default_message_ttl", 5, "1209600 seconds, and must be at least 60 seconds long"),
+            ("_default_message_ttl", 1_209_601, "1209600 seconds, and must be at least 60 seconds long"),
+            ("_max_messages_post_size", 262_145, "262144,  and must be at least greater than 0"),
+        )
+    ],
+    Case(
+        "claims are counted where their number is limited", Ask("GET", "/queues/q/stats"), 200,
+        {"messages": {"claimed": 1, "free": 0, "total": 1} | {key: {"age": 0, "ttl": 300, "body": 1, "claim_id": "{c0}", "claim_count": 1, "created": ANYTHING, "href": f"{{v}}{MESSAGES}/{{m0}}"} for key in ("newest", "oldest")}},
+        given=(_queue(_max_claim_count=2, _dead_letter_queue="dead"), posted(1), claimed()),
+    ),
+    *[
         Case(f"{key} may not be {value}", _queue(**{key: value}), 400, BAD_REQUEST)
         for key, value in (
             ("_default_message_delay", 901), ("_default_message_delay", -1), ("_default_message_delay", "1"),
@@ -212,6 +225,7 @@ LISTS = [
     ],
 ]  # fmt: skip
 
+_INVALID = "Invalid API request"
 PURGING = [
     Case("purge without a body takes everything", Ask("POST", "/queues/q/purge"), 204, given=(posted(1), _SUBSCRIBED)),
     *[
@@ -223,8 +237,11 @@ PURGING = [
     Case("purge of messages leaves subscriptions", Ask("GET", _SUBSCRIPTIONS), 200, {"subscriptions": [_SUBSCRIPTION], "links": LINK}, given=(_SUBSCRIBED, Ask("POST", "/queues/q/purge", {"resource_types": ["messages"]}))),
     Case("purge of subscriptions leaves messages", Ask("GET", f"{MESSAGES}?echo=true"), 200, {"messages": [shown(0, 1)], "links": LINK}, given=(posted(1), Ask("POST", "/queues/q/purge", {"resource_types": ["subscriptions"]}))),
     *[
-        Case(f"purge does not know {body}", Ask("POST", "/queues/q/purge", body), 400, BAD_REQUEST, given=(QUEUE,))
-        for body in ({"resource_types": ["claims"]}, {})
+        Case(f"purge does not know {body}", Ask("POST", "/queues/q/purge", body), 400, error(_INVALID, said), given=(QUEUE,))
+        for body, said in (
+            ({"resource_types": ["claims"]}, "Resource types must be a sub set of {'messages', 'subscriptions'}."),
+            ({}, 'Post body must contain key "resource_types".'),
+        )
     ],
     Case("purge takes an object", Ask("POST", "/queues/q/purge", "nonsense"), 400, BAD_BODY, given=(QUEUE,)),
 ]  # fmt: skip
@@ -239,7 +256,11 @@ SHARING = [
     Case("a share may end when it is told to", Ask("POST", "/queues/q/share", {"expires": "2099-01-01T00:00:00"}), 200, _SIGNED | {"paths": ANYTHING, "methods": ["GET"], "expires": "2099-01-01T00:00:00"}),
     *[
         Case(f"{body} is not shared", Ask("POST", "/queues/q/share", body), 400, BAD_REQUEST)
-        for body in ({"colour": 1}, {"paths": ["stats"]}, {"methods": "GET"}, {"expires": "2001-01-01T00:00:00"}, {"expires": 7})
+        for body in ({"methods": "GET"}, {"expires": "2001-01-01T00:00:00"}, {"expires": 7})
+    ],
+    *[
+        Case(f"{body} is shared by nobody", Ask("POST", "/queues/q/share", body), 400, error(_INVALID, said))
+        for body, said in (({"colour": 1}, "Unknown keys: {'colour'}"), ({"paths": ["messages", "stats"]}, "Invalid paths: {'stats'}"))
     ],
     Case("a share has a document", Ask("POST", "/queues/q/share"), 400, BAD_BODY),
     Case("a signature that is not ours opens nothing", Ask("GET", MESSAGES, headers={"URL-Signature": "0", "URL-Methods": "GET", "URL-Paths": "/v2/queues/q/messages", "URL-Expires": "2099-01-01T00:00:00"}), 404, NO_PATH),

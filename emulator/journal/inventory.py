@@ -1,0 +1,232 @@
+"""Which logs of a data directory hold something, so that one that is lost is missed.
+
+A power cut may leave a file empty, full of zeros, or without its name in the folder: a log that looks
+like one to which nothing was ever written. So the directory has a list, in a log of its own, of those
+that hold something. Logs find the list by where they lie: whoever keeps one need not be handed it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from emulator.journal import frames
+from emulator.journal.frames import DamagedLog
+from emulator.journal.storage import sync_folders
+
+NAME: Final = "inventory.log"
+_PACKED: Final = ".packed"
+_LOGS: Final = (".log", _PACKED)
+_SPARE_ENTRIES: Final = 1000
+_FIRST_LOOK_BYTES: Final = 64
+_LOOK_BYTES: Final = 1 << 20
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(tuple[bool, str]).decode
+
+
+class Loss(NamedTuple):
+    """A log that held something and is gone: ``path`` within its directory, and ``how`` it was found."""
+
+    path: str
+    how: str
+
+
+class Inventory:
+    """The list of the directory ``root``, known to the logs in it until it is closed.
+
+    ``losses`` are those that the last process left behind and this one did not find; they are told of once.
+    """
+
+    def __init__(self, root: Path, *, fsync: bool = False) -> None:
+        self.root = root.absolute()
+        self._lock = threading.Lock()
+        self._fsync = fsync
+        self._end = 0
+        entries, self._lost_itself = self._read()
+        self._known: dict[str, set[str]] = {}
+        for holds, name in entries:
+            self._change(name, holds=holds)
+        self._unsaid = set[str]()
+        self.losses = self._missed()
+        for loss in self.losses:
+            self._change(loss.path, holds=False)
+        if self.losses or len(entries) > sum(map(len, self._known.values())) + _SPARE_ENTRIES:
+            self._write_anew()
+        _inventories.append(self)
+
+    def began(self, path: Path) -> None:
+        """Note that the log at ``path`` holds something."""
+        self._note(self._name(path), holds=True)
+
+    def ended(self, path: Path) -> None:
+        """Note that the log at ``path``, or all logs in the folder ``path``, are no longer needed."""
+        name = self._name(path)
+        self._note(name, holds=False)
+        for log in tuple(self._known.get(name, ())):
+            self._note(f"{name}/{log}", holds=False)
+
+    def ended_below(self, folder: Path) -> None:
+        """Note that no log is needed any more that lies in ``folder`` or in folders in it."""
+        top = self._name(folder)
+        for name in [each for each in tuple(self._known) if each == top or each.startswith(f"{top}/")]:
+            self.ended(self.root / name)
+
+    def lost(self, path: Path) -> Loss | None:
+        """How the log at ``path`` was lost; None when it was not."""
+        name = self._name(path)
+        return next((loss for loss in self.losses if loss.path == name), None)
+
+    def lost_in(self, folder: Path) -> list[Path]:
+        """The logs that were lost in ``folder`` itself."""
+        found = (self.root / loss.path for loss in self.losses)
+        return [path for path in found if path.parent == folder.absolute()]
+
+    def close(self) -> None:
+        """Give the file back."""
+        _inventories.remove(self)
+        os.close(self._descriptor)
+
+    def _note(self, name: str, *, holds: bool) -> None:
+        with self._lock:
+            if not self._change(name, holds=holds):
+                return
+            self._unsaid.add(name)
+            # On a full disk: with the next that is noted, at the latest at the start after it.
+            with suppress(OSError):
+                for each in tuple(self._unsaid):
+                    self._end = self._append(self._descriptor, self._end, each)
+                    self._unsaid.discard(each)
+                if self._fsync:
+                    os.fdatasync(self._descriptor)
+
+    def _change(self, name: str, *, holds: bool) -> bool:
+        """Know this of a log; whether it is news. Logs are known by their folders: there may be many."""
+        folder, _, log = name.rpartition("/")
+        logs = self._known.setdefault(folder, set())
+        news = (log in logs) != holds
+        (logs.add if holds else logs.discard)(log)
+        if not logs:
+            del self._known[folder]
+        return news
+
+    def _names(self) -> Iterator[str]:
+        return (f"{folder}/{log}".lstrip("/") for folder, logs in self._known.items() for log in sorted(logs))
+
+    def _holds(self, name: str) -> bool:
+        folder, _, log = name.rpartition("/")
+        return log in self._known.get(folder, ())
+
+    def _name(self, path: Path) -> str:
+        """A segment that was compressed is the same log."""
+        if path.suffix == _PACKED:
+            path = path.with_suffix(".log")
+        return path.absolute().relative_to(self.root).as_posix()
+
+    def _missed(self) -> tuple[Loss, ...]:
+        if not self._known:
+            for name in _logs_with_something(self.root):
+                self._change(name, holds=True)
+                self._lost_itself = self._lost_itself or "is missing or empty"
+        found = ((name, _trouble(self.root / name)) for name in self._names())
+        losses = tuple(Loss(name, how) for name, how in found if how)
+        return (Loss(NAME, self._lost_itself), *losses) if self._lost_itself else losses
+
+    def _append(self, descriptor: int, end: int, name: str) -> int:
+        payload = _encode((self._holds(name), name))
+        return frames.write_all(descriptor, [frames.header(payload), payload], end)
+
+    def _read(self) -> tuple[list[tuple[bool, str]], str]:
+        """What the list says, and what is wrong with it."""
+        path = self.root / NAME
+        self._descriptor = _opened(path)
+        entries: list[tuple[bool, str]] = []
+        trouble = ""
+        try:
+            for frame in frames.scan(self._descriptor, path):
+                entries.append(_decode(os.pread(self._descriptor, frame.length, frame.start)))
+                self._end = frame.end
+        except (DamagedLog, msgspec.MsgspecError):
+            trouble = f"is damaged at byte {self._end}"
+        return entries, trouble
+
+    def _write_anew(self) -> None:
+        path = self.root / NAME
+        draft = path.with_suffix(".draft")
+        # On a full disk the old one does as well; what is lost is then told once more.
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+            descriptor, end = _opened(draft), 0
+            try:
+                for name in self._names():
+                    end = self._append(descriptor, end, name)
+                os.fsync(descriptor)
+                draft.replace(path)
+            except OSError:
+                os.close(descriptor)
+                raise
+            finally:
+                draft.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor, self._end = descriptor, end
+            sync_folders(path, levels=1)
+
+
+_inventories: Final[list[Inventory]] = []
+
+
+def inventory_of(path: Path) -> Inventory | None:
+    """The list of the directory in which ``path`` lies; None where nobody keeps one."""
+    where = path.absolute()
+    return next((each for each in _inventories if where.is_relative_to(each.root)), None)
+
+
+def unlist(path: Path) -> None:
+    """Have nobody miss the log at ``path``, or the logs in the folder ``path``."""
+    if (inventory := inventory_of(path)) is not None:
+        inventory.ended(path)
+
+
+def unlist_below(folder: Path) -> None:
+    """Have nobody miss any log below ``folder``."""
+    if (inventory := inventory_of(folder)) is not None:
+        inventory.ended_below(folder)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _logs_with_something(root: Path) -> Iterator[str]:
+    for path in root.rglob("*"):
+        if path.suffix in _LOGS and path.name != NAME and path.is_file() and not _trouble(path):
+            inside = path.relative_to(root)
+            if inside.parts[0] not in _NOT_OURS:
+                yield inside.with_suffix(".log").as_posix()
+
+
+_NOT_OURS: Final = ("rabbitmq", "put-aside")
+
+
+def _trouble(path: Path) -> str:
+    """What is wrong with a log that held something; "" for nothing. A packed one is as good."""
+    packed = path.with_suffix(_PACKED)
+    if packed.exists() and packed.stat().st_size:
+        return ""
+    try:
+        if not path.stat().st_size:
+            return "is empty"
+        with path.open("rb") as file:
+            size = _FIRST_LOOK_BYTES
+            while chunk := file.read(size):
+                if chunk.strip(b"\0"):
+                    return ""
+                size = _LOOK_BYTES
+    except FileNotFoundError:
+        return "is missing"
+    return "holds nothing but zeros"

@@ -1,0 +1,100 @@
+"""What can still be read of a damaged log: every block that vouches for itself, wherever it lies."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from isal.isal_zlib import crc32
+
+from emulator.journal import frames
+from emulator.journal.frames import Frame
+
+_LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
+"""No block has 256 MiB, no number and no time 48 bits: those that do not look so need no checksum."""
+
+
+class Damage(NamedTuple):
+    """From byte ``start`` to before ``end`` nothing can be read."""
+
+    start: int
+    end: int
+    reason: str
+
+
+class Salvage(NamedTuple):
+    """The blocks that can be read, and what lies between and behind them."""
+
+    kept: list[Frame]
+    damage: list[Damage]
+
+    @property
+    def next(self) -> int:
+        """The number behind the last line that can be read; 0 when there is none."""
+        return self.kept[-1].ordinal + self.kept[-1].lines if self.kept else 0
+
+    @property
+    def lines(self) -> int:
+        """How many lines can be read."""
+        return sum(frame.lines for frame in self.kept)
+
+
+def salvage(path: Path) -> Salvage | None:
+    """What can be read of the log at ``path``; None when a start takes it as it is, torn tail and all."""
+    with path.open("rb") as file:
+        try:
+            for _ in frames.scan(file.fileno(), path):
+                pass
+        except frames.DamagedLog:
+            pass
+        else:
+            return None
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+            return _read(raw)
+
+
+def write_kept(path: Path, kept: list[Frame], to: Path) -> None:
+    """Write the blocks ``kept`` of ``path`` to a new log; it survives loss of power when this returns."""
+    with path.open("rb") as source, to.open("wb") as file:
+        for frame in kept:
+            file.write(os.pread(source.fileno(), frame.end - frame.position, frame.position))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(raw: mmap.mmap) -> Salvage:
+    kept: list[Frame] = []
+    damage: list[Damage] = []
+    position, end = 0, len(raw)
+    while position < end:
+        frame = _frame(raw, position)
+        if frame is not None and _sound(raw, frame):
+            kept.append(frame)
+            position = frame.end
+            continue
+        reason = "the header of a block does not match its checksum"
+        begin, position = position, next(_blocks(raw, position + 1), end)
+        if frame is not None:
+            reason = "a block does not match its checksum" if frame.end <= end else "a block is cut off"
+        damage.append(Damage(begin, position, reason))
+    return Salvage(kept, damage)
+
+
+def _blocks(raw: mmap.mmap, start: int) -> Iterator[int]:
+    """Where sound blocks begin, from ``start`` on."""
+    for found in _LIKE_A_HEADER.finditer(raw, start):
+        frame = _frame(raw, found.start())
+        if frame is not None and _sound(raw, frame):
+            yield found.start()
+
+
+def _frame(raw: mmap.mmap, position: int) -> Frame | None:
+    return frames.parse(raw[position : position + frames.HEADER_BYTES], position)
+
+
+def _sound(raw: mmap.mmap, frame: Frame) -> bool:
+    return frame.end <= len(raw) and crc32(raw[frame.start : frame.end]) == frame.check

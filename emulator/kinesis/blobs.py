@@ -1,0 +1,42 @@
+"""Blobs in base64 (RFC 4648 section 4), read as strictly as AWS reads them: there is one spelling of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pybase64 import b64decode
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_FOREIGN = re.compile(r"[^A-Za-z0-9+/]")
+_MOST_PADDING = 2
+# The last letter before one "=" has two bits that say nothing, before two it has four: they must be 0.
+_LOOSE_ENDS = frozenset(
+    [before + last + "=" for before in _ALPHABET for at, last in enumerate(_ALPHABET) if at % 4]
+    + [last + "==" for at, last in enumerate(_ALPHABET) if at % 16]
+)
+
+
+class NotBase64(ValueError):  # noqa: N818 -- says what the text is
+    """A text that is no blob; its message is AWS's reason."""
+
+
+def decode(text: str) -> bytes:
+    """The blob that ``text`` spells. Raises ``NotBase64``."""
+    if len(text) % 4:
+        raise NotBase64(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
+    padding = len(text[-_MOST_PADDING:]) - len(text[-_MOST_PADDING:].rstrip("="))
+    if foreign := _FOREIGN.search(text, 0, len(text) - padding):
+        raise NotBase64(f"Invalid Base64 character: '{foreign[0]}'")
+    if text[-3:] in _LOOSE_ENDS:
+        raise NotBase64("Invalid last non-pad Base64 character dectected")
+    return b64decode(text)
+
+
+def lengths(texts: Iterable[str]) -> list[int]:
+    """How many bytes each text spells. Raises ValueError when one of them is no blob."""
+    given = list(texts)
+    sizes = [len(b64decode(text, validate=True)) for text in given]
+    if not _LOOSE_ENDS.isdisjoint([text[-3:] for text in given]):
+        raise NotBase64("Invalid last non-pad Base64 character dectected")
+    return sizes

@@ -1,0 +1,27 @@
+"""The ``Date`` of an answer (RFC 9110 section 6.6.1), on the sandbox's clock.
+
+An AWS client that finds its own clock wrong goes by this one: what it signs, and what it takes for expired,
+then agrees with the timestamps of records and objects, which are the sandbox's too.
+"""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+
+from emulator.clock import Clock
+
+
+class AnswerDate:
+    """The header, written once a second."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._second = -1
+        self._header = (b"date", b"")
+
+    def header(self) -> tuple[bytes, bytes]:
+        second = int(self._clock.time())
+        if second != self._second:
+            self._second = second
+            self._header = (b"date", formatdate(second, usegmt=True).encode())
+        return self._header

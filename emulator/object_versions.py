@@ -1,0 +1,100 @@
+"""Which objects the streams have told of are current versions, remembered over a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from emulator.journal import Log
+from schemas.versions import Told, after_deletes, named_versions, places
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(
+    tuple[str, float | None, float | None, tuple[str, ...], tuple[str, ...]]
+).decode
+
+
+class Change(NamedTuple):
+    """What a message changed: the objects that are to be ``shown`` now, and those to be ``hidden``.
+
+    ``newest`` says that no later word on the same object had come before.
+    """
+
+    newest: bool
+    shown: tuple[str, ...]
+    hidden: tuple[str, ...]
+
+
+class ObjectVersions:
+    """By the rule of ``schemas.versions``. Each change is appended to the file; None keeps it in memory."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._told: dict[str, Told] = {}
+        self._near: dict[str, set[str]] = {}
+        self._log = None if path is None else Log(path)
+        for _, payload in self._log.entries() if self._log else ():
+            self._remember(Told(*_decode(payload)))
+        self._shown = {
+            place.uuid
+            for place in places(self._told.values()).values()
+            if place.current and not place.deleted
+        }
+
+    def publish(self, uuid: str, body: Any, at: float) -> Change:
+        """Take a version that was published ``at`` seconds since the epoch."""
+        named = named_versions(body)
+        known = self._told.get(uuid, Told(uuid))
+        linked = known._replace(
+            previous=tuple({*known.previous, *named.previous}),
+            following=tuple({*known.following, *named.following}),
+        )
+        self._remember(linked)
+        at = after_deletes(at, self._work(uuid))
+        newest = known.published is None or known.published <= at
+        self._write(linked._replace(published=at) if newest else linked)
+        # What it replaces is hidden once more when a message is read again after a crash.
+        return self._changed(uuid, newest=newest, replaced=set(linked.previous))
+
+    def delete(self, uuid: str, at: float) -> Change:
+        """Take a delete of the work of which this is a version."""
+        known = self._told.get(uuid, Told(uuid))
+        self._write(known._replace(deleted=at if known.deleted is None else max(known.deleted, at)))
+        return self._changed(uuid, newest=True, replaced=set())
+
+    def shows(self, uuid: str) -> bool:
+        """Whether an object is the current version of a work that is not deleted."""
+        return uuid in self._shown
+
+    def close(self) -> None:
+        if self._log is not None:
+            self._log.close()
+
+    def _write(self, told: Told) -> None:
+        self._remember(told)
+        if self._log is not None:
+            self._log.append(_encode(told))
+
+    def _remember(self, told: Told) -> None:
+        self._told[told.uuid] = told
+        near = self._near.setdefault(told.uuid, set())
+        for other in (*told.previous, *told.following):
+            near.add(other)
+            self._near.setdefault(other, set()).add(told.uuid)
+
+    def _work(self, uuid: str) -> list[Told]:
+        """What is known of every version of a work."""
+        found, waiting = {uuid}, [uuid]
+        while waiting:
+            new = self._near[waiting.pop()] - found
+            found |= new
+            waiting.extend(new)
+        return [self._told[each] for each in found if each in self._told]
+
+    def _changed(self, uuid: str, *, newest: bool, replaced: set[str]) -> Change:
+        work = places(self._work(uuid)).values()
+        wanted = {place.uuid for place in work if place.current and not place.deleted}
+        there = {place.uuid for place in work if place.uuid in self._shown}
+        self._shown = (self._shown - there) | wanted
+        return Change(newest, tuple(wanted - there), tuple((there | replaced) - wanted))

@@ -1,0 +1,77 @@
+"""Where answers can be sent: the streams and queues of the topology, each opened when it is first wanted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+
+from emulator.channels import Channel
+from emulator.clock import Clock
+from sandbox.gateway import Gateway
+from sandbox.repository import Repository
+
+_LOG = logging.getLogger(__name__)
+GONE = "GONE"
+"""What is noted of a message whose address was there when it was written down, and is no longer."""
+
+
+class UnknownAddressError(ValueError):
+    """A returnAddress that is no stream or queue here."""
+
+    def __init__(self, address: str, known: Collection[str]) -> None:
+        there = ", ".join(sorted(known)) or "none"
+        super().__init__(f"returnAddress {address!r} is no stream or queue here; there are: {there}")
+
+
+class Addresses:
+    """Gateways by the name of their channel.
+
+    ``known`` says which names there are at the moment; ``others`` are channels that somebody else flushes.
+    """
+
+    def __init__(
+        self,
+        known: Callable[[], Collection[str]],
+        open_channel: Callable[[str], Channel],
+        repository: Repository,
+        clock: Clock,
+        *,
+        others: Collection[str] = (),
+    ) -> None:
+        self._known = known
+        self._others = others
+        self._open_channel = open_channel
+        self._repository = repository
+        self._clock = clock
+        self._gateways: dict[str, Gateway] = {}
+
+    def gateway(self, address: str) -> Gateway:
+        """The way to an address. Raises ``UnknownAddressError``."""
+        known = self._known()
+        if address not in known:
+            raise UnknownAddressError(address, known)
+        if address not in self._gateways:
+            self._gateways[address] = Gateway(self._open_channel(address), self._repository, self._clock)
+        return self._gateways[address]
+
+    def flush(self) -> int:
+        """Send what waits for any address, an earlier process's too; how many messages went.
+
+        What waits for an address that is gone is kept and no longer tried. Raises as ``Gateway.flush``.
+        """
+        sent = 0
+        for address in self._repository.unsent_channels():
+            if address in self._others:
+                continue
+            try:
+                gateway = self.gateway(address)
+            except UnknownAddressError as error:
+                _LOG.warning("not sent: %s", error)
+                self._repository.record_gone(address, GONE)
+            else:
+                sent += gateway.flush()
+        return sent
+
+    def close(self) -> None:
+        for gateway in self._gateways.values():
+            gateway.channel.close()

@@ -1,0 +1,27 @@
+"""Which contract a command judges messages by: the specification's text, or the published schema files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def as_published_option(command: F) -> F:
+    """The option ``--as-published``, for every command that judges messages."""
+    return click.option(
+        "--as-published",
+        is_flag=True,
+        callback=_given_or_set,
+        help="Judge by the published schema files alone, where no type settles the body.",
+    )(command)
+
+
+def _given_or_set(_ctx: click.Context, _option: click.Parameter, given: bool) -> bool:
+    from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
+
+    return given or read_settings({}, os.environ).as_published

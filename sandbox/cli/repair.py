@@ -1,0 +1,55 @@
+"""``sandbox repair``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from emulator.repair import Repair
+
+
+@click.command()
+@click.option("--data-dir", metavar="DIR", help="Where the data is.  [default: as for sandbox up]")
+@click.option("--dry-run", is_flag=True, help="Change nothing; say what would be done.")
+@json_option
+def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
+    """Make the data of a sandbox that cannot start readable again.
+
+    Of each damaged file what can be read is kept, and the file as it was is put aside below put-aside/ in the
+    data directory. Nothing is deleted. The sandbox must not run.
+    """
+    from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.repair import repair as repaired  # noqa: PLC0415 -- as above
+    from emulator.settings import read_settings  # noqa: PLC0415 -- as above
+
+    given = {"data_dir": data_dir} if data_dir is not None else {}
+    place = read_settings(given, os.environ).data_dir
+    if place is None or not Path(place).is_dir():
+        raise CommandFailed(f"there is no data directory {place or data_dir}", Exit.ENVIRONMENT)
+    try:
+        found = repaired(place, dry_run=dry_run)
+    except DirectoryInUse as error:
+        raise CommandFailed(f"{error}; sandbox down stops it", Exit.ENVIRONMENT) from error
+    if as_json:
+        print_json({"directory": str(place), "dry_run": dry_run, "repairs": found})
+        return
+    for each in found:
+        click.echo(_line(each))
+    if not found:
+        click.echo(f"{place}: every file can be read")
+
+
+def _line(found: Repair) -> str:
+    said = f"{found.file}: damaged at byte {found.position}, {found.reason}"
+    if found.lost_bytes:
+        said += f"; {found.lost_bytes} bytes cannot be read"
+    if found.put_aside is None:
+        return f"{said}; {found.kept} entries would be kept, and the file as it is put aside"
+    return f"{said}; {found.kept} entries kept, the file as it was is {found.put_aside}"

@@ -1,0 +1,109 @@
+"""Stage: which version of its work an object is, by the rule of ``schemas.versions``.
+
+Whatever is connected must come to one worker. What is connected is found in the driver, of hashes of the
+objectUUIDs that name others: 16 bytes a name. Two that hash alike share a worker and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sandbox.pipeline.parsing import arrow_schema
+from schemas.versions import Told, places
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+_PLACED = "object_uuid STRING, first_version STRING, version BIGINT, replaced_by STRING, deleted BOOLEAN"
+
+
+def placed(state: DataFrame) -> DataFrame:
+    """``state`` with its place in the chains of isNewVersionOf and isPreviousVersionOf.
+
+    ``first_version``, ``version`` from 1, ``replaced_by`` (null for the current version of a work), and
+    ``deleted``, which is of the whole work. An object that names none, and that none names, stays as it is.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    near = F.explode(F.concat(*(F.coalesce(name, F.array()) for name in ("previous", "following"))))
+    named = state.select(F.xxhash64("object_uuid").alias("one"), near.alias("uuid"))
+    pairs = named.select("one", F.xxhash64("uuid").alias("other")).toArrow()
+    alone = state.withColumn("first_version", F.col("object_uuid")).withColumn(
+        "version", F.lit(1).cast("long")
+    )
+    alone = alone.withColumn("replaced_by", F.lit(None).cast("string"))
+    if not pairs.num_rows:
+        return alone
+    works = F.broadcast(state.sparkSession.createDataFrame(connected(pairs)))
+    told = (
+        state.withColumn("node", F.xxhash64("object_uuid"))
+        .join(works, "node")
+        .select("work", "object_uuid", *_moments(), "previous", "following")
+        .repartition("work")
+    )
+    found = told.mapInArrow(_places, _PLACED)
+    own = [column for column in alone.columns if column not in found.columns]
+    both = alone.alias("a").join(found.alias("f"), "object_uuid", "left")
+    answers = [
+        F.coalesce(f"f.{column}", f"a.{column}").alias(column)
+        for column in found.columns
+        if column != "object_uuid"
+    ]
+    return both.select("object_uuid", *(f"a.{column}" for column in own), *answers)
+
+
+def _moments() -> list[Column]:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+
+    return [F.col(name).cast("double").alias(name) for name in ("updated", "deleted_at")]
+
+
+def connected(pairs: pa.Table) -> pa.Table:
+    """``node`` and ``work``: a number in common for all nodes that are connected by the pairs."""
+    import numpy as np  # noqa: PLC0415 - heavy
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    ends = [pairs["one"].to_numpy(), pairs["other"].to_numpy()]
+    nodes, at = np.unique(np.concatenate(ends), return_inverse=True)
+    one, other = at[: pairs.num_rows], at[pairs.num_rows :]
+    labels: np.ndarray[Any, Any] = np.arange(len(nodes))
+    while True:
+        lower = np.minimum(labels[one], labels[other])
+        # Each label takes the lowest of its neighbours', and all that had it follow.
+        for end in (one, other):
+            np.minimum.at(labels, labels[end], lower)
+        while not np.array_equal(labels, further := labels[labels]):
+            labels = further
+        if np.array_equal(labels[one], labels[other]):
+            return pa.table({"node": nodes, "work": labels})
+
+
+def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa  # noqa: PLC0415 - on executors
+
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    found = places(
+        Told(
+            row["object_uuid"],
+            row["updated"],
+            row["deleted_at"],
+            row["previous"] or (),
+            row["following"] or (),
+        )
+        for row in rows
+    )
+    if found:
+        columns = [
+            {
+                "object_uuid": place.uuid,
+                "first_version": place.first,
+                "version": place.number,
+                "replaced_by": place.replaced_by,
+                "deleted": place.deleted,
+            }
+            for place in found.values()
+        ]
+        yield pa.RecordBatch.from_pylist(columns, schema=arrow_schema(_PLACED))

@@ -1,0 +1,55 @@
+"""What people can ask for has an end: good clients on every port do not wait for it."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.attack import query_attacks
+from tests.attack.good_clients import assert_nobody_waited, watched
+from tests.attack.house import House, attack
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("^(a+)+$", "a" * 40 + "!"),
+        ("^(a+)+$", "a" * 1_000_000 + "!"),
+        ("(x+x+)+y", "x" * 100_000),
+        ("(x?){300}y", "x" * 100_000),
+        ("(a|b)*a(a|b){200}c", "ab" * 50_000),
+    ],
+    ids=["29 characters and more", "a megabyte", "nested", "many states", "more states"],
+)
+def test_a_spiteful_pattern(house: House, pattern: str, text: str) -> None:
+    """29 characters took 15.8 s, and twice that with each further one."""
+    with watched(house) as seen:
+        attack(query_attacks.patterns, house.urls["topics"], pattern, text, 20)
+    assert_nobody_waited(seen)
+
+
+def test_filters_that_are_too_large(house: House) -> None:
+    """Terms, conditions, levels, alternatives and repeats without end are 400, and quickly."""
+    conditions = [" AND ".join(["/a = 1"] * 4000), "NOT " * 4000 + "/a = 1"]
+    repeats = ["/a LIKE '(((a{100}){100}){100}){100}'", "/a LIKE '" + "(a?){400}" * 50 + "'"]
+    with watched(house) as seen:
+        control = house.urls["control"]
+        attack(query_attacks.filters, control, "/messages", ["-a " * 4000, "type:" + "a," * 4000], 5)
+        attack(query_attacks.filters, control, "/topics/records", conditions + repeats, 5)
+    assert_nobody_waited(seen)
+
+
+def test_faults_beyond_what_they_may_be(house: House) -> None:
+    """None is added."""
+    with watched(house) as seen:
+        attack(query_attacks.faults, house.urls["control"], 3)
+    assert_nobody_waited(seen)
+    with httpx.Client(trust_env=False) as client:
+        assert client.get(f"{house.urls['control']}/faults").json()["faults"] == []
+
+
+def test_as_many_copies_as_there_may_be(house: House) -> None:
+    """A fault with a billion copies stopped the process for good; with a hundred everybody has a turn."""
+    with watched(house) as seen:
+        attack(query_attacks.most_copies, house.urls["control"], house.urls["aws"], "copied")
+    assert_nobody_waited(seen)

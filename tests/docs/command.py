@@ -1,0 +1,82 @@
+"""The command ``sandbox`` as the blocks of a page find it: as it is, but for what a person would end by hand.
+
+``up`` is started as with ``--detach``, since nobody is there to open another terminal. What goes on until
+Ctrl-C, or for minutes, gets Ctrl-C once it has nothing more to say. The TUI gets a terminal, and ``q`` once
+it has drawn itself.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+
+from emulator.clock import Clock
+
+_SECONDS = 60.0
+_QUIET_SECONDS = 2.0
+_REAL = [sys.executable, "-m", "sandbox"]
+_ENDLESS = (("receive", "--follow"), ("topic", "subscribe"), ("pipeline", "--follow"), ("scenario", "--pace"))
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["tui"]:
+        return _in_a_terminal([*_REAL, *arguments])
+    if any({*words} <= {*arguments} for words in _ENDLESS) and not {"--limit", "--count"} & {*arguments}:
+        # What the pipeline does while it follows is seen in its tables, not on its output.
+        return _until_quiet([*_REAL, *arguments], silent="pipeline" in arguments)
+    if arguments[:1] == ["up"] and "--detach" not in arguments:
+        arguments = [*arguments, "--detach"]
+    if arguments[:2] == ["adaptor", "example"]:
+        arguments += ["--port", os.environ["EXAMPLE_PORT"]]
+    return os.execv(sys.executable, [*_REAL, *arguments])
+
+
+def _until_quiet(command: list[str], *, silent: bool) -> int:
+    """Ctrl-C as soon as it has said something and then nothing for a while; 130 is how that ends.
+
+    What is ``silent`` has as long as others have at most.
+    """
+    clock = Clock()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout
+        deadline, said = clock.elapsed() + _SECONDS, False
+        while clock.elapsed() < deadline and process.poll() is None:
+            ready, _, _ = select.select([process.stdout], [], [], _QUIET_SECONDS)
+            if not ready and said:
+                break
+            if ready and (data := os.read(process.stdout.fileno(), 65_536)):
+                said = True
+                os.write(1, data)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=_SECONDS)
+        sys.stdout.write(rest.decode())
+        code = process.returncode
+    if not said and not silent:
+        sys.stderr.write(f"{' '.join(command)} said nothing for {_SECONDS} s\n")
+        return 1
+    return 0 if code in {0, 130} else code
+
+
+def _in_a_terminal(command: list[str]) -> int:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="xterm-256color", COLUMNS="160", LINES="40")
+        os.execv(command[0], command)
+    drawn = b""
+    while b"Streams" not in drawn:
+        drawn += os.read(terminal, 65_536)
+    os.write(terminal, b"q")
+    try:
+        while os.read(terminal, 65_536):
+            pass
+    except OSError:
+        pass  # its end of the terminal is closed
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

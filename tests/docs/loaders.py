@@ -1,0 +1,54 @@
+"""What reads each kind of file that the pages show: raises when it refuses one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from emulator.settings import FILE_NAME, read_settings
+from emulator.topic_configuration import read_configuration
+from emulator.topics import commands
+from sandbox.processing.integration import read_integration
+from sandbox.scenarios.scenario import read_scenario
+from tests.docs.pages import Block
+from tui.preferences import read as read_preferences
+
+
+def _settings(path: Path) -> None:
+    (path.parent / FILE_NAME).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    read_settings({}, {}, path.parent)
+
+
+def _topic_command(path: Path) -> None:
+    msgspec.json.decode(path.read_bytes(), type=commands.Command)
+
+
+def _offset(path: Path) -> None:
+    positions = json.loads(path.read_text(encoding="utf-8"))
+    assert positions
+    for shard, position in positions.items():
+        assert shard.startswith("shardId-")
+        assert position in {"SHARD_END", "TRIM_HORIZON"} or (position.isdecimal() and len(position) == 56)
+
+
+LOADERS: dict[str, Callable[[Path], object]] = {
+    "settings": _settings,
+    "topics": read_configuration,
+    "integration": read_integration,
+    "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
+    "tui.toml": read_preferences,
+    "a topic command": _topic_command,
+    "an offset": _offset,
+}
+
+
+def load(block: Block, directory: Path) -> None:
+    """Read a block as what its comment says it is. AssertionError when it says nothing that is known."""
+    kind = block.said.get("loaded as", "")
+    assert kind in LOADERS, f"{block.where}: say which loader reads it: {', '.join(LOADERS)}"
+    path = directory / f"block.{block.language}"
+    path.write_text(block.text, encoding="utf-8")
+    LOADERS[kind](path)

@@ -1,0 +1,198 @@
+"""Every block of README and of the pages that a person would copy does what the page says.
+
+A page is one shell: its blocks are run one after another in a temporary directory, with free ports in place
+of the usual ones; see ``pages`` for what a comment can say of a block.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.docs.loaders import load
+from tests.docs.pages import LOADED, PAGES, ROOT, RUN, SHOWN, Block, blocks
+
+PORTS = ("4566", "4570", "5672", "8888", "9007", "8090", "8000")
+SETTINGS = {"4566": "AWS", "4570": "CONTROL", "5672": "AMQP", "8888": "QUEUES", "9007": "TOPICS"}
+NOT_RUN = {
+    "README.md": ["they run everything, this test as well"],
+    "pipeline.md": [
+        "a cluster, and AWS",
+        "a Docker engine; tests/compose/test_pipeline.py runs the stack",
+    ],
+    "profiles.md": ["a Docker engine; tests/compose runs the stack"],
+}
+SLOW = {
+    "kinesis-source.md": ["Spark", "Spark"],
+    "pipeline.md": ["Spark"],
+    "scenarios.md": ["every scenario"],
+}
+
+NAMES = [page.name for page in PAGES]
+_COMMAND = re.compile(r"^\s*(\$ |sandbox \w|curl |pip |docker |make |python -m )", re.MULTILINE)
+_SHELL = """\
+set -E -o pipefail
+trap 'echo "failed ($?): $BASH_COMMAND" >&2; exit 1' ERR
+trap 'jobs -p | xargs -r kill || true' EXIT
+"""
+
+
+def of(name: str) -> list[Block]:
+    return blocks(ROOT / name if name == "README.md" else ROOT / "docs" / name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_says_what_it_is(name: str) -> None:
+    """A block without a language, or of one that nobody runs or loads, would be checked by nobody."""
+    for block in of(name):
+        assert block.language in {*RUN, *LOADED, *SHOWN}, f"{block.where}: ```{block.language}"
+        assert block.language not in SHOWN or not _COMMAND.search(block.text), f"{block.where} is commands"
+
+
+def test_what_is_not_run_is_listed_here() -> None:
+    """So that it does not grow unseen: the blocks that cannot be run here, with their reasons."""
+    assert _marked("not run") == NOT_RUN
+    assert _marked("slow") == SLOW
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_are_taken_by_what_loads_them(name: str, tmp_path: Path) -> None:
+    """Settings, topologies, scenarios and the like as the pages show them."""
+    for block in of(name):
+        if block.language in LOADED:
+            load(block, tmp_path)
+
+
+@pytest.mark.timeout(600)  # as many commands as a page has, on whatever machine
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_run(name: str, tmp_path: Path) -> None:
+    """What is shown to be typed can be typed; what is shown to come of it does."""
+    _run([block for block in of(name) if not {"not run", "slow"} & block.said.keys()], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", sorted(name for name in NAMES if any("slow" in b.said for b in of(name))))
+def test_slow_blocks_run(name: str, tmp_path: Path) -> None:
+    """The same with what takes minutes."""
+    _run([block for block in of(name) if "not run" not in block.said], tmp_path)
+
+
+def _marked(word: str) -> dict[str, list[str]]:
+    found = {name: [block.said[word] for block in of(name) if word in block.said] for name in NAMES}
+    return {name: reasons for name, reasons in found.items() if reasons}
+
+
+def _run(found: Iterable[Block], directory: Path) -> None:
+    wanted = [block for block in found if block.language in RUN or "file" in block.said]
+    if not any(block.language in RUN for block in wanted):
+        return
+    ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
+    script = _SHELL + "".join(_step(block, directory, ports) for block in wanted)
+    (directory / "page.sh").write_text(script, encoding="utf-8")
+    environment = _environment(directory, ports)
+    try:
+        ran = subprocess.run(
+            ["bash", "page.sh"],
+            cwd=directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=550,
+            check=False,
+        )
+    finally:
+        if (directory / ".sandbox" / "running.json").exists():
+            subprocess.run(
+                ["sandbox", "down"], cwd=directory, env=environment, capture_output=True, check=False
+            )
+    assert ran.returncode == 0, f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+    for block in wanted:
+        if block.language == "console":
+            _compare(block, directory, ports)
+
+
+def _step(block: Block, directory: Path, ports: dict[str, str]) -> str:
+    """What the page's shell does for a block: it says where it is, so that a failure is found."""
+    text, given, then = (_at(ports, each) for each in (block.text, *map(block.said.get, ("given", "then"))))
+    begin = f"echo '### {block.where}' | tee /dev/stderr\n"
+    if "file" in block.said:
+        path = directory / f"{block.line}.text"
+        path.write_text(text, encoding="utf-8")
+        return f"{begin}cp {path.name} {shlex.quote(block.said['file'])}\n"
+    if block.language == "python":
+        path = directory / f"test_block_{block.line}.py"
+        path.write_text(f"{given}\n{text}\n{then}\n", encoding="utf-8")
+        how = "-m pytest -q -p no:cacheprovider -p no:randomly" if "def test_" in text else ""
+        return f"{begin}{sys.executable} {how} {path.name}\n"
+    if block.language == "console":
+        return begin + given + "\n" + "".join(_recorded(*each) for each in enumerate(_typed(block, ports)))
+    return f"{begin}{given}\n{text}\n{then}\n"
+
+
+def _recorded(number: int, command: str) -> str:
+    return f"{{ {command}\n}} > output.{number} 2>&1\ncat output.{number}\n"
+
+
+def _typed(block: Block, ports: dict[str, str]) -> list[str]:
+    return [line[2:] for line in _at(ports, block.text).splitlines() if line.startswith("$ ")]
+
+
+def _compare(block: Block, directory: Path, ports: dict[str, str]) -> None:
+    """Every line that the block shows came, in that order; what differs each time is not compared."""
+    shown = re.split(r"^\$ .*\n", _at(ports, block.text), flags=re.MULTILINE)[1:]
+    for number, lines in enumerate(shown):
+        came = iter([_plain(line) for line in (directory / f"output.{number}").read_text().splitlines()])
+        for line in filter(None, map(_plain, lines.splitlines())):
+            assert line in came, f"{block.where}: {line!r} did not come"
+
+
+def _plain(line: str) -> str:
+    """A line without what is another each time: identifiers, times, numbers of a process."""
+    line = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID", line.strip())
+    line = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", line)
+    return re.sub(r"\s+", " ", line.strip("│ "))
+
+
+def _at(ports: dict[str, str], text: str | None) -> str:
+    return re.sub(r"\b(" + "|".join(ports) + r")\b", lambda match: ports[match[1]], text or "")
+
+
+def _environment(directory: Path, ports: dict[str, str]) -> dict[str, str]:
+    commands = directory / "bin"
+    commands.mkdir()
+    shim = commands / "sandbox"
+    shim.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.docs.command "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SANDBOX_", "AWS_"))}
+    usual = {f"SANDBOX_{name}_PORT": ports[port] for port, name in SETTINGS.items()}
+    return (
+        kept
+        | usual
+        | {
+            "SANDBOX_AMQP": "off",
+            "SANDBOX_SEED": "7",
+            "SANDBOX_GATEWAY_ADDRESS": f"http://127.0.0.1:{ports['4566']}",
+            "EXAMPLE_PORT": ports["8090"],
+            "PATH": f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(directory),
+        }
+    )
+
+
+def _free_ports(count: int) -> Iterator[str]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        yield from [str(each.getsockname()[1]) for each in sockets]

@@ -1,0 +1,370 @@
+"""Every screen and every dialog in front of a real sandbox with real data: what is there is what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import msgspec
+import pytest
+from textual.pilot import Pilot
+
+from emulator.client import AsyncClient, Client
+from emulator.embedded import Embedded, embedded
+from emulator.processing_resources import NewAsyncMessage
+from emulator.queue_resources import NewClaim
+from emulator.resources import ClockChange, NewFault, NewMessage, Reshard
+from emulator.settings import Settings
+from emulator.topic_port import TopicPort
+from emulator.topics.commands import Publish, SowDelete
+from sandbox.processing.control import ProcessingResources
+from sandbox.processing.integration import DEFAULT
+from sandbox.scenarios.control import ScenarioResources
+from schemas.decoration import decorate
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+from schemas.sequence import split
+from tests.tui.conftest import answer, notices, opened, text_of, until
+from tui.screens.help import Help
+from tui.screens.run import RunScreen
+from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_list import MessageList
+from tui.widgets.row_list import RowList
+from tui.widgets.stream_tree import StreamTree
+
+SAMPLES = Samples(7)
+IDS = (f"{number:08x}-0000-4000-8000-000000000000" for number in range(10_000))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """A whole sandbox, with scenarios and processing as `sandbox up` has them."""
+    processing = ProcessingResources(DEFAULT)
+    runs = tmp_path_factory.mktemp("runs")
+    more = [lambda parts: ScenarioResources(parts.events, runs), processing.over]
+    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None), more=more) as emulator:
+        yield emulator
+        processing.close()
+
+
+@pytest.fixture
+def sandbox(running: Embedded) -> Iterator[Client]:
+    """The sandbox with nothing in it."""
+    with Client(running.control) as client:
+        client.reset()
+        yield client
+
+
+@pytest.fixture
+def kinesis(running: Embedded) -> Any:
+    return boto3.client(
+        "kinesis",
+        endpoint_url=running.aws,
+        region_name=running.settings.region,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )
+
+
+def send(sandbox: Client, stream: str = "input", count: int = 1) -> list[bytes]:
+    made = [serialise(SAMPLES.message()) for _ in range(count)]
+    for data in made:
+        sandbox.send(NewMessage(stream, data))
+    return made
+
+
+def rows(pilot: Pilot[Any], name: str) -> RowList[Any]:
+    return pilot.app.screen.query_one(f"#{name}", RowList)
+
+
+async def shown(pilot: Pilot[Any], *texts: str) -> None:
+    """Wait until all of these stand on the screen; says which does not."""
+    for text in texts:
+        try:
+            await until(pilot, lambda text=text: text in text_of(pilot), seconds=20)
+        except AssertionError:
+            raise AssertionError(f"{text!r} is not on the screen:\n{text_of(pilot)}") from None
+
+
+async def test_streams_tells_what_nobody_reads(sandbox: Client, running: Embedded, kinesis: Any) -> None:
+    """After a split the children's records wait, although the reader of the parent is not behind."""
+    found = kinesis.get_shard_iterator(
+        StreamName="input", ShardId="shardId-000000000001", ShardIteratorType="TRIM_HORIZON"
+    )
+    sandbox.reshard("input", Reshard("split", "shardId-000000000000"))
+    for number in range(40):
+        kinesis.put_record(StreamName="input", Data=b"{}", PartitionKey=str(number))
+    read = kinesis.get_records(ShardIterator=found["ShardIterator"])
+    assert read["MillisBehindLatest"] == 0
+    waiting = 40 - len(read["Records"])
+    assert waiting > 0
+    async with opened(AsyncClient(running.control)) as pilot:
+        tree = pilot.app.screen.query_one(StreamTree)
+
+        def behind() -> dict[str, int | None]:
+            return {line.branch.key: line.behind for line in tree._pages._held[0]}
+
+        await until(pilot, lambda: tree.total and behind()["input"] == waiting)
+        assert behind()["input/shardId-000000000001"] == 0
+        assert behind()["input/shardId-000000000002"] + behind()["input/shardId-000000000003"] == waiting
+        assert behind()["output"] is None
+    assert sandbox.readers("input").unread == {"input": waiting}
+    assert {each.name: each.unread for each in sandbox.streams()} == {
+        "audit": None,
+        "error": None,
+        "input": waiting,
+        "invalid": None,
+        "output": None,
+    }
+
+
+async def test_streams_tells_what_happens_in_a_sentence(sandbox: Client, running: Embedded) -> None:
+    """What a fault did is on the screen, at an ordinary size of a terminal."""
+    sandbox.add_fault(NewFault("duplicate", channel="input"))
+    send(sandbox)
+    async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
+        await shown(pilot, "the fault duplicate struck", "2 messages", "9 Topics 0 Processing")
+
+
+async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
+    """l on a message that was struck: the line of the fault is not cut before it says anything."""
+    sandbox.add_fault(NewFault("latency", channel="input", attributes={"delay": "5ms"}))
+    send(sandbox)
+    struck = [each for each in sandbox.events() if each.kind == "fault.injected"][-1]
+    async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
+        await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
+        await pilot.press("l")
+        await shown(pilot, struck.fields["did"])
+
+
+async def test_a_message_that_is_gone_says_so(sandbox: Client, running: Embedded) -> None:
+    """Past its stream's retention only the row is left; it is not taken for something malformed."""
+    send(sandbox)
+    sandbox.messages()
+    sandbox.change_clock(ClockChange("advance", seconds=90_000))
+    async with opened(AsyncClient(running.control)) as pilot:
+        await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
+        await pilot.press("enter")
+        await shown(pilot, "past its stream's retention")
+        await pilot.press("right_square_bracket")
+        assert "not JSON" not in text_of(pilot)
+
+
+async def test_sequences(sandbox: Client, running: Embedded) -> None:
+    """Which parts came of a message in several, and the joined body once all did."""
+    parts = split(SAMPLES.big_message(3), new_id=lambda: next(IDS))
+    for data in (parts[0], parts[2]):
+        sandbox.send(NewMessage("input", data))
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("2")
+        await shown(pilot, "1 messages in several parts", "2/3", "missing 2")
+        sandbox.send(NewMessage("input", parts[1]))
+        await shown(pilot, "3/3", "complete", "objectUUID")
+
+
+@pytest.fixture
+def audited(sandbox: Client) -> list[bytes]:
+    """Three messages that were dispatched on three streams, and are in the audit bucket."""
+    made = [send(sandbox, stream)[0] for stream in ("input", "output", "error")]
+    sandbox.drain_audit()
+    return made
+
+
+@pytest.mark.parametrize("place", ["stream", "bucket"])
+async def test_audit(audited: list[bytes], running: Embedded, place: str) -> None:
+    """Every entry is listed with where it was dispatched, found by its id, and shown byte for byte."""
+    held = {"stream": "audit", "bucket": "rdss-audit"}[place]
+    wanted = msgspec.json.decode(audited[1])["messageHeader"]["messageId"]
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("3")
+        if place == "bucket":
+            await pilot.press("b")
+        await shown(pilot, f"3 messages   from the {place} {held}", "copied to audit: 3", " error ")
+        await pilot.press("slash")
+        await answer(pilot, f"id:{wanted}")
+        await shown(pilot, "1 message   ", f"sandbox messages --audit {place} --filter id:{wanted}")
+        await pilot.press("enter")
+        detail = pilot.app.screen.query_one(MessageDetail)
+        await until(pilot, lambda: detail.detail is not None)
+        assert detail.detail
+        assert (detail.detail.raw or "").encode() == audited[1]
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.clipboard == audited[1].decode())
+
+
+async def test_audit_goes_on_while_messages_come(
+    audited: list[bytes], sandbox: Client, running: Embedded
+) -> None:
+    """What is copied and delivered later is listed later, in the stream and in the bucket."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("3")
+        await shown(pilot, "3 messages   from the stream audit")
+        await asyncio.to_thread(send, sandbox, "output", 2)
+        await shown(pilot, "5 messages   from the stream audit", "5 in ")
+        await pilot.press("b")
+        await shown(pilot, "5 messages   from the bucket rdss-audit")
+        await asyncio.to_thread(send, sandbox, "output", 1)
+        await shown(pilot, "6 messages   from the bucket rdss-audit")
+
+
+async def test_audit_finds_what_was_dispatched_to_a_stream(audited: list[bytes], running: Embedded) -> None:
+    """The partition key of an entry is the place that it was copied from."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("3", "slash")
+        await answer(pilot, "key:output/*")
+        await shown(pilot, "1 message   ")
+        found = pilot.app.screen.query_one(MessageList).current
+        assert found
+        assert found.partition_key.startswith("output/")
+
+
+async def test_audit_opens_an_object_of_its_bucket(audited: list[bytes], running: Embedded) -> None:
+    """Down the folders of the bucket to an object, over the screen: its lines are the entries."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("3")
+        entries = rows(pilot, "entries")
+        entries.focus()
+        for _ in range(3):
+            await until(pilot, lambda: entries.total == 1 and entries.current is not None)
+            await pilot.press("enter")
+            await pilot.pause()
+        await shown(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
+
+
+async def test_an_entry_of_the_audit_log_is_redriven(
+    audited: list[bytes], sandbox: Client, running: Embedded
+) -> None:
+    """x on an entry offers the stream that it was copied from, and sends the message there."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("3", "b", "slash")
+        await answer(pilot, "key:output/*")
+        await shown(pilot, "1 message   ")
+        await pilot.press("x")
+        await shown(pilot, "Send message #")
+        await pilot.press("enter")
+        await until(pilot, lambda: any("to output" in each for each in notices(pilot)))
+    assert sandbox.messages(matching="stream:output").total == 2
+
+
+async def test_errors(sandbox: Client, running: Embedded) -> None:
+    """The queues by code with what each means, and each message with the reason."""
+    for code, stream in ((ErrorCode.GENERR006, "error"), (ErrorCode.GENERR001, "invalid")):
+        data = serialise(SAMPLES.message())
+        sandbox.send(NewMessage(stream, decorate(data, code, "no luck", now=sandbox.clock().time)))
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("4")
+        await shown(pilot, "GENERR006", "GENERR001", "2 messages")
+        await pilot.press("enter")
+        await shown(pilot, "no luck")
+
+
+async def test_faults(sandbox: Client, running: Embedded) -> None:
+    """What is in force, how often it struck, the kinds there are, and time that passes by a key."""
+    sandbox.add_fault(NewFault("duplicate", channel="input", toxicity=0.5, limit=1))
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("5")
+        await shown(pilot, "● duplicate", "50%", "split", "real time")
+        await pilot.press("plus")
+        await answer(pilot, "6m")
+        await shown(pilot, "speed 1", "sandbox clock advance 6m")
+
+
+async def test_buckets(audited: list[bytes], running: Embedded) -> None:
+    """The buckets, an object's folders, and what is in it."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("6")
+        entries = rows(pilot, "entries")
+        await shown(pilot, "rdss-audit", "rdss-error", "rdss-invalid")
+        for wanted in ("rdss-audit/", "rdss-audit/date=", "/shardId-"):
+            await pilot.press("enter")
+            await shown(pilot, wanted)
+            await until(pilot, lambda: entries.current is not None)
+        await pilot.press("enter")
+        await shown(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
+
+
+async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> None:
+    """Enter plays one to its verdict and opens it; what it teaches and what happened are there."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("7")
+        library = rows(pilot, "library")
+        await until(pilot, lambda: library.total > 10)
+        names = [each.name for each in library._pages._held[0]]
+        library.move_to(names.index("producer-retry"))
+        await shown(pilot, "producer-retry")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen), seconds=60)
+        await shown(pilot, "producer-retry")
+        await pilot.press("right", "escape")
+        await shown(pilot, "pass")
+
+
+async def test_queues(sandbox: Client, running: Embedded) -> None:
+    """The queue of what was refused, its messages, and who holds one of them."""
+    data = decorate(serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time)
+    sandbox.send(NewMessage("error", data))
+    queues = sandbox.queues.list().queues
+    (queue,) = (each for each in queues if each.name == "error")
+    waiting = running.parts.clock
+
+    def claim() -> Any:
+        return sandbox.queues.claim(queue.project, "error", NewClaim("reviewer"))
+
+    deadline = waiting.elapsed() + 20
+    while (held := claim()) is None:
+        assert waiting.elapsed() < deadline
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("8")
+        await shown(pilot, "error", held.id[-6:])
+
+
+async def test_topics(sandbox: Client, running: Embedded) -> None:
+    """A topic's records, and what leaves it with the reason."""
+    with TopicPort(running.topics) as port:
+        data = msgspec.Raw(b'{"objectUUID": "a", "objectTitle": "fish"}')
+        await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
+        async with opened(AsyncClient(running.control)) as pilot:
+            await pilot.press("9")
+            await shown(pilot, "objects: 1 records", "objectTitle fish")
+            await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
+            await shown(pilot, "deleted", "1 left the focus")
+
+
+async def test_processing(sandbox: Client, running: Embedded) -> None:
+    """A message's state, its calls, its life, and asking before it is processed again."""
+    new = NewAsyncMessage("metadata", "create", body='{"a": 1}', object_id="1", entity_type="object")
+    number = sandbox.processing.receive(new).message.number
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("0")
+        await shown(pilot, f"{number} is OK, metadata.create", "preservation")
+        await pilot.press("r")
+        await shown(pilot, "Process it again?")
+        await pilot.press("y")
+        await until(pilot, lambda: any(f"message {number} is" in each for each in notices(pilot)))
+
+
+async def test_help_lists_every_key(sandbox: Client, running: Embedded) -> None:
+    """? shows what each key does."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Help))
+        await shown(pilot, "Streams")
+
+
+async def test_going_to_a_message_and_to_the_first(sandbox: Client, running: Embedded) -> None:
+    """: asks where to, and the cursor goes there; what is nowhere is told."""
+    send(sandbox, count=3)
+    async with opened(AsyncClient(running.control)) as pilot:
+        listed = pilot.app.screen.query_one(MessageList)
+        await until(pilot, lambda: listed.total == 3)
+        for goal, row in (("TRIM_HORIZON", 0), ("#2", 1), ("LATEST", 2)):
+            await pilot.press("colon")
+            await answer(pilot, goal)
+            await until(pilot, lambda row=row: listed.cursor == row)
+        await pilot.press("colon")
+        await answer(pilot, "nowhere at all")
+        await until(pilot, lambda: bool(notices(pilot)))
