@@ -9,16 +9,22 @@ if TYPE_CHECKING:
     import boto3
 
 
-def aws_session(region: str) -> boto3.Session:
-    """A session with the environment's credentials where it has some, else a pair that any emulator takes."""
+def aws_session(region: str, token: str | None = None) -> boto3.Session:
+    """A session with the environment's credentials where it has some, else a pair that any emulator takes.
+
+    A sandbox's ``token`` goes along as the session token.
+    """
     import boto3  # noqa: PLC0415 -- slow to import, and only AWS clients need it
     from botocore.session import Session  # noqa: PLC0415 -- as above
 
     described = Session()
     described.register_component("data_loader", _descriptions())
     session = boto3.Session(region_name=region, botocore_session=described)
-    if session.get_credentials() is None:
-        described.set_credentials("sandbox", "sandbox")
+    found = session.get_credentials()
+    if found is None:
+        described.set_credentials("sandbox", "sandbox", token)
+    elif token:
+        described.set_credentials(found.access_key, found.secret_key, token)
     return session
 
 

@@ -89,7 +89,7 @@ class SidecarBroker:
         except OSError as error:
             self.notes = (f"RabbitMQ was not started: {error.strerror}",)
             return
-        self.url = client_url(_CREDENTIALS, listening)
+        self.url = client_url(_CREDENTIALS, listening, self._settings.token)
         self.notes = ("RabbitMQ is starting",)
         self._starting = asyncio.create_task(self._start(server, directory, environment, listening))
 
@@ -123,10 +123,11 @@ class SidecarBroker:
             clock=self._clock,
             events=self._events,
             log=self._log,
+            token=self._settings.token,
         )
         await self._relay.listen()
         _note_processes(directory, broker)
-        self._stage.targets[TARGET] = Process(broker.pid)
+        self._stage.targets[TARGET] = Process.of(broker.pid)
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 

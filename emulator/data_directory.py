@@ -10,11 +10,17 @@ from pathlib import Path
 
 import msgspec
 
+from emulator import private_files
 from emulator.events import Event
 from emulator.journal import Inventory, Log, frames
 
 _EVENTS = "events.log"
 _EVENTS_KEPT_BYTES = 8_000_000
+_OURS = (
+    *("streams", "amqp", "topics", "rabbitmq", "lock", "messages.db", "messages.db-wal", "messages.db-shm"),
+    *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
+    *("audit", "buckets", "inventory.log", "put-aside"),
+)
 
 
 class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
@@ -27,7 +33,7 @@ class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
 
 def _lock(path: Path) -> int:
     """The directory's lock, held until it is closed. Raises ``DirectoryInUse``."""
-    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE_MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -52,14 +58,16 @@ def locked(path: Path) -> Iterator[None]:
 
 
 class DataDirectory:
-    """Where streams, events and the message index lie; made when it is not there.
+    """Where streams, events and the message index lie; made when it is not there, for this user alone.
 
     Raises ``DirectoryInUse``, and OSError when it cannot be made or written.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
+        private_files.make_directory(path)
+        for ours in _OURS:
+            private_files.close_tree(path / ours)
         self._lock = _lock(path)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync)

@@ -12,10 +12,13 @@ from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Self, TypeAlias
+from urllib.parse import urlsplit
 
+from emulator.admission import Admission
 from emulator.broker import Broker, SidecarBroker
 from emulator.clock import Clock, stopwatch
 from emulator.faults.interceptor import KinesisFaults
+from emulator.listeners import doors
 from emulator.listeners.asgi import App
 from emulator.listeners.control import Resources, control_app
 from emulator.listeners.control.access import AccessResources
@@ -25,7 +28,6 @@ from emulator.listeners.control.chaos import ChaosResources
 from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.faults import FaultResources
-from emulator.listeners.control.guard import Guard
 from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
@@ -37,6 +39,7 @@ from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
 from emulator.listeners.control.topics import TopicResources
+from emulator.listeners.guard import Door, Guard
 from emulator.listeners.http import Server, serve
 from emulator.listeners.interception import intercepted
 from emulator.listeners.late import LateApp
@@ -82,7 +85,7 @@ class Embedded:
         try:
             self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
-            self.parts.foundation.answering(self.aws)
+            self.parts.foundation.answering(self.aws, self.settings.token)
             self._live = LiveAnswers()
             self.control = await self._listen(self._control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
@@ -95,6 +98,8 @@ class Embedded:
             self.broker = self._broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
+            if self.broker.url is not None:
+                self.parts.destinations.add_port(urlsplit(self.broker.url).port or 0)
         except BaseException:
             await self._stack.aclose()
             raise
@@ -158,19 +163,19 @@ class Embedded:
         server: Server = await serve(
             app, self.settings.host, port, on_failure=self._failed, clock=self.parts.clock
         )
-        self._stack.push_async_callback(server.close)
-        return server.url
+        return self._opened(server)
 
     async def _listen_for_queues(self) -> None:
         port = UsualPort("queues", QUEUES_PORT, self.settings.queues_port)
-        self.queues = await self._listen_at(port, LateApp(self._queues_app), websockets=True)
+        app = self._guarded(LateApp(self._queues_app), doors.QUEUES)
+        self.queues = await self._listen_at(port, app, websockets=True)
         self.parts.queues.watch()
         self._notify_subscribers()
 
     def _queues_app(self) -> App:
         from emulator.listeners.queues import QueuesApp  # noqa: PLC0415 -- only who uses queues needs it
 
-        return QueuesApp(self.parts.queues, self.parts.events)
+        return QueuesApp(self.parts.queues, self.parts.events, self.settings.token)
 
     def _notify_subscribers(self) -> None:
         parts, settings = self.parts, self.settings
@@ -185,11 +190,11 @@ class Embedded:
     async def _listen_for_topics(self) -> None:
         settings, topics = self.settings, self.parts.topics
         app = TopicsApp(topics, self._failed)
-        # Where users have tokens of their own, those are what lets them in.
-        token = None if settings.topics and topics.configuration.users else settings.token
-        guarded = Guard(app, (settings.host, *settings.allowed_hosts), token)
+        own_tokens = bool(settings.topics and topics.configuration.users)
         self.topics = await self._listen_at(
-            UsualPort("topics", TOPICS_PORT, settings.topics_port), guarded, websockets=True
+            UsualPort("topics", TOPICS_PORT, settings.topics_port),
+            self._guarded(app, doors.TOPICS_OF_USERS if own_tokens else doors.TOPICS),
+            websockets=True,
         )
         self._stack.callback(app.close)
 
@@ -202,8 +207,12 @@ class Embedded:
             websockets=websockets,
             clock=self.parts.clock,
         )
-        self._stack.push_async_callback(server.close)
         self._notes += [note] if note else []
+        return self._opened(server)
+
+    def _opened(self, server: Server) -> str:
+        self._stack.push_async_callback(server.close)
+        self.parts.destinations.add_port(server.port)
         return server.url
 
     def _aws_app(self) -> App:
@@ -211,7 +220,7 @@ class Embedded:
         parts.stage.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
         interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
-        return foundation.app(interceptors, VERSION, parts.access)
+        return self._guarded(foundation.app(interceptors, VERSION, parts.access, self.reset), doors.AWS)
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings
@@ -237,8 +246,13 @@ class Embedded:
             MetricsResource(self.status, parts.stage.list, counts),
             *(make(parts) for make in self._more),
         ]
-        app = control_app(resources, VERSION, self._failed)
-        return Guard(app, (settings.host, *settings.allowed_hosts), settings.token)
+        return self._guarded(control_app(resources, VERSION, self._failed), doors.CONTROL)
+
+    def _guarded(self, app: App, door: Door) -> App:
+        settings = self.settings
+        hosts = (settings.host, *settings.allowed_hosts)
+        admission = Admission.of(hosts, settings.allowed_origins, settings.token)
+        return Guard(app, door, admission, self.parts.events)
 
     def _failed(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))

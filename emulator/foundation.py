@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 from emulator.buckets import Buckets
 from emulator.channels import Checkpoints
 from emulator.clock import Clock
+from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.kinesis import Engine, Scope
 from emulator.listeners.asgi import App
 from emulator.listeners.aws import AwsApp
 from emulator.listeners.engine_backend import EngineBackend
 from emulator.listeners.interception import Backend, Interceptor
+from emulator.listeners.moto_calls import MotoCalls
 from emulator.listeners.stream_access import StreamAccess
 from emulator.settings import Settings
 from emulator.stream_service import StreamService
@@ -53,9 +55,9 @@ class BucketService(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """``app`` makes the AWS port's application with interceptors and access control in front.
+    """``app`` makes the AWS port's application: of interceptors, a version to tell, access control, a reset.
 
-    ``answering`` is told its URL.
+    ``answering`` is told that port's URL, and the token that it wants.
 
     ``finish`` has a stream be at once what it is becoming, ACTIVE or gone; one of an upstream is left alone.
     ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known.
@@ -70,8 +72,8 @@ class Foundation:
     backend: Backend
     finish: Callable[[str, Scope], None]
     stream_of_iterator: Callable[[str], str | None]
-    app: Callable[[Sequence[Interceptor], str, StreamAccess], App]
-    answering: Callable[[str], None]
+    app: Callable[[Sequence[Interceptor], str, StreamAccess, Callable[[], object]], App]
+    answering: Callable[[str, str | None], None]
     notes: Callable[[], tuple[str, ...]]
     index: Path | None
     positions: Path | None
@@ -80,7 +82,13 @@ class Foundation:
 
 @contextmanager
 def own_foundation(
-    settings: Settings, clock: Clock, events: Events, home: Scope, directory: DataDirectory | None
+    settings: Settings,
+    clock: Clock,
+    events: Events,
+    home: Scope,
+    directory: DataDirectory | None,
+    *,
+    destinations: Destinations,
 ) -> Iterator[Foundation]:
     """The engine and moto, in this process. Raises ``DamagedLog``."""
     place = directory.streams if directory else None
@@ -94,12 +102,27 @@ def own_foundation(
     )
     buckets = Buckets(home, clock, directory.objects if directory else None)
     backend = EngineBackend(engine, clock)
+    calls = MotoCalls(destinations, events)
 
-    def app(interceptors: Sequence[Interceptor], version: str, access: StreamAccess) -> App:
-        return AwsApp(backend, events, interceptors, version, buckets.prepare, access=access)
+    def app(
+        interceptors: Sequence[Interceptor],
+        version: str,
+        access: StreamAccess,
+        reset: Callable[[], object],
+    ) -> App:
+        return AwsApp(
+            backend,
+            events,
+            interceptors,
+            version=version,
+            prepare_services=buckets.prepare,
+            access=access,
+            reset=reset,
+            calls=calls,
+        )
 
-    def answering(url: str) -> None:
-        buckets.endpoint = url
+    def answering(url: str, token: str | None) -> None:
+        buckets.endpoint, buckets.token = url, token
 
     try:
         yield Foundation(
@@ -116,5 +139,6 @@ def own_foundation(
             owned=True,
         )
     finally:
+        calls.close()
         buckets.close()
         engine.close()

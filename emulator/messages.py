@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 from emulator.clock import stopwatch
 from emulator.journal import no_space
 from emulator.message_filter import FIELDS, MARKS, Condition, compile_filter
+from emulator.private_files import touch
 from emulator.resources import Count, MessagePage, MessageRow, SequencePage, SequenceRow
 from emulator.shard_reading import Reading, Record, ShardKey, Streams, in_order
 from schemas.envelope import oversize
@@ -401,13 +402,13 @@ def _open(path: Path | None) -> sqlite3.Connection:
         return _connect("")  # in memory while it is small, then in a file that nobody else sees
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return _connect(str(path))
-    except sqlite3.DatabaseError:
+        return _connect(str(touch(path)))
+    except (OSError, sqlite3.DatabaseError):
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
     try:
-        return _connect(str(path))
-    except sqlite3.OperationalError as error:
+        return _connect(str(touch(path)))
+    except (OSError, sqlite3.OperationalError) as error:
         if not no_space(error):
             raise
         # It is made from the streams at every start that finds none.

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from emulator.amqp_log import AmqpLog
 from emulator.archives import Archives
@@ -17,10 +18,12 @@ from emulator.catalogue import Catalogue
 from emulator.clock import Clock
 from emulator.damage import line, tell_of_losses
 from emulator.data_directory import DataDirectory
+from emulator.destinations import Destinations
 from emulator.events import Event, Events
 from emulator.faults.containers import containers
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefused, Target
 from emulator.faults.stage import Stage
+from emulator.faults.targets import named_targets
 from emulator.foundation import BucketService, Foundation, own_foundation
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.credentials import DEFAULT_ACCOUNT
@@ -39,6 +42,8 @@ from emulator.topic_service import Feeding, TopicService
 if TYPE_CHECKING:
     from emulator.topic_configuration import TopicConfiguration
 
+_BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
+"""Where a RabbitMQ server answers, its management included."""
 _AT_ONCE: Final = 8
 """Streams that are deleted at a time: an upstream may take a second for each."""
 
@@ -66,6 +71,7 @@ class Parts:
     queues: QueueEngine
     topics: TopicService
     pruning: Pruning
+    destinations: Destinations
     damage: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
@@ -178,7 +184,10 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         hearing.enter_context(events.subscribed(partial(_keep_damage, damage)))
         if directory and log:
             tell_of_losses(directory, events, log)
-        foundation = stack.enter_context(_foundation(settings, clock, events, home, directory))
+        destinations = _destinations(settings)
+        foundation = stack.enter_context(
+            _foundation(settings, clock, events, home, directory, destinations=destinations)
+        )
         streams = foundation.streams
         audit = settings.topology.audit
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
@@ -193,6 +202,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         stage = Stage(Chance(settings.seed), clock, events)
         stack.callback(stage.close)
         stage.targets.update(containers(settings.containers))
+        stage.targets.update(_targets(settings))
         stage.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
@@ -204,7 +214,13 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             buckets=foundation.buckets,
             positions=foundation.positions,
         )
-        queues = QueueEngine(directory.queues if directory else None, clock, events, fsync=settings.fsync)
+        queues = QueueEngine(
+            directory.queues if directory else None,
+            clock,
+            events,
+            fsync=settings.fsync,
+            destinations=destinations,
+        )
         stack.callback(queues.close)
         positions = Positions(directory.queue_positions if directory else None)
         stack.callback(positions.close)
@@ -228,7 +244,6 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         )
         stack.callback(topics.close)
         hearing.close()
-        pruning = Pruning(foundation.buckets, events, clock, settings.topology, settings.retention)
         parts = Parts(
             settings=settings,
             clock=clock,
@@ -244,8 +259,9 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             amqp=amqp,
             queues=queues,
             topics=topics,
-            pruning=pruning,
+            pruning=Pruning(foundation.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),
+            destinations=destinations,
         )
         parts.populate()
         parts.add_faults()
@@ -272,11 +288,35 @@ def _topics_configured(settings: Settings) -> TopicConfiguration | None:
     return read_configuration(settings.topics)
 
 
+def _targets(settings: Settings) -> dict[str, Target]:
+    try:
+        return named_targets(settings.targets)
+    except ValueError as error:
+        raise SettingsError(f"targets: {error}") from error
+
+
+def _destinations(settings: Settings) -> Destinations:
+    """What may be called: nothing that the sandbox is in front of. Its own ports are added as they open."""
+    destinations = Destinations()
+    for url, ports in ((settings.upstream_aws, ()), (settings.upstream_amqp, _BROKER_PORTS)):
+        parts = urlsplit(url or "")
+        if parts.hostname:
+            for port in {parts.port, *ports} - {None}:
+                destinations.add_upstream(parts.hostname, port)
+    return destinations
+
+
 def _foundation(
-    settings: Settings, clock: Clock, events: Events, home: Scope, directory: DataDirectory | None
+    settings: Settings,
+    clock: Clock,
+    events: Events,
+    home: Scope,
+    directory: DataDirectory | None,
+    *,
+    destinations: Destinations,
 ) -> AbstractContextManager[Foundation]:
     if settings.upstream_aws is None and settings.profile != "aws":
-        return own_foundation(settings, clock, events, home, directory)
+        return own_foundation(settings, clock, events, home, directory, destinations=destinations)
     from emulator.relay.upstream import upstream_foundation  # noqa: PLC0415 -- only relays need it
 
     return upstream_foundation(settings, events, home)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from emulator import private_files
 from emulator.clock import Clock
 from emulator.leash import leash, let_go
 
@@ -117,7 +118,7 @@ def start_broker(
     Port 0 is any free one. A broker is known by its node name and directory:
     start it with the same ones to find its messages again.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    private_files.make_directory(directory)
     for _ in range(_MORE_TRIES):
         try:
             return _started(server, directory, environment, host, port=port, name=name)
@@ -189,6 +190,7 @@ def _run(command: list[str], environment: dict[str, str], output: Path) -> subpr
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=said,
+            umask=private_files.UMASK,
             # Ctrl+C is for us: we end the server in our own time.
             start_new_session=True,
         )

@@ -7,6 +7,7 @@ which wins over the default here.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,10 @@ RDSS_TOPOLOGY = rdss_topology()
 TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "rdss": RDSS_TOPOLOGY, "none": Topology()}
 
 
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s*?#@]+/?", re.IGNORECASE)
+_NAMES = ("allowed_hosts", "allowed_origins", "targets")
+
+
 class SettingsError(ValueError):
     """A setting that cannot be used: says which, its value, and what would do."""
 
@@ -54,12 +59,13 @@ class Settings:
     everything in memory. ``fsync`` makes acknowledged records survive power loss too. ``strict`` limits
     enforce AWS's throughput per shard. ``transition_seconds`` of the clock is how long streams are CREATING,
     UPDATING and DELETING; the sandbox's own are there at once, and those of an upstream take their own time.
-    ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or ``off``. ``token`` guards the control API;
-    beyond loopback there always is one. ``allowed_hosts`` are further names by which the control API may be
-    addressed.
+    ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or ``off``. ``token`` guards every port; beyond
+    loopback there always is one. ``allowed_hosts`` are further names by which the ports may be called,
+    ``allowed_origins`` the web pages that may use them (``http://localhost:3000``).
     Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
     ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
-    ``containers`` is the Compose project whose containers faults may strike. ``queues_port`` and
+    ``containers`` is the Compose project whose containers faults may strike, ``targets`` are processes that
+    they may, each as ``name=pid`` or ``name=file`` with the pid in it. ``queues_port`` and
     ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
     which topics there are, who may use them and what stands for whom, ``integration`` one that says what is
     done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
@@ -94,6 +100,8 @@ class Settings:
     topology: Topology = DEFAULT_TOPOLOGY
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
     as_published: bool = False
@@ -132,6 +140,8 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topology: str | Topology = "default"
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
     as_published: bool = False
@@ -161,15 +171,23 @@ def read_settings(
         given = msgspec.convert(merged, _Given, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(described(error, merged, _Given, origins)) from error
-    for name in _PORTS:
-        if not 0 <= (getattr(given, name) or 0) <= 65535:
-            why = f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535"
-            raise SettingsError(f"{origins.of(name)}: {why}")
+    _check(given, origins)
     try:
         topology = read_topology(given.topology, directory)
     except SettingsError as error:
         raise SettingsError(f"{origins.of('topology')}: {error}") from error
     return _settle(given, topology, directory, environment)
+
+
+def _check(given: _Given, origins: Origins) -> None:
+    for name in _PORTS:
+        if not 0 <= (getattr(given, name) or 0) <= 65535:
+            why = f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535"
+            raise SettingsError(f"{origins.of(name)}: {why}")
+    for origin in given.allowed_origins:
+        if not _ORIGIN.fullmatch(origin):
+            why = f"{origin!r} is no origin; give a scheme and a host, such as http://localhost:3000"
+            raise SettingsError(f"{origins.of('allowed_origins')}: {why}")
 
 
 def read_topology(wanted: str | Topology, directory: Path) -> Topology:
@@ -233,8 +251,8 @@ def _from_file(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _from_text(name: str, text: str) -> Any:
     """What an environment variable says: lists of names by commas, faults and access as JSON."""
-    if name == "allowed_hosts":
-        return text.split(",")
+    if name in _NAMES:
+        return [each.strip() for each in text.split(",") if each.strip()]
     if name not in {"faults", "access"}:
         return text
     try:

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The URL that AWS clients ask, and the region in which the streams are."""
+    """The URL that AWS clients ask, the region in which the streams are, and the sandbox's token, if any."""
 
     url: str
     region: str
+    token: str | None = None
 
     def kinesis(self) -> KinesisClient:
-        return connect(self.url, region=self.region)
+        return connect(self.url, region=self.region, token=self.token)
 
     def streams(self) -> list[str]:
         """The names of the streams that are there."""
@@ -31,4 +32,4 @@ class Endpoint:
             return [name for page in pages for name in page["StreamNames"]]
 
     def s3(self) -> S3Client:
-        return connect_s3(self.url, region=self.region)
+        return connect_s3(self.url, region=self.region, token=self.token)

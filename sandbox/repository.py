@@ -20,6 +20,7 @@ from math import inf
 from pathlib import Path
 
 from emulator.clock import Clock
+from emulator.private_files import touch
 from schemas.peek import Peek, peek
 
 _TABLES = """
@@ -124,7 +125,7 @@ class Repository:
         self._clock = clock
         self._lock = threading.RLock()
         self._depth = 0
-        self._store = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+        self._store = sqlite3.connect(touch(path), isolation_level=None, check_same_thread=False, timeout=30)
         self._store.execute("PRAGMA journal_mode=WAL")
         self._store.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")
         self._store.executescript(_TABLES)

@@ -23,7 +23,9 @@ def new_folder(name: str, runs: Path = RUNS) -> Path:
     for number in range(_MOST):
         folder = runs / name / (f"{began}-{number}" if number else began)
         try:
-            folder.mkdir(parents=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            # Messages are in it.
+            folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
         return folder

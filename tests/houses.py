@@ -78,11 +78,15 @@ class SandboxClock:
             control.change_clock(change)
 
 
+_IDLE = "idle.pid"
+
+
 @dataclass
 class House:
     """A sandbox of some profile, for clients; the streams that a test makes are removed behind it.
 
-    ``project`` is the Compose project whose containers its faults can strike.
+    ``project`` is the Compose project whose containers its faults can strike; ``idle`` a file that names the
+    process that they can, as the target ``idle``. ``token`` is what its ports ask for.
     """
 
     profile: str
@@ -91,6 +95,8 @@ class House:
     control: Client
     clock: SandboxClock
     project: str | None = None
+    idle: Path | None = None
+    token: str | None = None
     streams: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -98,7 +104,9 @@ class House:
 
         # What is wrong with a request is for the sandbox to say, not for boto3.
         config = Config(parameter_validation=False, read_timeout=30, retries={"total_max_attempts": 1})
-        self.kinesis: Any = aws_session(REGION).client("kinesis", endpoint_url=self.aws, config=config)
+        self.kinesis: Any = aws_session(REGION, self.token).client(
+            "kinesis", endpoint_url=self.aws, config=config
+        )
 
     @property
     def own_streams(self) -> bool:
@@ -183,9 +191,15 @@ def settings(**more: Any) -> Settings:
     return Settings(**given)
 
 
-def house_of(profile: str, running: Embedded, stack: ExitStack, *behind: Embedded) -> House:
+def house_of(profile: str, running: Embedded, stack: ExitStack, folder: Path, *behind: Embedded) -> House:
     controls = [stack.enter_context(Client(each.control)) for each in (running, *behind)]
-    return House(profile, running.aws, amqp_of(running), controls[0], SandboxClock(*controls))
+    clock = SandboxClock(*controls)
+    return House(profile, running.aws, amqp_of(running), controls[0], clock, idle=folder / _IDLE)
+
+
+def idle_in(folder: Path) -> tuple[str, ...]:
+    """The setting that names the idle process, which each test starts anew."""
+    return (f"idle={folder / _IDLE}",)
 
 
 def amqp_of(running: Embedded) -> str | None:
@@ -199,19 +213,24 @@ def amqp_of(running: Embedded) -> str | None:
 
 
 @contextmanager
-def embedded_house(_request: pytest.FixtureRequest, _folder: Path) -> Iterator[House]:
+def embedded_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[House]:
     with ExitStack() as stack:
-        running = stack.enter_context(embedded(settings(amqp="auto")))
-        yield house_of("embedded", running, stack)
+        running = stack.enter_context(embedded(settings(amqp="auto", targets=idle_in(folder))))
+        yield house_of("embedded", running, stack, folder)
 
 
 @contextmanager
-def relay_house(_request: pytest.FixtureRequest, _folder: Path) -> Iterator[House]:
+def relay_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[House]:
     """In front of an embedded sandbox, as in front of anybody's endpoint."""
     with ExitStack() as stack:
         behind = stack.enter_context(embedded(settings(amqp="auto", seed=1, topology=Topology())))
-        asked = settings(profile="relay", upstream_aws=behind.aws, upstream_amqp=amqp_of(behind))
-        yield house_of("relay", stack.enter_context(embedded(asked)), stack, behind)
+        asked = settings(
+            profile="relay",
+            upstream_aws=behind.aws,
+            upstream_amqp=amqp_of(behind),
+            targets=idle_in(folder),
+        )
+        yield house_of("relay", stack.enter_context(embedded(asked)), stack, folder, behind)
 
 
 @contextmanager
@@ -224,8 +243,14 @@ def localstack_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[
     with ExitStack() as stack:
         localstack.install(folder, print)
         url = stack.enter_context(localstack.started(folder, os.environ, print))
-        asked = settings(profile="localstack", upstream_aws=url, upstream_owned=True, amqp="auto")
-        yield house_of("localstack", stack.enter_context(embedded(asked)), stack)
+        asked = settings(
+            profile="localstack",
+            upstream_aws=url,
+            upstream_owned=True,
+            amqp="auto",
+            targets=idle_in(folder),
+        )
+        yield house_of("localstack", stack.enter_context(embedded(asked)), stack, folder)
 
 
 def answers(command: str) -> bool:
@@ -239,7 +264,9 @@ def compose_house(request: pytest.FixtureRequest, _folder: Path) -> Iterator[Hou
     stack = request.getfixturevalue("stack")
     with Client(stack.said["control"], token=stack.said["token"]) as control:
         said = stack.said
-        yield House("compose", said["aws"], said["amqp"], control, SandboxClock(control), stack.name)
+        clock = SandboxClock(control)
+        house = House("compose", said["aws"], said["amqp"], control, clock, stack.name, token=said["token"])
+        yield house
 
 
 HOUSES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {

@@ -11,6 +11,10 @@ import jinja2
 from aiohttp import web
 from textual_serve.server import Server
 
+from emulator.admission import Admission
+from tui.page_guard import be_silent, page_guard
+
+_TITLE: Final = "RDSS sandbox"
 _PAGE: Final = "app_index.html"
 _FOREIGN: Final = re.compile(
     r"""<(?:link|script)\b[^>]*\b(?:href|src)\s*=\s*["'](?:https?:)?//[^>]*>(?:</script>)?"""
@@ -35,15 +39,20 @@ class _OfflinePage(jinja2.FileSystemLoader):
 
 
 class OfflineServer(Server):
-    """``ready`` is called with the page's address once it is there."""
+    """Lets in whom ``admission`` does; ``ready`` is called with the page's address once it is there."""
 
-    def __init__(self, command: str, host: str, port: int, title: str, ready: Callable[[str], None]) -> None:
-        super().__init__(command, host=host, port=port, title=title)
+    def __init__(
+        self, command: str, host: str, port: int, admission: Admission, ready: Callable[[str], None]
+    ) -> None:
+        super().__init__(command, host=host, port=port, title=_TITLE)
+        self._admission = admission
         self._ready = ready
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
         aiohttp_jinja2.get_env(app).loader = _OfflinePage(self.templates_path)
+        app.middlewares.append(page_guard(self._admission))
+        app.on_response_prepare.append(be_silent)
         return app
 
     async def on_startup(self, _app: web.Application) -> None:

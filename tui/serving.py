@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
+from emulator.admission import Admission
 from emulator.installation import how_to_add
 
 LOOPBACK = "127.0.0.1"
@@ -23,12 +24,18 @@ def command(control: str) -> str:
 
 
 def serve(
-    control: str, port: int, host: str = LOOPBACK, *, ready: Callable[[str], None] = lambda _: None
+    control: str,
+    port: int,
+    host: str = LOOPBACK,
+    *,
+    ready: Callable[[str], None] = lambda _: None,
+    token: str | None = None,
 ) -> None:
     """Serve the sandbox at ``control`` on ``host`` and ``port`` until interrupted.
 
     ``ready`` is called with the page's address once nothing stands in the way of it any more. Whoever reaches
-    the page can do what the TUI can. Raises ServingUnavailableError.
+    the page can do what the TUI can; with a ``token`` only who opened ``/?token=...`` once. Raises
+    ServingUnavailableError.
     """
     if find_spec("textual_serve") is None:
         raise ServingUnavailableError(f"the browser needs textual-serve; get it with: {how_to_add('serve')}")
@@ -39,4 +46,5 @@ def serve(
     except OSError as error:
         why = f"port {port} on {host} cannot be had ({error.strerror}); give another with --port"
         raise ServingUnavailableError(why) from error
-    OfflineServer(command(control), host, port, "RDSS sandbox", ready).serve()
+    admission = Admission.of((host,), token=token)
+    OfflineServer(command(control), host, port, admission, ready).serve()

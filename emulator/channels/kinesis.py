@@ -26,15 +26,18 @@ _MOST_RECORDS: Final = 10_000
 _Answer = TypeVar("_Answer")
 
 
-def connect(endpoint: str, *, region: str = "us-east-1", timeout: float = 10.0) -> KinesisClient:
+def connect(
+    endpoint: str, *, region: str = "us-east-1", timeout: float = 10.0, token: str | None = None
+) -> KinesisClient:
     """A client that asks once and waits ``timeout`` seconds: how often to try is the channel's to say.
 
-    Credentials are the environment's where it has some, else a pair that any emulator takes.
+    Credentials are the environment's where it has some, else a pair that any emulator takes; a sandbox's
+    ``token`` goes along.
     """
     from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only Kinesis needs it
 
     config = Config(connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1})
-    return aws_session(region).client("kinesis", endpoint_url=endpoint, config=config)
+    return aws_session(region, token).client("kinesis", endpoint_url=endpoint, config=config)
 
 
 class KinesisChannel:

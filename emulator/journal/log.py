@@ -13,6 +13,7 @@ from emulator.journal import frames
 from emulator.journal.frames import DamagedLog
 from emulator.journal.inventory import inventory_of
 from emulator.journal.storage import sync_folders
+from emulator.private_files import FILE_MODE
 
 _COPIED_BYTES = 1 << 20
 
@@ -31,7 +32,7 @@ class Log:
         self._fsync = fsync
         self._lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         self._begin = self._end = 0
         try:
             for frame in frames.scan(self._descriptor, path):
@@ -80,7 +81,7 @@ class Log:
         What is kept is copied into a new file, most of it while entries can be appended.
         """
         draft = self.path.with_suffix(".draft")
-        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
         try:
             copied = self._copy(descriptor, before, before)
             os.fsync(descriptor)

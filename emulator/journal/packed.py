@@ -19,6 +19,7 @@ from isal.isal_zlib import compress, crc32, decompress
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
 from emulator.journal.storage import sync_folders
+from emulator.private_files import FILE_MODE
 
 SUFFIX: Final = ".packed"
 STRETCH_BYTES: Final = 1 << 18
@@ -113,7 +114,7 @@ def pack(path: Path, index: Index) -> PackedStorage:
 
 def _packed(path: Path, index: Index, draft: Path, target: Path) -> PackedStorage:
     stretches = array("Q")
-    with path.open("rb") as source, draft.open("wb") as file:
+    with path.open("rb") as source, open(draft, "wb", opener=_private) as file:
         end = os.fstat(source.fileno()).st_size
         for number, stretch in enumerate(_stretches(source.fileno())):
             payload = compress(stretch, _LEVEL)
@@ -136,6 +137,10 @@ def _packed(path: Path, index: Index, draft: Path, target: Path) -> PackedStorag
     draft.replace(target)
     sync_folders(target, levels=1)
     return PackedStorage(target, end, stretches)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
 
 
 def segment_files(directory: Path) -> list[Path]:

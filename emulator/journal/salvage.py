@@ -13,6 +13,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import Frame
+from emulator.private_files import touch
 
 _LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
 """No block has 256 MiB, no number and no time 48 bits: those that do not look so need no checksum."""
@@ -59,7 +60,7 @@ def salvage(path: Path) -> Salvage | None:
 
 def write_kept(path: Path, kept: list[Frame], to: Path) -> None:
     """Write the blocks ``kept`` of ``path`` to a new log; it survives loss of power when this returns."""
-    with path.open("rb") as source, to.open("wb") as file:
+    with path.open("rb") as source, touch(to).open("wb") as file:
         for frame in kept:
             file.write(os.pread(source.fileno(), frame.end - frame.position, frame.position))
         file.flush()

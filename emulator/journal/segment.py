@@ -14,6 +14,7 @@ from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
 from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage, pack
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
+from emulator.private_files import touch
 
 _INDEX_EVERY_BYTES = 1 << 16
 _READ_BYTES = 1 << 16
@@ -108,7 +109,7 @@ class Segment:
         payload = self._index().columns
         top = frames.header(payload, size=self.size, ordinal=self.next, arrival=self.last_arrival)
         draft = self.name.with_suffix(".draft")
-        draft.write_bytes(top + payload)
+        touch(draft).write_bytes(top + payload)
         draft.replace(self.name.with_suffix(".index"))
         self.storage.close()
 

@@ -13,6 +13,7 @@ from emulator.journal.frames import Frame
 from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Segment
+from emulator.private_files import touch
 
 SEGMENT_BYTES = 1 << 24
 _PLACES_KEPT = 64
@@ -324,5 +325,5 @@ def begin_behind(directory: Path, number: int) -> int:
     """
     first = number + _LEAP
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"{first:016d}.log").touch()
+    touch(directory / f"{first:016d}.log")
     return first

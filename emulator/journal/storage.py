@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from emulator.journal import frames
+from emulator.private_files import FILE_MODE
 
 
 class Storage(Protocol):
@@ -81,13 +82,13 @@ def _open(path: Path) -> int:
     """Open ``path``; where the process may not have more open files, let it have all it is allowed."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
-        return os.open(path, flags, 0o644)
+        return os.open(path, flags, FILE_MODE)
     except OSError as error:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if error.errno != errno.EMFILE or soft == hard:
             raise
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        return os.open(path, flags, 0o644)
+        return os.open(path, flags, FILE_MODE)
 
 
 class MemoryStorage:

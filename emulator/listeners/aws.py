@@ -10,12 +10,14 @@ import msgspec
 from emulator.events import Events
 from emulator.listeners.asgi import HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.credentials import caller_of
+from emulator.listeners.doors import AWS_HEALTH_PATHS
 from emulator.listeners.interception import Backend, Interceptor
 from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.moto_api import answer_moto_api, is_moto_api
+from emulator.listeners.moto_calls import MotoCalls
 from emulator.listeners.moto_services import MotoServices
 from emulator.listeners.stream_access import StreamAccess
 
-HEALTH_PATHS = ("/_localstack/health", "/health")
 _MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
 
 
@@ -24,8 +26,9 @@ class AwsApp:
 
     Kinesis goes through ``interceptors`` (looked at anew for each request) to
     ``backend``, every other service to moto. ``version`` is what the health
-    answer says; ``prepare_services`` is called before moto answers its first request. ``access`` says which
-    keys may not do everything, by default none.
+    answer says; ``prepare_services`` is called before moto answers its first request, and ``reset`` for
+    clients that have moto's server reset. ``access`` says which keys may not do everything, by default none;
+    ``calls`` are what moto may call.
     """
 
     def __init__(
@@ -34,13 +37,16 @@ class AwsApp:
         events: Events,
         interceptors: Sequence[Interceptor] = (),
         version: str = "",
-        prepare_services: Callable[[], None] = lambda: None,
         *,
+        prepare_services: Callable[[], None] = lambda: None,
         access: StreamAccess | None = None,
+        reset: Callable[[], object] = lambda: None,
+        calls: MotoCalls | None = None,
     ) -> None:
         self._kinesis = KinesisFace(backend, interceptors, events, access or StreamAccess(events))
-        self._moto = MotoServices(events, prepare_services)
+        self._moto = MotoServices(events, prepare_services, calls)
         self._version = version
+        self._reset = reset
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -50,11 +56,13 @@ class AwsApp:
         caller = caller_of(headers.get(b"authorization"), scope["query_string"])
         if caller and caller.service == "kinesis":
             await self._kinesis(scope, receive, send, headers)
-        elif scope["path"] in HEALTH_PATHS and caller is None:
+        elif scope["path"] in AWS_HEALTH_PATHS and caller is None:
             await whole_body(receive)
             await answer(
                 send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(self._health())
             )
+        elif is_moto_api(scope["path"]):
+            await answer_moto_api(scope, receive, send, self._reset)
         else:
             await self._moto(scope, receive, send, caller, headers)
 

@@ -17,13 +17,17 @@ from tempfile import SpooledTemporaryFile
 from traceback import format_exception
 from typing import Any, TypeAlias
 
+from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.listeners.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer
 from emulator.listeners.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.daemon_threads import DaemonThreads
 from emulator.listeners.error_bodies import service_error
+from emulator.listeners.moto_api import is_moto_api
+from emulator.listeners.moto_calls import MotoCalls
 from emulator.listeners.s3_answers import Reply, identified
 from emulator.listeners.s3_integrity import S3Request, refusal
+from emulator.listeners.xml_documents import declares_types, is_unreadable
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
@@ -36,15 +40,32 @@ _VIRTUAL_HOST = re.compile(r"(?P<bucket>[a-z0-9][a-z0-9.-]+?)(?P<s3>\.s3(?:[.-][
 _PATH_STYLE_HOST = re.compile(r"s3(?:[.-][a-z0-9-]+)*")
 
 
+# Which pages may read an answer is for the guard to say, whatever moto and its buckets think.
+_CORS = "access-control-"
+_NOT_EMULATED = "the service '{}' is not emulated"
+_MALFORMED = "The XML you provided was not well-formed or did not validate against our published schema"
+
+
+class _MalformedXml(Exception):  # noqa: N818 -- AWS's name for it
+    """A document that S3 does not read."""
+
+
+class _InvalidEndpoint(Exception):  # noqa: N818 -- named as what it is
+    """A subscriber that must not be called."""
+
+
 class MotoServices:
     """Answers requests by moto's own WSGI application, one at a time for each service.
 
-    ``prepare`` is called once, when moto is there and before it answers.
+    ``prepare`` is called once, when moto is there and before it answers; ``calls`` are what moto may call.
     """
 
-    def __init__(self, events: Events, prepare: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, events: Events, prepare: Callable[[], None] = lambda: None, calls: MotoCalls | None = None
+    ) -> None:
         self._events = events
         self._prepare = prepare
+        self._calls = calls or MotoCalls(Destinations(), events)
         self._threads = DaemonThreads("moto", _THREADS)
         self._import_lock = threading.Lock()
         self._locks: defaultdict[str, AbstractContextManager[Any]] = defaultdict(threading.Lock)
@@ -69,6 +90,9 @@ class MotoServices:
             length = await _spool(receive, body)
             environ = _environ(scope, headers, caller, body, length)
             service = caller.service if caller else "s3"
+            if is_moto_api(environ["PATH_INFO"]):
+                await answer(send, 404, [], b"")
+                return
             try:
                 reply = await self._threads.run(lambda: self._answer(service, environ, headers, body))
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
@@ -104,7 +128,12 @@ class MotoServices:
     def _call(self, service: str, environ: _Environ) -> Reply:
         application = self._application or self._start()
         if not self._known(service):
-            raise NotImplementedError(f"the service '{service}' is not emulated")
+            raise NotImplementedError(_NOT_EMULATED.format(service))
+        if service == "s3" and _declares_types(environ):
+            raise _MalformedXml
+        self._calls.install()
+        if service == "sns" and (why := self._refused_subscription(environ)):
+            raise _InvalidEndpoint(f"Invalid parameter: Endpoint Reason: {why}")
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(
@@ -116,10 +145,15 @@ class MotoServices:
         with nullcontext() if service in _UNLOCKED else self._locks[service]:
             rest = _pieces(application(environ, start_response))
             body = _beginning(rest)
+        self._calls.install()
         status, headers = started[0]
         return Reply(
             int(status.partition(" ")[0]),
-            [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+            [
+                (name.lower().encode("latin-1"), value.encode("latin-1"))
+                for name, value in headers
+                if not name.lower().startswith(_CORS)
+            ],
             body,
             rest,
         )
@@ -139,12 +173,25 @@ class MotoServices:
                 self._events.emit("aws.moto.started")
             return self._application
 
+    def _refused_subscription(self, environ: _Environ) -> str | None:
+        return self._calls.refused_subscription(environ["wsgi.input"].spool, environ["QUERY_STRING"])
+
     def _known(self, service: str) -> bool:
         url = f"http://{service}.us-east-1.amazonaws.com"
         return any(service == name or pattern.match(url) for name, pattern in self._patterns)
 
     async def _refuse(self, send: Send, service: str, headers: dict[bytes, bytes], error: Exception) -> None:
         target = headers.get(b"x-amz-target", b"").decode("latin-1")
+        if isinstance(error, _MalformedXml) or is_unreadable(error):
+            reply = Reply(400, *service_error(service, headers, "MalformedXML", _MALFORMED))
+            reply = identified(reply) if service == "s3" else reply
+            await answer(send, reply.status, reply.headers, reply.body)
+            return
+        if isinstance(error, _InvalidEndpoint):
+            await answer(send, 400, *service_error(service, headers, "InvalidParameter", str(error)))
+            return
+        if isinstance(error, ModuleNotFoundError):
+            error = NotImplementedError(_NOT_EMULATED.format(service))
         if isinstance(error, NotImplementedError):
             status, code, said = 501, "NotImplemented", str(error) or f"{target} is not emulated"
         else:
@@ -157,8 +204,7 @@ class MotoServices:
         self._events.emit(
             "aws.request.failed", service=service, target=target, error=repr(error), trace=trace
         )
-        content_type, body = service_error(headers.get(b"content-type", b""), code, said)
-        reply = Reply(status, [(b"content-type", content_type)], body)
+        reply = Reply(status, *service_error(service, headers, code, said))
         reply = identified(reply) if service == "s3" else reply
         await answer(send, reply.status, reply.headers, reply.body)
 
@@ -181,6 +227,16 @@ def _beginning(pieces: Iterator[bytes]) -> bytes:
         if length >= _HELD_ANSWER_BYTES:
             break
     return b"".join(taken)
+
+
+def _declares_types(environ: _Environ) -> bool:
+    return declares_types(
+        environ["REQUEST_METHOD"],
+        environ["PATH_INFO"],
+        environ["QUERY_STRING"],
+        environ.get("CONTENT_TYPE", ""),
+        environ["wsgi.input"].spool,
+    )
 
 
 async def _spool(receive: Receive, body: Any) -> int:
@@ -253,13 +309,13 @@ class _Body(io.RawIOBase):
     """The spooled body as a file that werkzeug may close without closing the spool."""
 
     def __init__(self, spool: Any) -> None:
-        self._spool = spool
+        self.spool = spool
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._spool.read(len(buffer))
+        data = self.spool.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 

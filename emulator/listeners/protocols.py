@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from math import isfinite
 from typing import Any, Protocol, TypeAlias
 
 import cbor2
@@ -23,6 +24,8 @@ _Convert: TypeAlias = Callable[[Any], Any]
 _INTEGERS = ("integer", "long")
 _NUMBERS = ("double", "float", "timestamp")
 _EPOCH_TAG = 1
+_LATEST = 253_402_300_799
+"""The last second of the year 9999."""
 
 
 class WireProtocol(Protocol):
@@ -146,9 +149,10 @@ def _refuse_collection(value: Any) -> None:
 def _read_scalar(value: Any, kind: str) -> Any:
     _refuse_collection(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind in _INTEGERS and is_number:
+    # Neither is true of what is no number, or beyond all: CBOR and JSON can say both.
+    if kind in _INTEGERS and is_number and (isinstance(value, int) or isfinite(value)):
         return int(value)
-    if kind in _NUMBERS and is_number:
+    if kind in _NUMBERS and is_number and abs(value) <= _LATEST:
         return float(value)
     if kind == "timestamp" and isinstance(value, str):
         return _read_date(value)

@@ -208,9 +208,11 @@ class Notifier:
             return "there is no mail here: nothing was sent"
         import httpx  # noqa: PLC0415 -- only those who subscribe need it
 
+        from emulator.outgoing import checked_client  # noqa: PLC0415 -- as above
+
         with self._lock:
             if self._http is None:
-                self._http = httpx.Client(timeout=_ANSWER_SECONDS, trust_env=False)
+                self._http = checked_client(self._queues.destinations, _ANSWER_SECONDS)
         try:
             answer = self._http.post(
                 notification.url, content=notification.body, headers=dict(notification.headers)

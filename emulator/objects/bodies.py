@@ -17,6 +17,7 @@ from typing import IO, Final, TypeAlias
 from isal.isal_zlib import compress, crc32, decompress
 
 from emulator.journal import frames
+from emulator.private_files import make_directory
 
 _CHUNK_BYTES: Final = 1 << 20
 _VOLUME_BYTES: Final = 64 << 20
@@ -62,7 +63,7 @@ class _Volume:
 
     def __init__(self, directory: Path | None, room: int) -> None:
         if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True)
+            make_directory(directory)
         self.file: IO[bytes] = TemporaryFile(buffering=0, prefix="rdss-sandbox-", dir=directory)  # noqa: SIM115
         self.room = room
         self.end = 0

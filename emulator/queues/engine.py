@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emulator.clock import Clock
+from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.queues import signatures
 from emulator.queues.address import Address
@@ -28,10 +29,18 @@ class QueueEngine:
 
     ``fsync`` makes that hold for loss of power, too. Safe to use from many threads. Raises ``DamagedLog``
     when the journal at ``path`` cannot be read, and OSError from any operation that cannot be written down,
-    which then has not happened.
+    which then has not happened. ``destinations`` are what subscribers may be.
     """
 
-    def __init__(self, path: Path | None, clock: Clock, events: Events, *, fsync: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        clock: Clock,
+        events: Events,
+        *,
+        fsync: bool = False,
+        destinations: Destinations | None = None,
+    ) -> None:
         self._store = Store(path, clock, events, fsync=fsync)
         self._clock = clock
         self._closed = False
@@ -39,7 +48,8 @@ class QueueEngine:
         self.queues = Queues(self._store)
         self.messages = Messages(self._store)
         self.claims = Claims(self._store)
-        self.subscriptions = Subscriptions(self._store)
+        self.destinations = destinations or Destinations()
+        self.subscriptions = Subscriptions(self._store, self.destinations)
 
     def now(self) -> float:
         """Seconds since the epoch, on the clock that ends claims and messages."""

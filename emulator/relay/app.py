@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,12 +20,13 @@ from emulator.listeners.asgi import (
     answer,
     whole_body,
 )
-from emulator.listeners.aws import HEALTH_PATHS
 from emulator.listeners.aws_chunked import unframed
 from emulator.listeners.credentials import DEFAULT_REGION, Caller, caller_of
+from emulator.listeners.doors import AWS_HEALTH_PATHS
 from emulator.listeners.error_bodies import service_error
 from emulator.listeners.interception import Backend, Interceptor, wanted
 from emulator.listeners.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.stream_access import StreamAccess
 from emulator.relay.connections import Reply, UpstreamLost, UpstreamUnreachable
 from emulator.relay.endpoints import Endpoint, Endpoints
@@ -73,6 +74,7 @@ class RelayApp:
         interceptors: Sequence[Interceptor] = (),
         version: str = "",
         access: StreamAccess | None = None,
+        reset: Callable[[], object] = lambda: None,
     ) -> None:
         self._endpoints = endpoints
         self._access = access or StreamAccess(events)
@@ -80,11 +82,15 @@ class RelayApp:
         self._traffic = traffic
         self._interceptors = interceptors
         self._version = version
+        self._reset = reset
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         request = _request(scope)
-        if request.caller is None and not request.operation and scope["path"] in HEALTH_PATHS:
+        if request.caller is None and not request.operation and scope["path"] in AWS_HEALTH_PATHS:
             await self._health(receive, send)
+            return
+        if is_moto_api(scope["path"]) and not request.operation:
+            await answer_moto_api(scope, receive, send, self._reset)
             return
         if self._noted(request):
             body = await whole_body(receive)
@@ -253,6 +259,6 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, request: _Request, status: int, code: str, said: str) -> None:
-    content_type, body = service_error(request.given.get(b"content-type", b""), code, said)
+    headers, body = service_error(request.service, request.given, code, said)
     with contextlib.suppress(ConnectionAborted):
-        await answer(send, status, [(b"content-type", content_type)], body)
+        await answer(send, status, headers, body)

@@ -44,6 +44,7 @@ class RelayedBroker:
             clock=self._clock,
             events=self._events,
             log=self._log,
+            token=self._settings.token,
         )
         self.url = self._server.url
         self._listening = asyncio.ensure_future(self._server.listen())

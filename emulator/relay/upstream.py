@@ -53,7 +53,12 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
     backend = RelayBackend(signing, traffic)
     buckets = UpstreamBuckets(connect("s3"), home.region)
 
-    def app(interceptors: Sequence[Interceptor], version: str, access: StreamAccess) -> App:
+    def app(
+        interceptors: Sequence[Interceptor],
+        version: str,
+        access: StreamAccess,
+        reset: Callable[[], object],
+    ) -> App:
         return RelayApp(
             endpoints,
             backend,
@@ -62,6 +67,7 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
             interceptors=interceptors,
             version=version,
             access=access,
+            reset=reset,
         )
 
     def notes() -> tuple[str, ...]:
@@ -82,7 +88,7 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
             finish=lambda _name, _scope: None,
             stream_of_iterator=traffic.stream_of_iterator,
             app=app,
-            answering=lambda _url: None,
+            answering=lambda _url, _token: None,
             notes=notes,
             index=None,
             positions=None,

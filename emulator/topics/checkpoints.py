@@ -12,6 +12,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import DamagedLog, frames
 from emulator.journal.storage import sync_folders
+from emulator.private_files import touch
 from emulator.topics.definitions import Definition, Topic
 from emulator.topics.hub import Hub
 from emulator.topics.live_topic import LiveTopic
@@ -128,7 +129,7 @@ def write_empty_checkpoint(path: Path, first: int) -> None:
 
 def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
     payload, draft = _encode(checkpoint), path.with_suffix(".draft")
-    with draft.open("wb") as file:
+    with touch(draft).open("wb") as file:
         file.write(frames.header(payload))
         file.write(payload)
         if fsync:

@@ -105,6 +105,7 @@ def find_stream(control: str | None, name: str) -> FoundStream:
     from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- not every command needs channels
     from sandbox.receiver.assembly import queues_among  # noqa: PLC0415 -- as above
 
+    _, token = reach(control)
     with connect(control) as client:
         found = client.status()
         arns = {stream.name: stream.arn for stream in found.streams}
@@ -112,4 +113,5 @@ def find_stream(control: str | None, name: str) -> FoundStream:
             there = ", ".join(arns) or "none"
             raise CommandFailed(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
         first = client.stream(name).shards[0].starting_sequence_number
-    return FoundStream(Endpoint(found.aws, arns[name].split(":")[3]), first, queues_among(arns))
+    endpoint = Endpoint(found.aws, arns[name].split(":")[3], token)
+    return FoundStream(endpoint, first, queues_among(arns))

@@ -104,7 +104,8 @@ def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     try:
         with in_process.started(options, folder) as running:
-            yield Place(Endpoint(running.aws, running.region), running.control, folder)
+            endpoint = Endpoint(running.aws, running.region, running.token)
+            yield Place(endpoint, running.control, folder, running.token)
     except in_process.CannotStart as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 
@@ -134,6 +135,8 @@ def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]
     # Spark's own processes sign requests too; a sandbox takes any pair.
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
     os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
+    if endpoint.token:
+        os.environ["AWS_SESSION_TOKEN"] = endpoint.token
     return run_once(endpoint_url=endpoint.url, source="streams", to=to, progress=progress)
 
 

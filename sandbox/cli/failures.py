@@ -87,7 +87,7 @@ def _unexpected(error: BaseException) -> tuple[str, int]:
 
     log = LOG
     try:
-        log.parent.mkdir(exist_ok=True)
+        log.parent.mkdir(mode=0o700, exist_ok=True)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"{timestamp(Clock().time())}\n")
             traceback.print_exception(error, file=file)

@@ -45,11 +45,12 @@ def files(
     from emulator.certificates import new_authority  # noqa: PLC0415 -- kept out of sandbox --help
     from emulator.clock import Clock  # noqa: PLC0415 -- as above
     from emulator.listeners.files import FileServer, Trouble  # noqa: PLC0415 -- as above
+    from emulator.private_files import make_directory  # noqa: PLC0415 -- as above
     from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- as above
 
     clock, authority = Clock(), new_authority(Clock())
     state = Path(STATE_DIRECTORY)
-    state.mkdir(exist_ok=True)
+    make_directory(state)
     trusted = authority.write_certificate(state / "files-authority.pem")
     certificate = state / "files-host.pem"
     certificate.touch(mode=0o600)

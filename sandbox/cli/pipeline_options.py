@@ -121,10 +121,20 @@ def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str
     if endpoint is None:
         with connect(control) as client:
             endpoint = client.status().aws
+    if token := _token_of(endpoint):
+        os.environ["AWS_SESSION_TOKEN"] = token
     # Spark's own processes sign requests too; a sandbox takes any pair.
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
     os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
     return endpoint, region
+
+
+def _token_of(endpoint: str) -> str | None:
+    """The token of the sandbox at this endpoint, where it was started here; the environment has any other."""
+    from sandbox.profiles import running  # noqa: PLC0415 -- kept out of sandbox --help
+
+    found = running.find()
+    return found.token if found is not None and found.aws == endpoint.rstrip("/") else None
 
 
 def answering(endpoint: str | None) -> None:

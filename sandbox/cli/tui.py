@@ -58,16 +58,21 @@ def _show(folder: Path, *, serve: bool) -> int:
 
 
 def _serve(url: str, token: str | None, host: str, port: int) -> int:
-    from tui.serving import ServingUnavailableError, serve  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.rng import new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.settings import LOOPBACK  # noqa: PLC0415 -- as above
+    from tui.serving import ServingUnavailableError, serve  # noqa: PLC0415 -- as above
 
     if token:
         os.environ["SANDBOX_TOKEN"] = token
+    # As with the sandbox's own ports: beyond loopback there always is a token.
+    asked = token or (None if host in LOOPBACK else new_uuid())
 
     def announce(page: str) -> None:
-        click.echo(f"{page} shows the sandbox at {url}; end it with ctrl+c", err=True)
+        address = f"{page}/?token={asked}" if asked else page
+        click.echo(f"{address} shows the sandbox at {url}; end it with ctrl+c", err=True)
 
     try:
-        serve(url, port, host, ready=announce)
+        serve(url, port, host, ready=announce, token=asked)
     except ServingUnavailableError as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
     return Exit.PASS

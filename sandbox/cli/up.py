@@ -13,6 +13,8 @@ from sandbox.profiles.registry import PROFILES, load
 if TYPE_CHECKING:
     from sandbox.profiles.running import Running
 
+_REPEATED = {"allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin", "targets": "--target"}
+
 
 @click.command()
 @click.option(
@@ -64,6 +66,20 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     help="Another host name that requests may use.",
+)
+@click.option(
+    "--allow-origin",
+    "allowed_origins",
+    multiple=True,
+    metavar="URL",
+    help="A web page's origin that may use the ports, such as http://localhost:3000.",
+)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="NAME=PID|FILE",
+    help="A process that the faults pause and kill may strike, by its id or the file that has it.",
 )
 @click.option("--region", metavar="NAME", help="The AWS region.  [default: AWS_REGION, or us-east-1]")
 @click.option(
@@ -122,7 +138,7 @@ def _arguments(given: dict[str, Any]) -> list[str]:
     """The options as another process is given them."""
     arguments: list[str] = []
     for name, value in given.items():
-        option = "--allow-host" if name == "allowed_hosts" else "--" + name.replace("_", "-")
+        option = _REPEATED.get(name) or "--" + name.replace("_", "-")
         for each in value if isinstance(value, tuple) else (value,):
             arguments += [option] if each is True else [option, str(each)]
     return arguments

@@ -104,4 +104,5 @@ def _s3(place: Place) -> FileSystem:
         endpoint_override=endpoint.netloc,
         access_key=os.environ.get("AWS_ACCESS_KEY_ID", "sandbox"),
         secret_key=os.environ.get("AWS_SECRET_ACCESS_KEY", "sandbox"),
+        session_token=os.environ.get("AWS_SESSION_TOKEN"),
     )

@@ -18,6 +18,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.private_files import touch
 from sandbox.processing.records import COLUMNS, Change, Message, NewMessage, change_of, message_of
 from sandbox.processing.states import FINAL, HELD, TAKEN_UP_AGAIN, State
 from sandbox.processing.transitions import Cause, after
@@ -95,7 +96,7 @@ class Store:
         self.events = events
         self._lock = threading.RLock()
         self._untold: list[dict[str, Any]] = []
-        self._store = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=60)
+        self._store = sqlite3.connect(touch(path), isolation_level=None, check_same_thread=False, timeout=60)
         self._store.execute("PRAGMA journal_mode=WAL")
         self._store.execute(f"PRAGMA wal_autocheckpoint={_PAGES_BEFORE_CHECKPOINT}")
         self._store.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import msgspec
 
+from emulator import private_files
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
@@ -32,6 +34,8 @@ _SAID_LINES: Final = 12
 _LABEL: Final = "com.docker.compose"
 _PORTS: Final = ("aws", "control", "amqp", "queues", "topics")
 _TRIES: Final = 4
+_READ_IN_THE_CONTAINER: Final = 0o644
+"""Its user is another one."""
 _PORT_TAKEN: Final = re.compile("already in use|already allocated|not available")
 
 
@@ -53,7 +57,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     _check(settings)
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
-    state.mkdir(exist_ok=True)
+    private_files.make_directory(state)
     variables = _brought_up(settings, name, state)
     found = _described(settings, name, variables)
     running.write(found)
@@ -154,12 +158,15 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         "SANDBOX_REGION": settings.region,
         "SANDBOX_SEED": str(settings.seed),
         "SANDBOX_TOKEN": settings.token or new_uuid(),
+        "SANDBOX_ALLOWED_HOSTS": ",".join(settings.allowed_hosts),
+        "SANDBOX_ALLOWED_ORIGINS": ",".join(settings.allowed_origins),
         "SANDBOX_FAULTS": msgspec.json.encode(settings.faults).decode(),
         "SANDBOX_ACCESS": msgspec.json.encode(settings.access).decode(),
     }
     if settings.topology not in TOPOLOGIES.values():
         place = state / "topology.json"
         place.write_bytes(msgspec.json.encode(settings.topology))
+        place.chmod(_READ_IN_THE_CONTAINER)
         variables |= {
             "SANDBOX_TOPOLOGY_FILE": str(place),
             "SANDBOX_TOPOLOGY": "/etc/sandbox/topology.json",
@@ -169,6 +176,7 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
     if settings.topics is not None:
         place = state / "topics.json"
         place.write_bytes(msgspec.json.encode(read_configuration(settings.topics)))
+        place.chmod(_READ_IN_THE_CONTAINER)
         variables |= {"SANDBOX_TOPICS_FILE": str(place), "SANDBOX_TOPICS": "/etc/sandbox/topics.json"}
     if given := os.environ.get("SANDBOX_DOCKER_SOCKET"):
         variables["SANDBOX_DOCKER_GROUP"] = str(Path(given).stat().st_gid)
@@ -213,7 +221,7 @@ def _described(settings: Settings, name: str, variables: dict[str, str]) -> Runn
     return Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",
         control=f"http://127.0.0.1:{ports['CONTROL']}",
-        amqp=f"amqp://guest:guest@127.0.0.1:{ports['AMQP']}/%2F",
+        amqp=f"amqp://guest:{quote(variables['SANDBOX_TOKEN'], safe='')}@127.0.0.1:{ports['AMQP']}/%2F",
         pid=None,
         profile="compose",
         seed=settings.seed,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from emulator import private_files, processes
 from emulator.clock import Clock
 from emulator.leash import leashed
 from emulator.resident_memory import give_back_what_is_freed
@@ -51,6 +52,7 @@ def refuse_second(directory: Path | None = None) -> None:
 
 def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStart."""
+    os.umask(private_files.UMASK)
     give_back_what_is_freed()
     with asyncio.Runner(loop_factory=_event_loop()) as runner:
         runner.run(_serve(settings, ready))
@@ -134,9 +136,9 @@ def _launched(options: Sequence[str], directory: Path | None) -> tuple[subproces
     """The process, and the file in which it leaves what it says about itself."""
     refuse_second(directory)
     state = (directory or Path()) / STATE_DIRECTORY
-    state.mkdir(exist_ok=True)
+    private_files.make_directory(state)
     log = state / LOG_NAME
-    with log.open("wb") as errors:
+    with private_files.touch(log).open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "sandbox", "up", *options, "--json"],
             stdin=subprocess.DEVNULL,
@@ -194,7 +196,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         region=settings.region,
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
-        born=running.born(pid),
+        born=processes.born(pid),
         queues=emulator.queues,
         topics=emulator.topics,
         notes=emulator.notes,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from emulator import private_files, processes
 from emulator.settings import STATE_DIRECTORY
 
 _CONNECT_SECONDS = 2.0
@@ -46,6 +47,8 @@ class Running(msgspec.Struct, frozen=True):
         credentials = "AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test "
         if self.profile == "aws":
             credentials = ""  # The shell's own are what makes this profile work.
+        elif self.token:
+            credentials += f"AWS_SESSION_TOKEN={shlex.quote(self.token)} "
         name = shlex.quote(self.region)
         region = f"AWS_DEFAULT_REGION={name} AWS_REGION={name}"
         return f"export AWS_ENDPOINT_URL={self.aws} {credentials}{region}"
@@ -66,7 +69,7 @@ class Running(msgspec.Struct, frozen=True):
             return False
         except PermissionError:
             pass
-        return _state(self.pid) != "Z" and born(self.pid) == self.born
+        return processes.state(self.pid) != "Z" and processes.born(self.pid) == self.born
 
 
 def place(directory: Path | None = None) -> Path:
@@ -91,9 +94,9 @@ def find(directory: Path | None = None) -> Running | None:
 def write(running: Running, directory: Path | None = None) -> None:
     """Write it down for others to find, readable only by this user since the token is in it."""
     path = place(directory)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_files.make_directory(path.parent)
     draft = path.with_suffix(f".{running.pid}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, private_files.FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.json.encode(running) + b"\n")
     draft.replace(path)
@@ -106,12 +109,6 @@ def remove(pid: int | None, directory: Path | None = None) -> None:
         place(directory).unlink(missing_ok=True)
 
 
-def born(pid: int) -> str | None:
-    """When the process was started, in clock ticks since the machine's start; None where nobody knows."""
-    fields = _stat(pid)
-    return fields[19] if fields else None
-
-
 def _listens(url: str) -> bool:
     parts = urlsplit(url)
     try:
@@ -119,16 +116,3 @@ def _listens(url: str) -> bool:
             return True
     except OSError:
         return False
-
-
-def _state(pid: int) -> str | None:
-    fields = _stat(pid)
-    return fields[0] if fields else None
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of proc_pid_stat(5) from the third on; none on machines that have no /proc."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []

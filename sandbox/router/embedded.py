@@ -51,7 +51,7 @@ class _Work:
 
     def __init__(self, emulator: Embedded, routes: Routes, repository: Repository) -> None:
         self._parts = emulator.parts
-        self._endpoint = Endpoint(emulator.aws, emulator.settings.region)
+        self._endpoint = Endpoint(emulator.aws, emulator.settings.region, emulator.settings.token)
         self._routes = routes
         self._repository = repository
         self._generations: dict[str, str] = {}

@@ -90,7 +90,7 @@ def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
 
 def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
     running = stack.enter_context(embedded(settings, clock))
-    endpoint = Endpoint(running.aws, settings.region)
+    endpoint = Endpoint(running.aws, settings.region, settings.token)
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)

@@ -31,6 +31,7 @@ def aws(stack: Stack) -> Iterator[Callable[[str], Any]]:
                 region_name=stack.said["region"],
                 aws_access_key_id="sandbox",
                 aws_secret_access_key="sandbox",
+                aws_session_token=stack.said["token"],
             )
         )
         return made[-1]

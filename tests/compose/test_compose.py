@@ -321,7 +321,7 @@ def test_down_keeps_what_it_holds(stack: Stack, aws: Callable[[str], Any]) -> No
     assert stack.command("status").returncode == 3
     stack.up()
     assert got_from(stack, "kept") == b"kept"
-    anew = Endpoint(stack.said["aws"], stack.said["region"])
+    anew = Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"])
     kinesis, s3 = anew.kinesis(), anew.s3()
     assert b"kept" in read_all(kinesis, "output")
     # LocalStack keeps buckets only with a licence, so the sandbox makes its own again, and loads them.

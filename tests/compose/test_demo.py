@@ -24,7 +24,7 @@ def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) 
     """Duplicates, delays, two splits and a merge; every line of the verdict holds as in our own engine."""
     control.reset()
     place = Place(
-        Endpoint(stack.said["aws"], stack.said["region"]),
+        Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"]),
         stack.said["control"],
         tmp_path,
         stack.said["token"],

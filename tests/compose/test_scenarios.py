@@ -76,7 +76,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
 
 
 def over_kinesis(stack: Stack, clock: Clock, name: str, checkpoints: Checkpoints | None) -> Channel:
-    endpoint = Endpoint(stack.said["aws"], stack.said["region"])
+    endpoint = Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"])
     return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
 
 

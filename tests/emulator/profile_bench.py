@@ -50,7 +50,7 @@ class ProfileBench:
             options.pop("attempts", None)
             channel = RabbitMQChannel(self._house.broker(), self.name, clock=Clock(), **options)
         else:
-            client = Endpoint(self._house.aws, REGION).kinesis()
+            client = Endpoint(self._house.aws, REGION, self._house.token).kinesis()
             channel = KinesisChannel(client, self.name, clock=Clock(), checkpoints=checkpoints, **options)
         self._opened.append(channel)
         return channel
@@ -91,10 +91,12 @@ class ProfileBench:
 
     @contextmanager
     def target(self) -> Iterator[str]:
-        """The id of a process that does nothing."""
+        """The name of a process that does nothing."""
         self._process = subprocess.Popen(["sleep", "600"])
         self._did: list[str] = []
-        yield str(self._process.pid)
+        assert self._house.idle is not None
+        self._house.idle.write_text(str(self._process.pid))
+        yield "idle"
         self._process.kill()
         self._process.wait()
 

@@ -263,7 +263,7 @@ async def test_faults_are_counted_as_they_strike(sandbox: Client, url: str) -> N
     send(sandbox, count=2)
     async with opened(AsyncClient(url)) as pilot:
         await pilot.press("f")
-        await until(pilot, lambda: "fault.injected" in text_of(pilot))
+        await until(pilot, lambda: "the fault duplicate struck" in text_of(pilot))
         assert sandbox.faults()[0].injected == 2
 
 

@@ -18,5 +18,5 @@ TYPE = FaultType(
     Phase.CONTROL,
     (Direction.CONTROL,),
     inject,
-    (Attribute("target", "text", "", "a process id, or a name known to this sandbox"),),
+    (Attribute("target", "text", "", "what the sandbox started or was told of, by name or pid"),),
 )

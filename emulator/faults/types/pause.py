@@ -18,7 +18,7 @@ TYPE = FaultType(
     (Direction.CONTROL,),
     inject,
     (
-        Attribute("target", "text", "", "a process id, or a name known to this sandbox"),
+        Attribute("target", "text", "", "what the sandbox started or was told of, by name or pid"),
         Attribute("lasts", "duration", 5.0, "for how long", "s"),
     ),
 )

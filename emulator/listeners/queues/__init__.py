@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote
 from emulator.events import Events
 from emulator.listeners.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.daemon_threads import DaemonThreads
+from emulator.listeners.doors import QUEUES
 from emulator.listeners.queues import rules, v1, v1_1, v2
 from emulator.listeners.queues.answers import (
     Answer,
@@ -29,6 +30,7 @@ from emulator.queues import QueueEngine, QueuesError
 
 _MOST_BODY_BYTES: Final = 1 << 24
 _MOST_VIEWS_AT_ONCE: Final = 32
+_SUBSCRIPTIONS: Final = "subscriptions"
 _QUEUE_PLACE: Final = 3
 """Where in a path, split at its slashes, the queue's name is."""
 
@@ -67,11 +69,15 @@ _HOME_HEADERS: Final = (
 
 
 class QueuesApp:
-    """The ASGI application of the messaging port."""
+    """The ASGI application of the messaging port.
 
-    def __init__(self, engine: QueueEngine, events: Events) -> None:
+    Where there is a ``token``, a WebSocket must give it, in its handshake or with its first action.
+    """
+
+    def __init__(self, engine: QueueEngine, events: Events, token: str | None = None) -> None:
         self._engine = engine
         self._events = events
+        self._token = token
         self._threads = DaemonThreads("views", _MOST_VIEWS_AT_ONCE)
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
@@ -85,18 +91,13 @@ class QueuesApp:
         await answer(send, response.status, response.all_headers(), response.body)
 
     async def _converse(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        from emulator.listeners.queues.websocket import (  # noqa: PLC0415 -- only some clients need it
-            Socket,
-            is_foreign,
-            refuse,
-        )
+        from emulator.listeners.queues.websocket import Socket  # noqa: PLC0415 -- only some clients need it
 
         await receive()
-        if is_foreign(scope):
-            await refuse(send)
-            return
         await send({"type": "websocket.accept"})
-        await Socket(self._engine, self._events, self._respond, send).converse(receive)
+        given = QUEUES.given(scope, dict(scope["headers"]))
+        token = None if self._token is None or self._token.encode() in given else self._token
+        await Socket(self._engine, self._events, self._respond, send, token).converse(receive)
 
     async def _respond(self, scope: HttpScope, body: bytes) -> Answer:
         if self._may_wait(scope):
@@ -115,9 +116,11 @@ class QueuesApp:
             return unavailable(error).answer()
 
     def _may_wait(self, scope: HttpScope) -> bool:
-        """Whether the request may be about a view, whose channel may be slow."""
-        parts = scope["path"].split("/", 4)
-        return len(parts) > _QUEUE_PLACE and self._engine.has_view(parts[_QUEUE_PLACE])
+        """Whether the request may be about a view, whose channel may be slow, or name a subscriber."""
+        parts = scope["path"].split("/")
+        if len(parts) <= _QUEUE_PLACE:
+            return False
+        return self._engine.has_view(parts[_QUEUE_PLACE]) or _SUBSCRIPTIONS in parts
 
     def _answer(self, scope: HttpScope, body: bytes) -> Answer:
         parts = scope["raw_path"].decode("latin-1").split("/")[1:]

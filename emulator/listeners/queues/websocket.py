@@ -7,6 +7,7 @@ Each action is done as the request of version 2 that it stands for; the answer i
 from __future__ import annotations
 
 import asyncio
+import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
@@ -21,18 +22,22 @@ from emulator.queues import Address, QueueEngine, QueuesError, checks
 Ask = Callable[[HttpScope, bytes], Awaitable[Answer]]
 _POSTED: Final = ("queue.messages_posted", "queue.messages_arrived")
 _FORBIDDEN: Final = 403
+_AUTHENTICATION: Final = "x-auth-token"
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Socket:
-    """One connection. ``ask`` answers a request of version 2."""
+    """One connection. ``ask`` answers a request of version 2; without the ``token`` nothing is done."""
 
-    def __init__(self, engine: QueueEngine, events: Events, ask: Ask, send: Send) -> None:
+    def __init__(
+        self, engine: QueueEngine, events: Events, ask: Ask, send: Send, token: str | None = None
+    ) -> None:
         self._engine = engine
         self._events = events
         self._ask = ask
         self._send = send
+        self._token = token
         self._wanted: set[Address] = set()
         self._packed = False
         self._loop = asyncio.get_running_loop()
@@ -70,6 +75,10 @@ class Socket:
     async def _done(self, request: Mapping[str, Any]) -> tuple[int, Any]:
         name, headers, fields = request.get("action"), request.get("headers"), request.get("body") or {}
         if name == "authenticate":
+            self._authenticate(headers)
+        if self._token is not None:
+            return _FORBIDDEN, {"error": "You need to be authenticated: give X-Auth-Token to 'authenticate'."}
+        if name == "authenticate":
             return 200, {"message": "Authentified."}
         action = ACTIONS.get(name) if isinstance(name, str) else None
         if action is None:
@@ -84,6 +93,14 @@ class Socket:
             _scope(action.method, path, query, headers), b"" if document is None else _encode(document)
         )
         return answer.status, _error(answer) if answer.status >= 400 else _body(answer)
+
+    def _authenticate(self, headers: Any) -> None:
+        given = (
+            {str(key).lower(): value for key, value in headers.items()} if isinstance(headers, dict) else {}
+        )
+        token = str(given.get(_AUTHENTICATION, ""))
+        if self._token is not None and hmac.compare_digest(token.encode(), self._token.encode()):
+            self._token = None
 
     def _subscribe(self, headers: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[int, Any]:
         at = Address(str(headers.get("X-Project-ID", "")), str(fields.get("queue_name", "")))
@@ -115,18 +132,6 @@ class Socket:
             await self._send({"type": "websocket.send", "bytes": _pack(document)})
         else:
             await self._send({"type": "websocket.send", "text": _encode(document).decode()})
-
-
-def is_foreign(scope: HttpScope) -> bool:
-    """Whether a page of another site asks, which a browser lets it do unless we refuse."""
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin")
-    return origin is not None and origin.rpartition(b"//")[2] != headers.get(b"host")
-
-
-async def refuse(send: Send) -> None:
-    """Close before the handshake is done: 403."""
-    await send({"type": "websocket.close", "code": _FORBIDDEN})
 
 
 def _scope(method: str, path: str, query: str, headers: Mapping[str, Any]) -> HttpScope:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from emulator.destinations import Destinations, Forbidden
 from emulator.queues import checks
 from emulator.queues.address import Address
 from emulator.queues.changes import Change, QueueSet, Subscribed, Unsubscribed
@@ -23,10 +24,14 @@ class Made(NamedTuple):
 
 
 class Subscriptions:
-    """Operations on subscriptions. A queue has one for each subscriber."""
+    """Operations on subscriptions. A queue has one for each subscriber, which may be one of ``destinations``.
 
-    def __init__(self, store: Store) -> None:
+    Whether it may be is asked of the name service, so ``create`` and ``update`` may take long.
+    """
+
+    def __init__(self, store: Store, destinations: Destinations) -> None:
         self._store = store
+        self._destinations = destinations
 
     def create(
         self,
@@ -37,7 +42,7 @@ class Subscriptions:
         options: dict[str, Any] | None = None,
     ) -> Made:
         """Subscribe to the queue, which is made if it is not there. Raises ``BadValue``."""
-        _check(subscriber, ttl, options)
+        self._check(subscriber, ttl, options)
         with self._store.lock:
             now = self._store.now()
             queue = self._store.queue(at, now)
@@ -81,7 +86,7 @@ class Subscriptions:
 
         Raises ``SubscriptionNotThere``, ``SubscriberTaken`` and ``BadValue``.
         """
-        _check(subscriber, ttl, options)
+        self._check(subscriber, ttl, options)
         with self._store.lock:
             now = self._store.now()
             old = self.get(at, id_)
@@ -118,6 +123,14 @@ class Subscriptions:
             if queue is not None and id_ in queue.subscriptions:
                 self._store.commit(now, Unsubscribed(at, id_))
                 self._store.tell("unsubscribed", at, subscription=id_)
+
+    def _check(self, subscriber: str | None, ttl: int | None, options: Any) -> None:
+        _check(subscriber, ttl, options)
+        if subscriber is not None:
+            try:
+                self._destinations.check(subscriber.removeprefix("trust+"))
+            except Forbidden as error:
+                raise BadValue(f"The subscriber cannot be called. {error}.") from error
 
     def _of(self, at: Address, subscriber: str, now: float) -> Subscription | None:
         queue = self._store.queue(at, now)

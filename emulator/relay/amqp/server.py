@@ -8,7 +8,7 @@ import socket
 import ssl
 from functools import partial
 from typing import Final, NamedTuple, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
@@ -16,6 +16,7 @@ from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.limits import USUAL
 from emulator.listeners.turns import Turns
+from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.session import Session
 from emulator.relay.amqp.tap import Tap
 
@@ -42,7 +43,10 @@ class Upstream(NamedTuple):
 
 
 class AmqpServer:
-    """A listening port. ``url`` is for clients: the upstream's credentials and virtual host, at this port."""
+    """A listening port. ``url`` is for clients: the upstream's credentials and virtual host, at this port.
+
+    Where there is a ``token``, that is the password which clients give.
+    """
 
     def __init__(
         self,
@@ -53,11 +57,13 @@ class AmqpServer:
         clock: Clock,
         events: Events,
         log: AmqpLog,
+        token: str | None = None,
     ) -> None:
         self._upstream = Upstream.of(upstream_url)
+        self._entry = Entry.of(upstream_url, token)
         self._listening = listening
         self.port: int = listening.getsockname()[1]
-        self.url = client_url(upstream_url, listening)
+        self.url = client_url(upstream_url, listening, token)
         self._stage = stage
         self._clock = clock
         self._events = events
@@ -86,7 +92,13 @@ class AmqpServer:
         if len(self._sessions) >= USUAL.connections:
             return _Refusing()
         session = Session(
-            self._stage, self._clock, self._events, self._tap, self._sessions.discard, turns=self._turns
+            self._stage,
+            self._clock,
+            self._events,
+            self._tap,
+            self._sessions.discard,
+            turns=self._turns,
+            entry=self._entry,
         )
         self._sessions.add(session)
         task = asyncio.get_running_loop().create_task(self._connect(session))
@@ -143,12 +155,14 @@ def bound(host: str, port: int) -> socket.socket:
         raise OSError(error.errno, _why_not(error, host, port)) from error
 
 
-def client_url(upstream_url: str, listening: socket.socket) -> str:
-    """The upstream's URL with the address of ``listening`` in place of its own."""
+def client_url(upstream_url: str, listening: socket.socket, token: str | None = None) -> str:
+    """The upstream's URL with the address of ``listening`` in place of its own, the token as the password."""
     host, port = listening.getsockname()[:2]
     reachable = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
     parts = urlsplit(upstream_url)
     credentials, at, _ = parts.netloc.rpartition("@")
+    if token is not None:
+        credentials, at = f"{credentials.partition(':')[0] or 'guest'}:{quote(token, safe='')}", "@"
     return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))
 
 

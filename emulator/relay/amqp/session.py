@@ -16,6 +16,7 @@ from emulator.faults.stage import Stage
 from emulator.limits import USUAL, Limits
 from emulator.listeners.turns import Turns
 from emulator.relay.amqp.channel import AmqpChannel
+from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Method, TooMuch, Unit, Units, decoded, encoded
 from emulator.relay.amqp.line import Points
 from emulator.relay.amqp.side import Side
@@ -29,7 +30,10 @@ _FAREWELL_SECONDS: Final = 5.0
 
 
 class Session:
-    """Both sides of a connection and its channels. Whichever side ends, the other does."""
+    """Both sides of a connection and its channels. Whichever side ends, the other does.
+
+    With an ``entry`` nothing passes but AMQP 0-9-1 of a client that logs in by it.
+    """
 
     def __init__(
         self,
@@ -41,10 +45,12 @@ class Session:
         *,
         turns: Turns,
         limits: Limits = USUAL,
+        entry: Entry | None = None,
     ) -> None:
         self._events = events
         self._tap = tap
         self._ended = ended
+        self._entry = entry
         self._points = Points(stage, clock, self)
         self._channels: dict[int, AmqpChannel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,6 +93,12 @@ class Session:
         self.close_connection(error.code, str(error))
 
     def _pass_raw(self) -> None:
+        if self._entry is not None:
+            # As a broker does that does not speak the client's protocol (section 4.2.2). What the client
+            # sends now goes to a connection that is closed.
+            self.broker.abort()
+            self.client.send([GREETING])
+            self.client.close()
         self.client.pass_raw()
         self.broker.pass_raw()
 
@@ -120,6 +132,8 @@ class Session:
 
     def _on_connection(self, side: Side, unit: Unit) -> None:
         if unit.method == Method.START_OK:
+            if self._entry is not None and side is self.client:
+                unit.frames[0] = self._entry.exchanged(unit.frames[0])
             properties = cast("commands.Connection.StartOk", decoded(unit.frames[0])).client_properties or {}
             capabilities = cast("dict[str, Any]", properties.get("capabilities") or {})
             self._told_of_blocking = bool(capabilities.get("connection.blocked"))

@@ -22,6 +22,7 @@ from emulator.faults.message import Message
 from emulator.faults.pending import Pending
 from emulator.faults.registry import TYPES
 from emulator.faults.stage import Stage
+from emulator.faults.targets import Process
 from emulator.faults.types.latency import draw_seconds
 from emulator.faults.types.oversize import grow
 from emulator.resources import NewFault
@@ -139,6 +140,7 @@ def test_pause_halts_a_process_for_a_while(sleeper: subprocess.Popen[bytes]) -> 
     clock = Clock(frozen_at=NOON)
     events = Events(clock)
     stage = Stage(Chance(5), clock, events)
+    stage.targets["sleeper"] = Process.of(sleeper.pid)
     for ends in (lambda: clock.advance(6), stage.close):
         stage.clear()
         stage.add(NewFault("pause", attributes={"target": str(sleeper.pid)}))

@@ -12,6 +12,7 @@ import pytest
 
 from emulator.listeners.credentials import caller_of
 from emulator.listeners.moto_services import bucket_in_host
+from emulator.rng import new_uuid
 
 S3_SIGNED = {
     "authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-2/s3/aws4_request, "
@@ -23,7 +24,7 @@ S3_SIGNED = {
 def bucket(endpoint: Any) -> Any:
     """A new bucket's name, and the S3 client that made it."""
     s3 = endpoint.client("s3")
-    name = f"bucket-{endpoint.port}"
+    name = f"bucket-{new_uuid()}"
     s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-west-2"})
     return name, s3
 
@@ -100,14 +101,61 @@ def test_every_service_sees_the_account_of_the_key(endpoint: Any) -> None:
     assert topic == "arn:aws:sns:eu-west-2:000000000000:t"
 
 
-def test_a_service_that_nobody_emulates_says_so(endpoint: Any) -> None:
-    """A 501 that names the service, and an event; never a traceback."""
-    client = endpoint.client("braket")
-    with pytest.raises(client.exceptions.ClientError, match="'braket' is not emulated"):
-        client.search_jobs(filters=[])
-    assert [e.fields["service"] for e in endpoint.events.since() if e.kind == "aws.request.failed"] == [
-        "braket"
-    ]
+NOT_EMULATED = {
+    "braket": ("braket", "search_jobs", {"filters": []}),
+    "codestar-connections": ("codestar-connections", "list_connections", {}),
+    "cloudformation": ("cloudformation", "list_stacks", {}),
+    "cloudsearch": ("cloudsearch", "describe_domains", {}),
+    "arc-region-switch": ("arc-region-switch", "list_plans", {}),
+}
+
+
+@pytest.mark.parametrize("name", NOT_EMULATED)
+def test_a_service_that_nobody_emulates_says_so(endpoint: Any, name: str) -> None:
+    """In its own protocol (REST or JSON, XML, CBOR), so that botocore shows the sentence and asks once."""
+    service, operation, given = NOT_EMULATED[name]
+    client = endpoint.client(service)
+    asked: list[Any] = []
+    client.meta.events.register("before-send.*", lambda request, **_: asked.append(request))
+    with pytest.raises(
+        client.exceptions.ClientError, match=f"the service '{service}' is not emulated"
+    ) as told:
+        getattr(client, operation)(**given)
+    assert told.value.response["Error"]["Code"] == "NotImplemented"
+    assert told.value.response["ResponseMetadata"]["HTTPStatusCode"] == 501
+    assert len(asked) == 1
+    failures = [e.fields["service"] for e in endpoint.events.since() if e.kind == "aws.request.failed"]
+    assert failures == [service]
+
+
+DOCUMENTS = {
+    "entities": b'<!DOCTYPE d [<!ENTITY a "b">]><Delete><Object><Key>&a;</Key></Object></Delete>',
+    "doctype": b"<!DOCTYPE d><Delete><Object><Key>k</Key></Object></Delete>",
+    "external": b'<!DOCTYPE d SYSTEM "http://127.0.0.1/x.dtd"><Delete/>',
+    "nested": b"<a>" * 100_000 + b"</a>" * 100_000,
+    "unfinished": b"<Delete><Object>",
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("query", ["delete", "tagging", "cors", "lifecycle", "publicAccessBlock"])
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_xml_that_s3_does_not_read_is_refused(bucket: Any, endpoint: Any, kind: str, query: str) -> None:
+    """With S3's own error; nothing is expanded, fetched or done."""
+    name, s3 = bucket
+    s3.put_object(Bucket=name, Key="k", Body=b"v")
+    method = "POST" if query == "delete" else "PUT"
+    answer = endpoint.http.request(method, f"/{name}?{query}", headers=S3_SIGNED, content=DOCUMENTS[kind])
+    assert answer.status_code == 400, answer.content
+    assert b"<Code>Malformed" in answer.content
+    assert s3.get_object(Bucket=name, Key="k")["Body"].read() == b"v"
+
+
+def test_an_object_may_be_any_xml(bucket: Any) -> None:
+    """A document type is nothing to whoever stores it."""
+    name, s3 = bucket
+    s3.put_object(Bucket=name, Key="page.xml", Body=DOCUMENTS["entities"], ContentType="application/xml")
+    assert s3.get_object(Bucket=name, Key="page.xml")["Body"].read() == DOCUMENTS["entities"]
 
 
 def test_health_is_answered_before_anything_is_imported() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from emulator import processes
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
@@ -26,7 +27,7 @@ def described(pid: int, born: str | None = None) -> Running:
         region="us-east-1",
         data_dir="data",
         token="secret",
-        born=born or running.born(pid),
+        born=born or processes.born(pid),
     )
 
 

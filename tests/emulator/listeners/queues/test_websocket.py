@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidStatus
 
 from emulator.clock import Clock
 from emulator.events import Events
@@ -152,13 +151,3 @@ async def test_every_action_is_answered(action: str) -> None:
     async with running() as server, client(server) as peer:
         status, _ = await ask(peer, action, queue_name="q", message_id="x", claim_id="x", subscription_id="x")
         assert status in {200, 201, 204, 400, 404}
-
-
-async def test_a_page_of_another_site_is_refused() -> None:
-    """What a browser sends with every handshake gives it away; the page of this port is welcome."""
-    async with running() as server:
-        with pytest.raises(InvalidStatus, match="403"):
-            async with client(server, origin="http://elsewhere.example"):
-                raise AssertionError("connected")
-        async with client(server, origin=f"http://127.0.0.1:{server.port}") as peer:
-            assert (await ask(peer, "queue_list"))[0] == 200

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -31,27 +30,6 @@ def socket(emulator: Embedded, **headers: str) -> int:
             return 101
     except InvalidStatus as refused:
         return refused.response.status_code
-
-
-@pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"origin": "null"}])
-def test_a_web_page_gets_neither_socket_nor_answer(emulator: Embedded, headers: dict[str, str]) -> None:
-    """A page of anywhere cannot read what the topics hold, though it runs on this machine."""
-    assert socket(emulator, **headers) == 403
-    answer = httpx.get(f"{emulator.topics}/topics/messages?topic=objects", headers=headers, trust_env=False)
-    assert answer.json()["error"]["code"] == "foreign_origin"
-
-
-def test_a_name_rebound_to_this_machine_is_refused(emulator: Embedded) -> None:
-    """A host name that is not ours is a page's trick."""
-    answer = httpx.post(
-        f"{emulator.topics}/topics/commands", headers={"host": "evil.example"}, trust_env=False
-    )
-    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "foreign_host")
-
-
-def test_programs_of_this_machine_get_in(emulator: Embedded) -> None:
-    """Without origin, by any name of loopback."""
-    assert socket(emulator) == 101
 
 
 def test_a_token_of_the_sandbox_guards_its_topics_too() -> None:

@@ -1,0 +1,52 @@
+"""An HTTP client for what others ask the sandbox to send: it connects to addresses that were looked at."""
+
+from __future__ import annotations
+
+import httpx
+
+from emulator.destinations import Destinations, Forbidden, Place
+
+
+def checked_client(destinations: Destinations, seconds: float) -> httpx.Client:
+    """A client that waits ``seconds`` for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
+
+    Redirects that it is told to follow are looked at like any other request.
+    """
+    return httpx.Client(transport=_Checked(destinations), timeout=seconds, trust_env=False)
+
+
+class _Checked(httpx.BaseTransport):
+    """Resolves a name once, has what it found looked at, and connects to that."""
+
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
+        self._inner = httpx.HTTPTransport(trust_env=False)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        try:
+            places = self._destinations.places(request.url.host, port)
+        except Forbidden as error:
+            raise httpx.ConnectError(f"refused: {error}", request=request) from error
+        except OSError as error:
+            raise httpx.ConnectError(str(error), request=request) from error
+        for place in places[:-1]:
+            try:
+                return self._inner.handle_request(_at(place, request))
+            except httpx.ConnectError:
+                continue
+        return self._inner.handle_request(_at(places[-1], request))
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _at(place: Place, request: httpx.Request) -> httpx.Request:
+    """The request for an address; its Host header and the name in its certificate stay."""
+    return httpx.Request(
+        request.method,
+        request.url.copy_with(host=place.address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host},
+    )

@@ -1,0 +1,111 @@
+"""The AMQP port of a sandbox with a token: the token is the password, whatever the broker's own is."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pika
+import pytest
+from pamqp import commands, encode
+from pika.exceptions import AMQPError, ProbableAuthenticationError
+
+from emulator.amqp_log import AmqpLog
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.kinesis import Scope
+from emulator.relay.amqp.entry import Entry
+from emulator.relay.amqp.frames import GREETING, decoded, encoded
+from emulator.relay.amqp.server import AmqpServer, bound
+from emulator.rng import Chance
+from tests.emulator.conftest import loop_on_a_thread
+
+SECRET = "not/to:be@guessed"
+ENTRY = Entry(SECRET, "guest", "guest")
+
+
+@pytest.fixture
+def url(broker_url: str) -> Iterator[str]:
+    clock = Clock()
+    events = Events(clock)
+    stage = Stage(Chance(7), clock, events)
+    log = AmqpLog(None, clock, Scope("000000000000", "us-east-1"))
+
+    async def started() -> AmqpServer:
+        listening = bound("127.0.0.1", 0)
+        server = AmqpServer(
+            broker_url, listening, stage=stage, clock=clock, events=events, log=log, token=SECRET
+        )
+        await server.listen()
+        return server
+
+    with loop_on_a_thread() as run:
+        server = run(started())
+        yield server.url
+        run(server.close())
+    stage.close()
+    log.close()
+
+
+def test_whoever_has_the_url_gets_in(url: str) -> None:
+    """It has the token in it."""
+    connection = pika.BlockingConnection(pika.URLParameters(url))
+    channel = connection.channel()
+    queue = channel.queue_declare("", exclusive=True).method.queue
+    channel.basic_publish("", queue, b"1")
+    assert channel.basic_get(queue, auto_ack=True)[2] == b"1"
+    connection.close()
+
+
+@pytest.mark.parametrize("password", ["guest", "", "wrong", SECRET[:-1]])
+def test_the_brokers_own_password_does_not_do(url: str, password: str) -> None:
+    """The broker refuses it in its own words."""
+    given = pika.URLParameters(url)
+    given.credentials = pika.PlainCredentials("guest", password)
+    with pytest.raises((ProbableAuthenticationError, AMQPError)):
+        pika.BlockingConnection(given)
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"AMQP\x03\x01\x00\x00", b"AMQP\x00\x01\x00\x00", b"AMQP\x01\x01\x08\x00", b"GET / HTTP/1.1\r\n"],
+)
+def test_another_protocol_is_answered_with_the_one_that_has_a_password(url: str, greeting: bytes) -> None:
+    """Nothing of it comes to the broker."""
+    at = pika.URLParameters(url)
+    with socket.create_connection((at.host, at.port), timeout=30) as connection:
+        connection.sendall(greeting)
+        said = b""
+        while piece := connection.recv(100):
+            said += piece
+    assert said == GREETING
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "response", "known"),
+    [
+        ("PLAIN", f"\0guest\0{SECRET}", True),
+        ("PLAIN", f"\0anybody\0{SECRET}", True),
+        ("PLAIN", "\0guest\0guest", False),
+        ("AMQPLAIN", encode.field_table({"LOGIN": "guest", "PASSWORD": SECRET})[4:].decode(), True),
+        ("AMQPLAIN", encode.field_table({"LOGIN": "guest", "PASSWORD": "guest"})[4:].decode(), False),
+        ("AMQPLAIN", encode.field_table({"LOGIN": "guest"})[4:].decode(), False),
+        ("EXTERNAL", "", False),
+        ("PLAIN", "", False),
+    ],
+)
+def test_what_the_broker_gets(mechanism: str, response: str, known: bool) -> None:
+    """Its own credentials for the token, none for anything else; the rest of the frame as it was."""
+    properties = {"product": "p", "capabilities": {"connection.blocked": True}}
+    frame = encoded(commands.Connection.StartOk(properties, mechanism, response, "en_GB"), 0)
+    found: Any = decoded(ENTRY.exchanged(frame))
+    assert (found.mechanism, found.response) == ("PLAIN", "\0guest\0guest" if known else "\0guest\0")
+    assert (found.client_properties, found.locale) == (properties, "en_GB")
+
+
+def test_without_a_token_the_credentials_are_the_clients_affair() -> None:
+    """They pass as they are."""
+    assert Entry.of("amqp://a:b@h/", None) is None
+    assert Entry.of("amqp://a:b%2F@h/", "t") == Entry("t", "a", "b/")
