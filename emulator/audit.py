@@ -16,7 +16,7 @@ from emulator.record_lines import Place, place_in_key
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_BATCH: Final = 500
+_BATCH: Final = 2_000
 _NEVER_TAKEN: Final = frozenset({"ValidationException", "InvalidArgumentException"})
 
 

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.channels import Checkpoints, MemoryCheckpoints
+from emulator.clock import Clock
 from emulator.kinesis import Scope
+from emulator.objects import Bodies
+from emulator.objects.in_moto import keep_bodies
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
 class Buckets:
-    """Buckets that shall be there: made when S3 gets its first request, for which moto is imported."""
+    """Buckets that shall be there: made when S3 gets its first request, for which moto is imported.
 
-    def __init__(self, home: Scope, wanted: Iterable[str] = ()) -> None:
+    The bodies of objects lie on disk: in ``directory``, by default where temporary files do. When they were
+    put is told by ``clock``.
+    """
+
+    def __init__(
+        self, home: Scope, clock: Clock, directory: Path | None = None, wanted: Iterable[str] = ()
+    ) -> None:
         self._home = home
+        self._clock = clock
+        self._bodies = Bodies(directory)
         self._wanted = list(dict.fromkeys(wanted))
-        self._started = False
+        self.started = False
         self._lock = threading.RLock()
         self._client: S3Client | None = None
         self.endpoint = ""
@@ -30,20 +42,21 @@ class Buckets:
         with self._lock:
             new = tuple(name for name in dict.fromkeys(names) if name not in self._wanted)
             self._wanted.extend(new)
-            if self._started:
+            if self.started:
                 self._make()
         return new
 
     def prepare(self) -> None:
         """Make what is wanted: moto is there and about to answer."""
         with self._lock:
-            self._started = True
+            self.started = True
+            keep_bodies(self._bodies, self._clock)
             self._make()
 
     def empty(self) -> None:
         """Remove every bucket and object, and what else moto holds, and make what is wanted again."""
         with self._lock:
-            if self._started:
+            if self.started:
                 _forget_all()
                 self._make()
 
@@ -56,8 +69,9 @@ class Buckets:
         with self._lock:
             if self._client is not None:
                 self._client.close()
-            if self._started:
+            if self.started:
                 _forget_all()
+            self._bodies.close()
 
     def client(self) -> S3Client:
         """A boto3 client of the AWS ``endpoint``; boto3 is imported at the first call."""

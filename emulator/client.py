@@ -21,6 +21,7 @@ from emulator.audit_client import AsyncAuditMessages, AuditMessages
 from emulator.clock import Clock
 from emulator.events import Event, event_of
 from emulator.processing_client import AsyncProcessing, Processing
+from emulator.pruning_resources import Prune, Pruned
 from emulator.queue_client import AsyncQueues, Queues
 from emulator.reader_resources import ReaderList
 from emulator.scenario_client import AsyncScenarios, Scenarios
@@ -220,6 +221,10 @@ class Client:
         """Wait until everything that the streams hold now is in its bucket."""
         return self._ask(r.AuditStatus, "POST", "/audit/drain")
 
+    def prune(self, wanted: Prune) -> Pruned:
+        """Remove objects and events because they are old, or too many."""
+        return self._ask(Pruned, "POST", "/prune", body=wanted)
+
     def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
         return msgspec.json.decode(self._send(method, path, **given).content, type=shape)
 
@@ -377,6 +382,9 @@ class AsyncClient:
 
     async def drain_audit(self) -> r.AuditStatus:
         return await self._ask(r.AuditStatus, "POST", "/audit/drain")
+
+    async def prune(self, wanted: Prune) -> Pruned:
+        return await self._ask(Pruned, "POST", "/prune", body=wanted)
 
     async def follow_events(
         self, after: int = 0, *, on_connection: Callable[[bool], None] = lambda _: None

@@ -77,6 +77,10 @@ class DataDirectory:
         return self.path / "streams"
 
     @property
+    def objects(self) -> Path:
+        return self.path / "objects"
+
+    @property
     def amqp(self) -> Path:
         return self.path / "amqp"
 

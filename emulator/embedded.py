@@ -31,6 +31,7 @@ from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
+from emulator.listeners.control.pruning import PruneResource
 from emulator.listeners.control.queues import QueueResources
 from emulator.listeners.control.readers import ReaderResources
 from emulator.listeners.control.sending import SendResources
@@ -92,6 +93,8 @@ class Embedded:
             await self._listen_for_topics()
             self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
             self.parts.archives.start()
+            self._stack.push_async_callback(asyncio.to_thread, self.parts.pruning.close)
+            self.parts.pruning.start()
             self.broker = self._broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
@@ -237,6 +240,7 @@ class Embedded:
             ChaosResources(parts.stage, settings.region),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives, parts.audit_log, parts.events),
+            PruneResource(parts.pruning),
             TopicResources(parts.topics),
             QueueResources(parts.queues),
             MetricsResource(self.status, parts.stage.list, counts),

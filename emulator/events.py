@@ -11,7 +11,7 @@ import asyncio
 import threading
 from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -34,6 +34,7 @@ class EventLog(Protocol):
 
     def append(self, payload: bytes) -> int: ...
     def entries(self, start: int = 0) -> Iterator[tuple[int, bytes]]: ...
+    def forget(self, before: int) -> None: ...
 
 
 class _Written(NamedTuple):
@@ -128,6 +129,34 @@ class Events:
                     break
         # What the log could not take it does not have.
         return found or self._held(cursor, limit)
+
+    def prune(
+        self, older_than: float | None, keep_bytes: int | None, *, dry_run: bool = False
+    ) -> tuple[int, int, int]:
+        """Remove events older than so many clock seconds, and the oldest of what is more than so many bytes.
+
+        How many they are, their bytes, and how many are kept. The newest always is, so that numbers go on
+        where they were. Raises OSError, and has then removed none.
+        """
+        oldest = -1.0 if older_than is None else self._clock.time() - older_than
+        last, most = self.last, float("inf") if keep_bytes is None else keep_bytes
+        left = sum(len(payload) for _, payload in self._payloads())
+        removed = size = first = 0
+        for position, payload in self._payloads():
+            event, first = _decode(payload), position
+            if event.id >= last or (event.time >= oldest and left - size <= most):
+                break
+            removed, size = removed + 1, size + len(payload)
+        if removed and not dry_run:
+            if self._log is not None:
+                self._log.forget(first)
+            with self._lock:
+                while self._recent and self._recent[0].id < event.id:
+                    self._recent.popleft()
+        return removed, size, last - event.id + 1 if last else 0
+
+    def _payloads(self) -> Iterable[tuple[int, bytes]]:
+        return self._log.entries() if self._log else [(0, _encode(event)) for event in tuple(self._recent)]
 
     @contextmanager
     def subscribed(self, subscriber: Callable[[Event], None]) -> Iterator[None]:

@@ -34,7 +34,10 @@ class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
 
 
 class BucketService(Protocol):
-    """The sandbox's own buckets."""
+    """The sandbox's own buckets; ``started`` is whether anything was put into any."""
+
+    @property
+    def started(self) -> bool: ...
 
     def want(self, names: Iterable[str], /) -> tuple[str, ...]:
         """Have these too; those that are new."""
@@ -97,7 +100,7 @@ def own_foundation(
         limits=settings.limits,
         transition_seconds=settings.transition_seconds,
     )
-    buckets = Buckets(home)
+    buckets = Buckets(home, clock, directory.objects if directory else None)
     backend = EngineBackend(engine, clock)
     calls = MotoCalls(destinations, events)
 

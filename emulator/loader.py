@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from itertools import groupby
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Handler: TypeAlias = Callable[[dict[str, Any], object], dict[str, Any]]
+OBJECT_NAME: Final = re.compile(r"date=[0-9-]{10}/(?P<shard>[^/]+)/[0-9]+-(?P<last>[0-9]+)\.ndjson")
+"""What is written without a prefix."""
 _CONTENT_TYPE: Final = "application/x-ndjson"
 
 

@@ -30,6 +30,7 @@ from emulator.listeners.credentials import DEFAULT_ACCOUNT
 from emulator.listeners.stream_access import BadPermission, StreamAccess
 from emulator.messages import MessageIndex
 from emulator.positions import Positions
+from emulator.pruning import Pruning
 from emulator.queue_views import StreamSource, attach_views
 from emulator.queues import QueueEngine
 from emulator.resources import Populated, Topology
@@ -69,6 +70,7 @@ class Parts:
     amqp: AmqpLog
     queues: QueueEngine
     topics: TopicService
+    pruning: Pruning
     destinations: Destinations
     damage: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
@@ -257,6 +259,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             amqp=amqp,
             queues=queues,
             topics=topics,
+            pruning=Pruning(foundation.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),
             destinations=destinations,
         )

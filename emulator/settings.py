@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from emulator.access_resources import KeyPermission
+from emulator.durations import seconds
 from emulator.rdss_topology import rdss_topology
 from emulator.resources import AuditTap, NewFault, Topology, TransitionSeconds
 from emulator.rng import new_seed, new_uuid
@@ -71,7 +72,8 @@ class Settings:
     subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
     and again after a reset; ``access`` likewise is what access keys may do with streams, any other key may do
     everything. ``as_published`` is for who judges messages: by the published
-    schema files alone.
+    schema files alone. ``retention`` is the age in seconds of the clock at which events, and the objects
+    that the audit log and the archives consist of, are removed; None: never.
     """
 
     profile: Profile = "embedded"
@@ -103,6 +105,7 @@ class Settings:
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
     as_published: bool = False
+    retention: float | None = None
 
     @property
     def loopback(self) -> bool:
@@ -142,6 +145,7 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     faults: tuple[NewFault, ...] = ()
     access: tuple[KeyPermission, ...] = ()
     as_published: bool = False
+    retention: str | float | None = None
 
 
 def read_settings(
@@ -216,9 +220,19 @@ def _settle(given: _Given, topology: Topology, directory: Path, environment: Map
         "seed": new_seed() if given.seed is None else given.seed,
         "transition_seconds": asked if own is None else own,
         "topology": topology,
+        "retention": _retention(given.retention),
         "token": given.token or (new_uuid() if exposed else None),
     }
     return Settings(**fields)
+
+
+def _retention(written: str | float | None) -> float | None:
+    if written is None:
+        return None
+    try:
+        return seconds(written)
+    except ValueError as error:
+        raise SettingsError(f"retention: {error}") from error
 
 
 def _from_file(path: Path) -> tuple[str, dict[str, Any]]:

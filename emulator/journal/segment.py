@@ -12,6 +12,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
+from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage, pack
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 from emulator.private_files import touch
 
@@ -80,24 +81,57 @@ class Segment:
         if frame is None or crc32(payload) != frame.check:
             return None
         segment = cls(path, FileStorage(path, path.stat().st_size), int(path.stem))
-        columns = (segment._ordinals, segment._offsets, segment._arrivals)
-        width = frame.length // len(columns)
-        for i, column in enumerate(columns):
-            column.frombytes(payload[i * width : (i + 1) * width])
-        segment.next, segment.last_arrival = frame.ordinal, frame.arrival
-        segment.size = frame.size
+        segment._take(Index(payload, frame.size, frame.ordinal, frame.arrival))
         return segment if segment._whole() else None
+
+    @classmethod
+    def open_packed(cls, path: Path) -> Segment:
+        """The segment in a compressed file. Raises ``DamagedLog``."""
+        storage, index = PackedStorage.open(path)
+        segment = cls(path, storage, int(path.stem))
+        segment._take(index)
+        return segment
+
+    @property
+    def first_arrival(self) -> int:
+        """When its first record arrived; 0 when it has none."""
+        return self._arrivals[0] if self._arrivals else 0
+
+    @property
+    def packed(self) -> bool:
+        """Whether it lies compressed."""
+        return isinstance(self.storage, PackedStorage)
 
     def seal(self) -> None:
         """Write the index next to the file, so that opening it needs no scan. Nothing is appended after."""
         if not isinstance(self.storage, FileStorage):
             return
-        payload = self._ordinals.tobytes() + self._offsets.tobytes() + self._arrivals.tobytes()
+        payload = self._index().columns
         top = frames.header(payload, size=self.size, ordinal=self.next, arrival=self.last_arrival)
         draft = self.name.with_suffix(".draft")
         touch(draft).write_bytes(top + payload)
         draft.replace(self.name.with_suffix(".index"))
         self.storage.close()
+
+    def pack(self) -> Segment:
+        """Write a sealed segment compressed beside its file, to ``settle_in`` afterwards. Raises OSError."""
+        kept = [
+            i
+            for i, offset in enumerate(self._offsets)
+            if not i or offset // STRETCH_BYTES > self._offsets[i - 1] // STRETCH_BYTES
+        ]
+        thinned = [array("Q", [column[i] for i in kept]).tobytes() for column in self._columns()]
+        index = self._index()._replace(columns=b"".join(thinned))
+        storage = pack(self.name, index)
+        packed = Segment(storage.path, storage, self.first)
+        packed._take(index)
+        return packed
+
+    def settle_in(self, packed: Segment) -> None:
+        """Lie in what this was packed into from now on, and remove the file that it lay in."""
+        self.delete()
+        self.storage, self.name = packed.storage, packed.name
+        self._ordinals, self._offsets, self._arrivals = packed._columns()
 
     def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
         """Add one block of ``count`` lines carrying ``size`` bytes of user data."""
@@ -135,6 +169,20 @@ class Segment:
         self.storage.delete()
         self.name.with_suffix(".index").unlink(missing_ok=True)
 
+    def _index(self) -> Index:
+        columns = b"".join(column.tobytes() for column in self._columns())
+        return Index(columns, self.size, self.next, self.last_arrival)
+
+    def _columns(self) -> tuple[array[int], array[int], array[int]]:
+        return self._ordinals, self._offsets, self._arrivals
+
+    def _take(self, index: Index) -> None:
+        columns = self._columns()
+        width = len(index.columns) // len(columns)
+        for i, column in enumerate(columns):
+            column.frombytes(index.columns[i * width : (i + 1) * width])
+        self.size, self.next, self.last_arrival = index.size, index.next, index.last_arrival
+
     def _whole(self) -> bool:
         """Whether the file ends where its index does, by the headers behind the last block in it."""
         if not self._offsets:
@@ -156,11 +204,13 @@ class Segment:
 
     def _walk(self, position: int) -> Iterator[tuple[Frame, bytes, int]]:
         buffer, base, ahead = b"", position, _READ_BYTES
+        # What is decompressed ahead of a reader who stops before it is work for nothing.
+        most = _READ_BYTES if self.packed else _MOST_BYTES
         while position < self.storage.end:
             frame = frames.parse(buffer, position, position - base)
             if frame is None or frame.end > base + len(buffer):
                 frame, buffer = self._load(position, ahead)
-                base, ahead = position, min(4 * ahead, _MOST_BYTES)
+                base, ahead = position, min(4 * ahead, most)
             yield frame, buffer, frame.start - base
             position = frame.end
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from pathlib import Path
 from typing import NamedTuple
 
 from emulator.journal.frames import Frame
 from emulator.journal.inventory import inventory_of, unlist
+from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Segment
 from emulator.private_files import touch
 
-SEGMENT_BYTES = 1 << 27
+SEGMENT_BYTES = 1 << 24
 _PLACES_KEPT = 64
 _LEAP = 1 << 40
 """How far numbers go on behind lost records: further than a shard can ever have had."""
@@ -51,14 +52,15 @@ class Segments:
         self._reading: Segment | None = None
         self._sync_lock = threading.Lock()
         self._dirty: dict[Segment, None] = {}
+        self._cold: deque[Segment] = deque()
         self.torn_bytes = 0
         self.lost = False
         if directory is not None:
             self._open_files(directory)
-        if not self._segments:
-            self._segments.append(self._new_segment(1))
+        if not self._segments or self._segments[-1].packed:
+            self._segments.append(self._new_segment(self._segments[-1].next if self._segments else 1))
         self.first = self._segments[0].first
-        self._oldest = self._arrival_of(self.first)
+        self._oldest = self._segments[0].first_arrival
 
     @property
     def next(self) -> int:
@@ -166,8 +168,38 @@ class Segments:
             gone = self._segments.pop(0)
             self._dirty.pop(gone, None)
             unlist(gone.name)
+            if gone is self.cold:
+                self._cold.popleft()
             gone.delete()
         self._oldest = self._arrival_of(self.first)
+
+    def roll(self, least: int) -> None:
+        """Begin a new segment unless the last one has less than ``least`` bytes."""
+        if self._segments[-1].storage.end >= max(least, 1):
+            self._roll(self._segments[-1])
+
+    @property
+    def cold(self) -> Segment | None:
+        """The oldest segment to which nothing is added any more and that is not packed; None in memory."""
+        return self._cold[0] if self._cold else None
+
+    def settle(self, segment: Segment, packed: Segment) -> bool:
+        """Have ``segment``, which was ``cold``, lie in what it was packed into.
+
+        False when that must wait until the segment is synced.
+        """
+        if segment not in self._segments:
+            packed.delete()
+            return True
+        if not self._sync_lock.acquire(blocking=False):
+            return False
+        try:
+            self._dirty.pop(segment, None)
+            self._cold.remove(segment)
+            segment.settle_in(packed)
+        finally:
+            self._sync_lock.release()
+        return True
 
     def close(self) -> None:
         """Give the files back."""
@@ -183,10 +215,9 @@ class Segments:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _open_files(self, directory: Path) -> None:
-        paths = sorted(directory.glob("*.log"))
+        paths = segment_files(directory)
         for path in paths:
-            sealed = None if path is paths[-1] else Segment.open_sealed(path)
-            segment, torn = (sealed, 0) if sealed else Segment.open(path)
+            segment, torn = self._opened(path, last=path is paths[-1])
             self.torn_bytes += torn
             segment.storage.close()
             self._segments.append(segment)
@@ -195,6 +226,16 @@ class Segments:
             else:
                 unlist(path)
         self._pass_over_lost(directory)
+
+    def _opened(self, path: Path, *, last: bool) -> tuple[Segment, int]:
+        """The segment in a file, and how many bytes of a torn tail were cut. Raises ``DamagedLog``."""
+        if path.suffix == SUFFIX:
+            return Segment.open_packed(path), 0
+        sealed = None if last else Segment.open_sealed(path)
+        segment, torn = (sealed, 0) if sealed else Segment.open(path)
+        if not last:
+            self._cold.append(segment)
+        return segment, torn
 
     def _pass_over_lost(self, directory: Path) -> None:
         """Begin a new segment behind the numbers of lost records, if they were the last."""
@@ -223,6 +264,8 @@ class Segments:
 
     def _roll(self, full: Segment) -> Segment:
         full.seal()
+        if self.directory is not None:
+            self._cold.append(full)
         fresh = self._new_segment(full.next)
         self._segments.append(fresh)
         return fresh

@@ -13,6 +13,7 @@ from emulator.kinesis import fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.operations import OPERATIONS, Operation
+from emulator.kinesis.packing import Packing
 from emulator.kinesis.reading_views import ReaderView, reading_views
 from emulator.kinesis.reads import fetch_after
 from emulator.kinesis.records import StoredRecord, stored
@@ -59,6 +60,7 @@ class Engine:
             transition=transition_seconds,
             segment_bytes=segment_bytes,
         )
+        self._packing = Packing(self._registry) if directory is not None else None
         self._on_records: list[OnRecords] = []
 
     def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -180,8 +182,15 @@ class Engine:
         """
         self._run(lambda: self._registry.finish(self._registry.named(stream, scope)))
 
+    def pack(self) -> None:
+        """Compress every record on disk but the last few of each shard. Raises OSError."""
+        if self._packing:
+            self._packing.pack(everything=True)
+
     def close(self) -> None:
         """Give the files back; the engine cannot be used afterwards."""
+        if self._packing:
+            self._packing.close()
         with self._registry.lock:
             self._registry.close()
 
@@ -203,6 +212,8 @@ class Engine:
                 raise internal_failure(f"the records could not be read: {error}") from error
             finally:
                 written, touched = registry.take_touched()
+                if written and self._packing:
+                    self._packing.wake()
         registry.sync(written)
         for stream, shard in touched:
             for callback in tuple(self._on_records):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import put_aside, unlist_below
+from emulator.journal import Segments, put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.readers import Readers
@@ -230,6 +230,10 @@ class Registry:
                 shard.records.sync()
         except OSError as error:
             raise internal_failure(f"the records could not be made durable: {error}") from error
+
+    def records(self) -> Iterator[Segments]:
+        """The records of every shard."""
+        return (shard.records for stream in self._by_number.values() for shard in stream.shards.values())
 
     def close(self) -> None:
         """Give every file back."""

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
@@ -31,6 +31,7 @@ from emulator.listeners.xml_documents import declares_types, is_unreadable
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
+_HELD_ANSWER_BYTES = 2 << 20
 _THREADS = 64
 # A long poll waits inside moto; under a lock nobody could send what it waits for.
 _UNLOCKED = frozenset(("sqs",))
@@ -97,7 +98,23 @@ class MotoServices:
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
+            await self._send(send, reply)
+
+    async def _send(self, send: Send, reply: Reply) -> None:
+        piece = await self._next(reply) if len(reply.body) >= _HELD_ANSWER_BYTES else b""
+        if not piece:
             await answer(send, reply.status, reply.headers, reply.body)
+            return
+        await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+        await send({"type": "http.response.body", "body": reply.body, "more_body": True})
+        while piece:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await self._next(reply)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _next(self, reply: Reply) -> bytes:
+        """What follows; nothing at the end."""
+        return await self._threads.run(lambda: next(reply.rest, b""))
 
     def _answer(self, service: str, environ: _Environ, headers: dict[bytes, bytes], body: Any) -> Reply:
         """S3's answers with what moto leaves out: digests are compared, and every answer has its ids."""
@@ -126,10 +143,8 @@ class MotoServices:
             return lambda _: None
 
         with nullcontext() if service in _UNLOCKED else self._locks[service]:
-            body = application(environ, start_response)
-            pieces = list(body)
-            if close := getattr(body, "close", None):
-                close()
+            rest = _pieces(application(environ, start_response))
+            body = _beginning(rest)
         self._calls.install()
         status, headers = started[0]
         return Reply(
@@ -139,7 +154,8 @@ class MotoServices:
                 for name, value in headers
                 if not name.lower().startswith(_CORS)
             ],
-            b"".join(pieces),
+            body,
+            rest,
         )
 
     def _start(self) -> Callable[..., Iterable[bytes]]:
@@ -191,6 +207,26 @@ class MotoServices:
         reply = Reply(status, *service_error(service, headers, code, said))
         reply = identified(reply) if service == "s3" else reply
         await answer(send, reply.status, reply.headers, reply.body)
+
+
+def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a WSGI application's answer, which is closed after the last (PEP 3333)."""
+    try:
+        yield from body
+    finally:
+        if close := getattr(body, "close", None):
+            close()
+
+
+def _beginning(pieces: Iterator[bytes]) -> bytes:
+    taken: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        taken.append(piece)
+        length += len(piece)
+        if length >= _HELD_ANSWER_BYTES:
+            break
+    return b"".join(taken)
 
 
 def _declares_types(environ: _Environ) -> bool:

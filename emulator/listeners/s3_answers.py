@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from http import HTTPStatus
 from typing import NamedTuple
@@ -16,11 +16,12 @@ _OWN_HEADERS = (b"x-amzn-requestid", b"x-amz-request-id", b"x-amz-id-2")
 
 
 class Reply(NamedTuple):
-    """An answer as it goes out."""
+    """An answer as it goes out; ``rest`` follows on the ``body`` of a long one, read while it is sent."""
 
     status: int
     headers: Headers
     body: bytes
+    rest: Iterator[bytes] = iter(())
 
 
 def error(code: str, message: str, details: Mapping[str, str] | None = None) -> Reply:

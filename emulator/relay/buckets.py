@@ -21,6 +21,7 @@ class UpstreamBuckets:
         self._region = region
         self._wanted: list[str] = []
         self.trouble: str | None = None
+        self.started = True
         self._lock = threading.Lock()
 
     def want(self, names: Iterable[str]) -> tuple[str, ...]:

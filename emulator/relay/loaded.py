@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from emulator.channels import ChannelUnavailable
+from emulator.loader import OBJECT_NAME
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_OBJECT: Final = re.compile(r"date=[0-9-]{10}/(?P<shard>[^/]+)/[0-9]+-(?P<last>[0-9]+)\.ndjson")
 _NO_ANSWER: Final = {"NoSuchBucket", "AccessDenied", "403", "404"}
 
 
@@ -48,7 +47,7 @@ class LoadedPositions:
         try:
             for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket):
                 for each in page.get("Contents", ()):
-                    if loaded := _OBJECT.fullmatch(each["Key"]):
+                    if loaded := OBJECT_NAME.fullmatch(each["Key"]):
                         shard, last = loaded["shard"], int(loaded["last"])
                         found[shard] = max(found.get(shard, -1), last)
         except ClientError as error:

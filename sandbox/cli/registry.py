@@ -55,6 +55,7 @@ COMMANDS: dict[str, Row] = {
         "sandbox.cli.process:process", "Process messages asynchronously: send, find, restart, cancel."
     ),
     "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
+    "prune": Row("sandbox.cli.prune:prune", "Remove old objects of the audit log and old events."),
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and begin afresh."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
     "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),

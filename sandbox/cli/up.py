@@ -105,6 +105,11 @@ _REPEATED = {"allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin
     metavar="FILE|default|rdss|none",
     help="The streams and buckets to make.  [default: default]",
 )
+@click.option(
+    "--retention",
+    metavar="AGE",
+    help="Remove events and objects of the audit log that are older: 7d, 12h.  [default: never]",
+)
 @click.option("--detach", is_flag=True, help="Return once it is ready, and leave it running.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when ready.")
 def up(detach: bool, as_json: bool, **options: Any) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from emulator import private_files, processes
 from emulator.clock import Clock
 from emulator.leash import leashed
+from emulator.resident_memory import give_back_what_is_freed
 from emulator.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
@@ -52,6 +53,7 @@ def refuse_second(directory: Path | None = None) -> None:
 def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStart."""
     os.umask(private_files.UMASK)
+    give_back_what_is_freed()
     with asyncio.Runner(loop_factory=_event_loop()) as runner:
         runner.run(_serve(settings, ready))
 

@@ -44,6 +44,8 @@ def main(directory: str, start: int, seed: int) -> None:
         say(start, start + count - 1)
         start += count
         step += 1
+        if step % 3 == 0:
+            engine.pack()
         if step % 7 == 0:
             target = 1 + step // 7 % 3
             request = {"StreamName": "s", "TargetShardCount": target, "ScalingType": "UNIFORM_SCALING"}

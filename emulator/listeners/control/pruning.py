@@ -1,0 +1,28 @@
+"""Removing objects and events because they are old, or too many."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.pruning import NoSuchBucket, Pruning
+from emulator.pruning_resources import Prune, Pruned
+
+
+class PruneResource:
+    """``/prune``."""
+
+    def __init__(self, pruning: Pruning) -> None:
+        self._pruning = pruning
+
+    def routes(self) -> list[Route]:
+        return [Route("POST", "/prune", "Remove old objects and events", self._prune, Pruned, body=Prune)]
+
+    def _prune(self, asked: Asked[Nothing, Prune]) -> Pruned:
+        wanted = asked.body
+        if wanted.older_than is None and wanted.keep_bytes is None:
+            raise ApiError(HTTPStatus.BAD_REQUEST, "nothing_to_prune", "give older_than, keep_bytes, or both")
+        try:
+            return self._pruning.prune(wanted)
+        except NoSuchBucket as error:
+            raise ApiError(HTTPStatus.NOT_FOUND, "NoSuchBucket", str(error)) from error

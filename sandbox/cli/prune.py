@@ -1,0 +1,83 @@
+"""``sandbox prune``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.output import json_option, print_json, print_table, size
+
+if TYPE_CHECKING:
+    from emulator.pruning_resources import Pruned
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
+
+
+@click.command()
+@click.option("--older-than", metavar="AGE", help="What is older goes: 7d, 12h, 30m, by the sandbox's clock.")
+@click.option("--keep", metavar="SIZE", help="So much of each stays, the newest: 500MB, 2GB.")
+@click.option(
+    "--bucket",
+    "buckets",
+    multiple=True,
+    metavar="NAME",
+    help="Remove any object of this bucket, and nothing else.  [default: what was loaded from streams]",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@control_option
+@json_option
+def prune(
+    *,
+    older_than: str | None,
+    keep: str | None,
+    buckets: tuple[str, ...],
+    dry_run: bool,
+    control: str | None,
+    as_json: bool,
+) -> None:
+    """Remove old objects of the audit log and the archives, and old events.
+
+    Streams forget by their own retention. sandbox up --retention AGE does the same by itself.
+    """
+    from emulator.pruning_resources import Prune  # noqa: PLC0415 -- kept out of sandbox --help
+
+    if older_than is None and keep is None:
+        raise click.UsageError("say what shall go: --older-than AGE, --keep SIZE, or both")
+    wanted = Prune(
+        older_than=None if older_than is None else _seconds(older_than),
+        keep_bytes=None if keep is None else _bytes(keep),
+        buckets=buckets,
+        dry_run=dry_run,
+    )
+    with connect(control) as client:
+        found = client.prune(wanted)
+    if as_json:
+        print_json(found)
+    else:
+        _show(found)
+
+
+def _show(found: Pruned) -> None:
+    removed = "would go" if found.dry_run else "removed"
+    rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
+    print_table(("what", removed, "size", "kept"), rows)
+
+
+def _seconds(written: str) -> float:
+    from emulator.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+
+    try:
+        return seconds(written)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--older-than") from error
+
+
+def _bytes(written: str) -> int:
+    found = _SIZE.fullmatch(written.strip())
+    if found is None:
+        raise click.BadParameter(f"{written!r} is no size: give bytes, or 500MB, 2GB", param_hint="--keep")
+    return int(float(found[1]) * _UNITS[found[2].lower()])

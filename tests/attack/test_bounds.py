@@ -1,0 +1,122 @@
+"""However much is sent: memory stays where it is, and the disk takes little more than what was sent."""
+
+from __future__ import annotations
+
+import base64
+import re
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from emulator.client import Client
+from emulator.rng import Chance
+from sandbox.profiles.in_process import started
+from sandbox.profiles.running import Running
+from schemas.envelope import serialise
+from schemas.samples import Samples
+from tests.bench.load import Connection, rendered
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("attack"), pytest.mark.timeout(900)]
+
+BATCH: Final = 500
+RECORD_BYTES: Final = 1000
+WARM, MORE = 100_000, 300_000
+MOST_MEGABYTES: Final = 150
+GROWTH_MEGABYTES: Final = 20
+"""Of 300,000 records, which were 540 MB of memory; what a process takes goes up and down by most of it."""
+MESSAGES: Final = 40_000
+DISK: Final = 1.6
+_PORTS: Final = [
+    argument for name in ("aws", "control", "queues", "topics") for argument in (f"--{name}-port", "0")
+]
+_LONGEST_SECONDS: Final = 400
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Running]:
+    with started([*_PORTS, "--amqp", "off", "--data-dir", "data"], tmp_path) as running:
+        yield running
+
+
+def test_memory_does_not_grow_with_what_was_sent(sandbox: Running) -> None:
+    """400,000 records, each in a stream, in the audit stream and in the audit bucket."""
+    draws = Chance(1).draws("bounds")
+    requests = [
+        _put([draws.randbytes(RECORD_BYTES - 500) + b"x" * 500 for _ in range(BATCH)], salt)
+        for salt in range(20)
+    ]
+
+    _send(sandbox, requests, WARM // BATCH)
+    before = _resident_megabytes(sandbox)
+    _send(sandbox, requests, MORE // BATCH)
+    after = _resident_megabytes(sandbox)
+
+    assert after < MOST_MEGABYTES
+    assert after - before < GROWTH_MEGABYTES
+    assert len(list(Path(f"/proc/{sandbox.pid}/fd").iterdir())) < 100
+
+
+def test_messages_take_at_most_1_6_times_their_size_on_disk(sandbox: Running) -> None:
+    """In their stream, on the audit stream and in the audit bucket, all three of them whole."""
+    messages = [serialise(message) for message in Samples(7).stream(2000)]
+    chosen = Chance(2).draws("chosen")
+    sent = [chosen.sample(messages, BATCH) for _ in range(20)]
+    rounds = MESSAGES // BATCH
+    size = sum(len(message) for number in range(rounds) for message in sent[number % len(sent)])
+
+    _send(sandbox, [_put(batch, salt) for salt, batch in enumerate(sent)], rounds)
+
+    pause = threading.Event()
+    for _ in range(_LONGEST_SECONDS):
+        if (taken := _on_disk(sandbox)) <= DISK * size:
+            break
+        pause.wait(1)
+    assert taken <= DISK * size, f"{taken / size:.2f} times what was sent"
+    assert taken > size / 4, "the files are not where they were looked for"
+
+
+def _put(records: Sequence[bytes], salt: int) -> bytes:
+    entries = [
+        {"Data": base64.b64encode(data).decode(), "PartitionKey": f"{salt}-{number}"}
+        for number, data in enumerate(records)
+    ]
+    return rendered("PutRecords", {"StreamName": "output", "Records": entries})
+
+
+def _send(sandbox: Running, requests: Sequence[bytes], count: int) -> None:
+    """Send so many of the requests, over and over, and wait until all of it is in the bucket."""
+    port = urlsplit(sandbox.aws).port
+    assert port is not None
+    with Connection(port) as connection:
+        for number in range(count):
+            connection.send(requests[number % len(requests)])
+    pause = threading.Event()
+    with Client(sandbox.control) as client:
+        for _ in range(5 * _LONGEST_SECONDS):
+            if not client.audit_status().pending:
+                return
+            pause.wait(0.2)
+    raise AssertionError("the audit log does not catch up")
+
+
+def _resident_megabytes(sandbox: Running) -> float:
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{sandbox.pid}/status").read_text())
+    assert found is not None
+    return int(found[1]) / 1000
+
+
+def _on_disk(sandbox: Running) -> int:
+    """What the data directory takes, and the files without a name that the process has."""
+    named = [path.lstat() for path in Path(sandbox.data_dir).rglob("*") if path.exists()]
+    unnamed = []
+    for descriptor in Path(f"/proc/{sandbox.pid}/fd").iterdir():
+        # What it leads to has a size, even when it has no name any more.
+        status = descriptor.stat()
+        if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+            unnamed.append(status)
+    return sum(status.st_blocks * 512 for status in (*named, *unnamed))
