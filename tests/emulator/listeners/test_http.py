@@ -206,6 +206,37 @@ def test_100_continue_is_sent_when_the_body_is_wanted(served: Callable[..., Serv
         assert connection.recv(65_536).endswith(b"body")
 
 
+def test_a_body_that_ends_while_enough_of_it_is_held_does_not_end_the_connection(
+    served: Callable[..., Server],
+) -> None:
+    """Its reader is slow, and takes the rest at once: what is sent after it is read all the same."""
+    go = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/go":
+            go.set()
+            await answer(send, 200, [], b"")
+            return
+        first = await receive()
+        await go.wait()
+        go.clear()
+        length = len(first["body"])
+        while (message := await receive())["more_body"]:
+            length += len(message["body"])
+        await answer(send, 200, [], b"%d" % (length + len(message["body"])))
+
+    server, size = served(app), (1 << 20) + 10
+    head = b"PUT / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: %d\r\n\r\n" % (size + 1)
+    with socket.create_connection((server.host, server.port), timeout=10) as connection:
+        for _ in range(10):
+            connection.sendall(head)
+            assert b"100 Continue" in connection.recv(1024)
+            connection.sendall(b"1")
+            connection.sendall(bytes(size))
+            httpx.get(f"{server.url}/go", trust_env=False)
+            assert connection.recv(65_536).endswith(b"%d" % (size + 1))
+
+
 def test_an_offer_to_upgrade_is_declined(served: Callable[..., Server]) -> None:
     """A client that offers h2c by Upgrade gets its answer in HTTP/1.1, and the next one too."""
     offer = (
