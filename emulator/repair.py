@@ -16,7 +16,7 @@ import msgspec
 from emulator.data_directory import locked
 from emulator.journal import begin_behind, put_aside
 from emulator.journal.aside import FOLDER
-from emulator.journal.salvage import Salvage, salvage, write_kept
+from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
 
 _NOT_OURS: Final = ("rabbitmq", FOLDER)
 """RabbitMQ repairs its own; what was put aside stays as it is."""
@@ -56,6 +56,8 @@ def _files(directory: Path) -> list[Path]:
 def _repaired(path: Path, directory: Path, dry_run: bool) -> Repair | None:
     if path.suffix == ".log":
         return _log(path, directory, dry_run)
+    if path.suffix == ".packed":
+        return _packed(path, directory, dry_run)
     if path.suffix == ".db":
         return _database(path, directory, dry_run)
     if path.suffix == ".json":
@@ -82,6 +84,32 @@ def _log(path: Path, directory: Path, dry_run: bool) -> Repair | None:
         str(path),
         first.start,
         first.reason,
+        kept=found.lines,
+        lost_bytes=sum(each.end - each.start for each in found.damage),
+        put_aside=str(aside) if aside else None,
+    )
+
+
+def _packed(path: Path, directory: Path, dry_run: bool) -> Repair | None:
+    """A compressed segment becomes one that is not, of what can be read."""
+    damage = packed_damage(path)
+    if damage is None:
+        return None
+    whole, kept_part, log = (path.with_suffix(suffix) for suffix in (".unpacked", ".repaired", ".log"))
+    aside = None
+    try:
+        unpack(path, whole)
+        found = blocks(whole)
+        if not dry_run:
+            write_kept(whole, found.kept, kept_part)
+            aside = put_aside(path, directory)
+            kept_part.replace(log)
+    finally:
+        whole.unlink(missing_ok=True)
+    return Repair(
+        str(path),
+        damage.position,
+        damage.reason,
         kept=found.lines,
         lost_bytes=sum(each.end - each.start for each in found.damage),
         put_aside=str(aside) if aside else None,

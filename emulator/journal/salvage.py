@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from isal.isal_zlib import crc32
+from isal.isal_zlib import crc32, decompress
 
 from emulator.journal import frames
-from emulator.journal.frames import Frame
+from emulator.journal.frames import DamagedLog, Frame
+from emulator.journal.packed import STRETCH_BYTES, PackedStorage
 from emulator.private_files import touch
 
 _LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
@@ -50,12 +51,19 @@ def salvage(path: Path) -> Salvage | None:
         try:
             for _ in frames.scan(file.fileno(), path):
                 pass
-        except frames.DamagedLog:
+        except DamagedLog:
             pass
         else:
             return None
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-            return _read(raw)
+    return blocks(path)
+
+
+def blocks(path: Path) -> Salvage:
+    """All that can be read of the log at ``path``."""
+    if not path.stat().st_size:
+        return Salvage([], [])
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        return _read(raw)
 
 
 def write_kept(path: Path, kept: list[Frame], to: Path) -> None:
@@ -99,3 +107,33 @@ def _frame(raw: mmap.mmap, position: int) -> Frame | None:
 
 def _sound(raw: mmap.mmap, frame: Frame) -> bool:
     return frame.end <= len(raw) and crc32(raw[frame.start : frame.end]) == frame.check
+
+
+def packed_damage(path: Path) -> DamagedLog | None:
+    """What is wrong with a compressed segment; None when all of it can be read."""
+    try:
+        storage, _ = PackedStorage.open(path)
+        for number in range(-(-storage.end // STRETCH_BYTES)):
+            storage.stretch(number)
+    except DamagedLog as error:
+        return error
+    return None
+
+
+def unpack(path: Path, to: Path) -> None:
+    """Write what can be read of a compressed segment to ``to``, as it was before.
+
+    Zeros stand where nothing could be read, so that what is behind them lies where it did.
+    """
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+        touch(to).open("wb") as whole,
+    ):
+        for frame in _read(raw).kept:
+            # The index has a time, and is made again.
+            if not frame.arrival:
+                whole.seek(frame.ordinal * STRETCH_BYTES)
+                whole.write(decompress(raw[frame.start : frame.end]))
+        whole.flush()
+        os.fsync(whole.fileno())

@@ -13,7 +13,7 @@ import pytest
 
 from emulator import damage as told
 from emulator.embedded import Embedded, embedded
-from emulator.journal import DamagedLog
+from emulator.journal import DamagedLog, Segments
 from emulator.parts import Parts, assembled
 from emulator.repair import repair
 from emulator.resources import AuditTap, Topology
@@ -386,3 +386,36 @@ def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tm
             assert answer.status_code == 503, answer.text
             assert "sandbox repair" in answer.json()["error"]["message"]
         assert client.get(f"{emulator.control}/status").is_success
+
+
+@pytest.mark.parametrize("where", [0, 3, 60, -1, -5, -70])
+def test_a_compressed_segment_is_repaired(where: int, tmp_path: Path) -> None:
+    """Wherever a byte is wrong: what can be read is a segment again, the rest of the shard as it was."""
+    shard = tmp_path / "streams" / "streams" / "000000001" / "000000000000"
+    segments = Segments(shard, segment_bytes=1000)
+    for number in range(40):
+        line = b"%058d\n" % number
+        segments.append(line * 3, 3, 177, 1000 + number)
+    while (cold := segments.cold) is not None:
+        assert segments.settle(cold, cold.pack())
+    segments.close()
+    path = min(shard.glob("*.packed"))
+    raw = bytearray(path.read_bytes())
+    raw[where] ^= 1
+    path.write_bytes(raw)
+    (said,) = repair(tmp_path, dry_run=True)
+    (done,) = repair(tmp_path)
+    assert (done.file, done.kept, done.position) == (str(path), said.kept, said.position)
+    assert done.put_aside is not None
+    assert Path(done.put_aside).read_bytes() == raw
+    assert repair(tmp_path) == []
+    again = Segments(shard, segment_bytes=1000)
+    found = again.read(1, 1000, 1 << 30)
+    lines = b"".join(bytes(part) for part in found.parts).splitlines()
+    while found.next < again.next:
+        found = again.read(found.next, 1000, 1 << 30)
+        lines += b"".join(bytes(part) for part in found.parts).splitlines()
+    again.close()
+    assert len(lines) >= 120 - 24
+    assert lines == sorted(lines)
+    assert lines[-1] == b"%058d" % 39
