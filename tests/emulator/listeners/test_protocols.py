@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import cbor2
@@ -122,6 +123,23 @@ def test_cbor_bodies_that_are_no_request(endpoint: Any, body: bytes) -> None:
     """The same in CBOR."""
     response = endpoint.http.post("/", headers=endpoint.headers("ListStreams", CBOR), content=body)
     assert (response.status_code, read(response)["__type"]) == (400, "SerializationException")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e300, -1e300], ids=str)
+@pytest.mark.parametrize("content_type", [JSON, CBOR])
+def test_numbers_that_are_none_or_beyond_all_are_refused(
+    endpoint: Any, kinesis: Any, value: float, content_type: str
+) -> None:
+    """Where a whole number or a time belongs: 400, and the next request is answered."""
+    kinesis.create_stream(StreamName="s", ShardCount=1)
+    place = {"StreamName": "s", "ShardId": "0", "ShardIteratorType": "AT_TIMESTAMP", "Timestamp": value}
+    for operation, request in (("ListStreams", {"Limit": value}), ("GetShardIterator", place)):
+        encode = cbor2.dumps if content_type == CBOR else json.dumps
+        body = encode(request)
+        headers = endpoint.headers(operation, content_type)
+        response = endpoint.http.post("/", headers=headers, content=body)
+        assert response.status_code == 400, response.content
+    assert call(endpoint, "ListStreams", {}, content_type).status_code == 200
 
 
 async def test_a_request_without_end_is_refused(endpoint: Any) -> None:
