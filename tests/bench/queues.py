@@ -68,7 +68,7 @@ class Client:
         self._socket: socket.socket | None = None
 
     def ask(self, method: str, path: str, body: bytes = b"") -> Reply:
-        request = b"%b /v2/queues/%b HTTP/1.1\r\nHost: bench\r\n%bContent-Length: %d\r\n\r\n%b"
+        request = b"%b /v2/queues/%b HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n%b"
         # Opened when needed: a server that serves one at a time would wait for who asks nothing.
         connection = self._socket = self._socket or self._opened()
         connection.sendall(request % (method.encode(), path.encode(), _HEADERS, len(body), body))
