@@ -7,7 +7,7 @@ TESTS  ?= tests
 SLOW   := slow or compose or real_client
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check bench up down tui clean
+.PHONY: help setup demo test test-slow test-attack check bench up down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
@@ -34,8 +34,11 @@ test: $(READY) ## the test suite: TESTS=tests/schemas for a part
 	@echo "left out, for make test-slow: what is marked $(SLOW)"
 	@$(BIN)/pytest -n 2 --dist loadgroup -m "not ($(SLOW))" $(TESTS)
 
-test-slow: $(READY) ## what takes minutes or other people's programs: attacks, clients, the compose stack
-	@$(BIN)/pytest -n 2 --dist loadgroup -m "$(SLOW)" $(TESTS)
+test-slow: $(READY) ## what takes minutes or other people's programs: clients, the compose stack
+	@$(BIN)/pytest -n 2 --dist loadgroup -m "$(SLOW)" --ignore tests/attack $(TESTS)
+
+test-attack: $(READY) ## a sandbox under attack, and how long its good clients wait: nothing beside it
+	@$(BIN)/pytest -m slow tests/attack
 
 check: $(READY) ## ruff, mypy strict, the import contracts, the size bound
 	@$(BIN)/ruff check .
