@@ -42,11 +42,14 @@ class Turns:
 
     def _go_round(self) -> None:
         until = stopwatch() + TURN_SECONDS
-        while self._waiting and stopwatch() < until:
-            self._waiting.popleft()()
-        self._going = bool(self._waiting)
-        if self._going:
-            asyncio.get_running_loop().call_soon(self._go_round)
+        try:
+            while self._waiting and stopwatch() < until:
+                self._waiting.popleft()()
+        finally:
+            # What fails for one connection must not take the others' turns.
+            self._going = bool(self._waiting)
+            if self._going:
+                asyncio.get_running_loop().call_soon(self._go_round)
 
 
 class Inflow:
@@ -123,6 +126,13 @@ class Inflow:
         unread = self._unread
         with memoryview(unread) as view:
             taken = self._take(view)
-        del unread[:taken]
+        if self._unread is not unread:
+            # Stopped meanwhile.
+            return
+        try:
+            del unread[:taken]
+        except BufferError:
+            # An error that was raised on the way, and is kept, has hold of a piece.
+            self._unread = unread[taken:]
         if taken and self._unread:
             self._wait()

@@ -81,6 +81,46 @@ async def test_what_is_held_waits_and_is_taken_in_its_order() -> None:
     assert seen == ["11", "22", "33"]
 
 
+async def test_what_fails_for_one_connection_is_not_the_others() -> None:
+    """Its turn ends with the error, which the loop is told of; theirs come as before."""
+    seen: list[str] = []
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+    turns = Turns()
+    other = Reader(turns, "b", seen)
+
+    def fail(data: Piece) -> int:
+        if len(data) < 6:
+            raise ValueError("inside")
+        return 2
+
+    failing = Inflow(turns, Transport(), fail)
+    failing.feed(b"112233")
+    other.inflow.feed(b"112233")
+    await until_idle()
+    other.inflow.feed(b"4455")
+    await until_idle()
+
+    assert [str(each) for each in told] == ["inside"]
+    assert seen == ["b11", "b22", "b33", "b44", "b55"]
+
+
+async def test_a_piece_that_is_still_in_hand_holds_nothing_up() -> None:
+    """An error that is kept holds a piece of what was worked on; the rest is worked on all the same."""
+    seen: list[bytes] = []
+    kept: list[memoryview] = []
+
+    def keep(data: Piece) -> int:
+        kept.append(memoryview(data)[:2])
+        seen.append(bytes(data[:2]))
+        return 2
+
+    inflow = Inflow(Turns(), Transport(), keep)
+    inflow.feed(b"112233")
+    await until_idle()
+    assert seen == [b"11", b"22", b"33"]
+
+
 async def test_a_connection_that_closes_has_no_more_turns() -> None:
     """What it sent last is not worked on."""
     seen: list[str] = []
