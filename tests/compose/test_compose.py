@@ -15,6 +15,7 @@ import httpx
 import pika
 import pika.exceptions
 import pytest
+import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.client import Client
@@ -333,3 +334,14 @@ def test_down_keeps_what_it_holds(stack: Stack, aws: Callable[[str], Any]) -> No
     assert [line.data for line in lines if line.source and line.source.stream == "output"].count(b"kept") == 1
     kinesis.close()
     s3.close()
+
+
+def test_the_number_of_published_ports_is_the_one_that_is_told() -> None:
+    """The compose file's own words and the page of profiles say how many there are, and where."""
+    services = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
+    published = {name: service["ports"] for name, service in services.items() if service.get("ports")}
+    assert list(published) == ["emulator"]
+    assert all(port.startswith("127.0.0.1:") for port in published["emulator"])
+    assert len(published["emulator"]) == 5
+    assert "the emulator's five ports, on loopback" in FILE.read_text(encoding="utf-8")
+    assert "Only the emulator's five ports are published" in (ROOT / "docs" / "profiles.md").read_text()
