@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import Any
 
-from emulator.loader import Loader, s3_of
+from emulator.archive.lambda_loader import Loader, s3_of
 from schemas.error_codes import Queue
 
 

@@ -18,15 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from emulator.clock import Clock
-
-
-class Event(msgspec.Struct, frozen=True):
-    """One thing that happened: ``id`` counts from 1 without gaps, ``time`` is in seconds since the epoch."""
-
-    id: int
-    time: float
-    kind: str
-    fields: dict[str, Any]
+from rdss_sandbox.shapes.events import Event
 
 
 class EventLog(Protocol):
@@ -60,12 +52,6 @@ class _Unwritten:
 _INDEX_EVERY = 512
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Event).decode
-
-
-def event_of(flat: dict[str, Any]) -> Event:
-    """The event of the control API's flat form: its fields beside its id, time and kind."""
-    rest = {name: value for name, value in flat.items() if name not in {"id", "time", "kind"}}
-    return Event(flat["id"], flat["time"], flat["kind"], rest)
 
 
 class Events:

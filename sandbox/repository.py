@@ -20,7 +20,7 @@ from math import inf
 from pathlib import Path
 
 from emulator.clock import Clock
-from emulator.private_files import touch
+from emulator.machine.private_files import touch
 from schemas.peek import Peek, peek
 
 _TABLES = """

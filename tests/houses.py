@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from emulator.aws_session import aws_session
-from emulator.client import Client
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.channels.aws_session import aws_session
 from emulator.clock import Clock
-from emulator.embedded import Embedded, embedded
-from emulator.resources import ClockChange, Topology
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.topology import Topology
 
 SEED = 7
 AMQP_SECONDS = 60.0

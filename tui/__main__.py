@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulator.installation import how_to_add
-from tui.preferences import Preferences, read
+from emulator.machine.installation import how_to_add
+from tui.keys.preferences import Preferences, read
 
 if TYPE_CHECKING:
     from tui.themed_app import ThemedApp
@@ -32,7 +32,7 @@ def run(control: str, token: str | None = None) -> int:
     """Show the sandbox whose control API is at ``control`` until the user quits; the exit code."""
 
     def dressed(preferences: Preferences) -> ThemedApp:
-        from emulator.client import AsyncClient  # noqa: PLC0415 -- textual may be missing, and is slow to import
+        from rdss_sandbox.client import AsyncClient  # noqa: PLC0415 -- textual may be missing, and is slow to import
         from tui.app import SandboxApp  # noqa: PLC0415 -- as above
 
         return SandboxApp(AsyncClient(control, token=token), preferences)
@@ -44,8 +44,8 @@ def run_recorded(folder: Path) -> int:
     """Show the run in ``folder`` until the user leaves; the exit code."""
 
     def dressed(preferences: Preferences) -> ThemedApp:
-        from tui.recording import read_recording  # noqa: PLC0415 -- as above
         from tui.recording_app import RecordingApp  # noqa: PLC0415 -- as above
+        from tui.state.recording import read_recording  # noqa: PLC0415 -- as above
 
         return RecordingApp(read_recording(folder), preferences)
 

@@ -9,11 +9,9 @@ from textual import work
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from emulator.client import AsyncClient, RefusedError, UnreachableError
-from emulator.resources import AuditTap, Topology
-from tui.feed import keep_looking
-from tui.messages import Done, Lost, Seen, Snapshot, Undone
-from tui.preferences import Preferences
+from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
+from rdss_sandbox.shapes.topology import AuditTap, Topology
+from tui.keys.preferences import Preferences
 from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
 from tui.screens.errors import ErrorsScreen
@@ -24,6 +22,8 @@ from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
 from tui.screens.topics import TopicsScreen
+from tui.state.feed import keep_looking
+from tui.state.worker_messages import Done, Lost, Seen, Snapshot, Undone
 from tui.themed_app import ThemedApp
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui.preferences import Preferences
-from tui.recording import Recording
+from tui.keys.preferences import Preferences
 from tui.screens.run import RunScreen
+from tui.state.recording import Recording
 from tui.themed_app import ThemedApp
 
 

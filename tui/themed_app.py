@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
-from tui.actions import Group, bindings
-from tui.palette import ActionCommands
-from tui.preferences import Preferences
-from tui.screens.help import Help
+from tui.dialogs.help import Help
+from tui.keys.actions import Group, bindings
+from tui.keys.palette import ActionCommands
+from tui.keys.preferences import Preferences
 from tui.themes import DARK, LIGHT
 
 _WIDE_CELLS = 120

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from emulator.channels.batches import Entry
 from emulator.channels.channel import Delivery, Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock
@@ -14,6 +13,7 @@ from emulator.faults.fault import Call, Direction, Failure, Item, Kind
 from emulator.faults.message import Message
 from emulator.faults.pending import Due, Pending
 from emulator.faults.stage import Stage
+from emulator.kinesis.batches import Entry
 
 Put: TypeAlias = Callable[[Sequence[Entry]], list[Outcome]]
 Fetch: TypeAlias = Callable[[str, str | None, int], Fetched]

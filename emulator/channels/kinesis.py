@@ -6,13 +6,13 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from emulator.aws_session import aws_session
 from emulator.channels.aws_answers import PASSING, THROTTLED, code_of, entry_outcome, listed, publish_failure
-from emulator.channels.batches import Entry, batches
+from emulator.channels.aws_session import aws_session
 from emulator.channels.channel import ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
+from emulator.kinesis.batches import Entry, batches
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient

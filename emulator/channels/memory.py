@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from emulator.channels.aws_answers import entry_outcome, listed
-from emulator.channels.batches import Entry, batches
 from emulator.channels.channel import (
     ChannelUnavailable,
     Delivery,
@@ -22,7 +21,8 @@ from emulator.clock import Clock
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
 from emulator.kinesis import KinesisError, Scope, ShardView
-from emulator.stream_service import StreamService
+from emulator.kinesis.batches import Entry, batches
+from emulator.streams.service import StreamService
 
 POLL_SECONDS: Final = 0.05
 DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")

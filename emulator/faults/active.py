@@ -10,8 +10,8 @@ from emulator.faults.fault import Direction, FaultType, Phase
 from emulator.faults.holding import Hold
 from emulator.faults.message import Message
 from emulator.faults.when import read_when
-from emulator.resources import Fault
 from emulator.rng import Chance, Draws
+from rdss_sandbox.shapes.faults import Fault
 
 _REMEMBERED: Final = 200_000
 """Of how many messages a fault remembers that it struck them, or their place in the count."""

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from emulator.faults.active import ActiveFault
 from emulator.faults.fault import LONGEST_TEXT, Direction, FaultRefused, FaultType, Kind
-from emulator.resources import Fault
+from rdss_sandbox.shapes.faults import Fault
 
 
 def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:

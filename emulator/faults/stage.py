@@ -35,8 +35,8 @@ from emulator.faults.registry import TYPES, known_type
 from emulator.faults.strike import Handlers, Injection, injection_of, strike
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
-from emulator.resources import Fault, FaultChange, NewFault
 from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import Fault, FaultChange, NewFault
 
 
 class UnknownFault(LookupError):  # noqa: N818 -- named as the answer it is

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from emulator import processes
 from emulator.faults.fault import Done, FaultRefused, Hit, Target
+from emulator.machine import process_ids as processes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from emulator.journal import frames
 from emulator.journal.frames import DamagedLog
 from emulator.journal.inventory import inventory_of
 from emulator.journal.storage import sync_folders
-from emulator.private_files import FILE_MODE
+from emulator.machine.private_files import FILE_MODE
 
 _COPIED_BYTES = 1 << 20
 

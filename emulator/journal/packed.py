@@ -19,7 +19,7 @@ from isal.isal_zlib import compress, crc32, decompress
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
 from emulator.journal.storage import sync_folders
-from emulator.private_files import FILE_MODE
+from emulator.machine.private_files import FILE_MODE
 
 SUFFIX: Final = ".packed"
 STRETCH_BYTES: Final = 1 << 18

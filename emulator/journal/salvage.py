@@ -14,7 +14,7 @@ from isal.isal_zlib import crc32, decompress
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLog, Frame
 from emulator.journal.packed import STRETCH_BYTES, PackedStorage
-from emulator.private_files import touch
+from emulator.machine.private_files import touch
 
 _LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
 """No block has 256 MiB, no number and no time 48 bits: those that do not look so need no checksum."""

@@ -14,7 +14,7 @@ from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
 from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage, pack
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
-from emulator.private_files import touch
+from emulator.machine.private_files import touch
 
 _INDEX_EVERY_BYTES = 1 << 16
 _READ_BYTES = 1 << 16

@@ -13,7 +13,7 @@ from emulator.journal.frames import Frame
 from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Segment
-from emulator.private_files import touch
+from emulator.machine.private_files import touch
 
 SEGMENT_BYTES = 1 << 24
 _PLACES_KEPT = 64

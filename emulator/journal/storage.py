@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from emulator.journal import frames
-from emulator.private_files import FILE_MODE
+from emulator.machine.private_files import FILE_MODE
 
 
 class Storage(Protocol):

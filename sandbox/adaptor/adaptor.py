@@ -16,10 +16,10 @@ from sandbox.adaptor.mapping import Mapping, Watermark
 from sandbox.adaptor.source import Source
 from sandbox.adaptor.state import State, Unmapped
 from sandbox.adaptor.template import NOTHING, TemplateError, look
+from sandbox.gateway.next_version import as_new_version
+from sandbox.gateway.outbox import Outbox
+from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
-from sandbox.outbox import Outbox
-from sandbox.triggers import Trigger, trigger
-from sandbox.versions import as_new_version
 from schemas.validation import judge_message
 
 JSON = dict[str, Any]

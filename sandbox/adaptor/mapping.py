@@ -89,7 +89,7 @@ def _parsed(path: Path, text: str) -> Any:
         return tomllib.loads(text)
     import yaml  # noqa: PLC0415 -- only a mapping in YAML needs it
 
-    from sandbox.scenarios.plain_yaml import load  # noqa: PLC0415 -- as above
+    from sandbox.plain_yaml import load  # noqa: PLC0415 -- as above
 
     try:
         return load(text)

@@ -9,11 +9,11 @@ import sqlite3
 from typing import Any
 
 from emulator.clock import Clock
-from sandbox.addresses import UnknownAddressError
 from sandbox.applications.bodies import body_in, uuid_in
 from sandbox.applications.deeds import make_table, write_deed
 from sandbox.applications.works import Works
-from sandbox.outbox import Outbox
+from sandbox.gateway.addresses import UnknownAddressError
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 from sandbox.repository import Repository

@@ -16,7 +16,7 @@ from sandbox.applications.bodies import body_in, files_in, uuid_in
 from sandbox.applications.deeds import make_table, write_deed
 from sandbox.applications.package import write_package
 from sandbox.download import DownloadError, Downloads
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
 from schemas.sequence import body_of

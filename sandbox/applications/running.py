@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sandbox.applications.deeds import Deed, deeds_after
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Receiver
 from sandbox.repository import Repository
 

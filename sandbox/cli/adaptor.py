@@ -114,7 +114,7 @@ def _opened(
     from sandbox.adaptor import Adaptor, Source  # noqa: PLC0415 -- as above
     from sandbox.adaptor.state import State  # noqa: PLC0415 -- as above
     from sandbox.gateway import Gateway, Machine  # noqa: PLC0415 -- as above
-    from sandbox.outbox import Outbox  # noqa: PLC0415 -- as above
+    from sandbox.gateway.outbox import Outbox  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
     found = find_stream(control, channel_name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.applications.asynchronous import Asynchronous
     from sandbox.applications.deeds import Deed
-    from sandbox.outbox import Outbox
+    from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
 
@@ -163,13 +163,13 @@ def _opened(
 ) -> Iterator[_Opened]:
     """The application with its local data repository and its way to answer."""
     from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.addresses import Addresses  # noqa: PLC0415 -- as above
     from sandbox.applications import InstitutionalRepository, PreservationSystem  # noqa: PLC0415 -- as above
     from sandbox.download import Downloads  # noqa: PLC0415 -- as above
     from sandbox.download.https import HttpsSource  # noqa: PLC0415 -- as above
     from sandbox.download.s3 import S3Source  # noqa: PLC0415 -- as above
     from sandbox.gateway import Gateway, Machine  # noqa: PLC0415 -- as above
-    from sandbox.outbox import Outbox  # noqa: PLC0415 -- as above
+    from sandbox.gateway.addresses import Addresses  # noqa: PLC0415 -- as above
+    from sandbox.gateway.outbox import Outbox  # noqa: PLC0415 -- as above
     from sandbox.repository import Repository  # noqa: PLC0415 -- as above
 
     with ExitStack() as stack:

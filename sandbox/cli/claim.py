@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from emulator.queue_resources import PROJECT
+from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from emulator.queue_resources import Claim, QueueList, QueueMessage
+    from rdss_sandbox.shapes.queues import Claim, QueueList, QueueMessage
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PREVIEW = 60
@@ -88,7 +88,7 @@ def take(
     as_json: bool,
 ) -> None:
     """Hold the oldest messages of QUEUE that nobody holds; the word take may be left out."""
-    from emulator.queue_resources import NewClaim  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.queues import NewClaim  # noqa: PLC0415 -- kept out of sandbox --help
 
     new = NewClaim(worker or getpass.getuser(), ttl, grace, limit)
     with connect(control) as client:
@@ -131,7 +131,7 @@ def renew(
     *, queue: str, claim_id: str, ttl: int, grace: int, project: str, control: str | None, as_json: bool
 ) -> None:
     """Let CLAIM on QUEUE begin anew."""
-    from emulator.queue_resources import ClaimRenewal  # noqa: PLC0415 -- as above
+    from rdss_sandbox.shapes.queues import ClaimRenewal  # noqa: PLC0415 -- as above
 
     with connect(control) as client:
         held = client.queues.renew(project, queue, claim_id, ClaimRenewal(ttl, grace))

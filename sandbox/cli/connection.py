@@ -14,8 +14,8 @@ import click
 from sandbox.cli.failures import CommandFailed, Exit
 
 if TYPE_CHECKING:
-    from emulator.client import Client
     from emulator.clock import Clock
+    from rdss_sandbox.client import Client
     from sandbox.endpoint import Endpoint
     from schemas.error_codes import Queue
 
@@ -53,7 +53,7 @@ def reach(control: str | None) -> tuple[str, str | None]:
 
 def connect(control: str | None) -> Client:
     """A client of the running sandbox. CommandFailed when nothing was started here."""
-    from emulator.client import Client  # noqa: PLC0415 -- httpx is slow to import
+    from rdss_sandbox.client import Client  # noqa: PLC0415 -- httpx is slow to import
 
     url, token = reach(control)
     return Client(url, token=token)
@@ -62,7 +62,7 @@ def connect(control: str | None) -> Client:
 @contextmanager
 def followed_clock(control: str | None) -> Iterator[Clock]:
     """The clock of the running sandbox, while the context lasts. CommandFailed when none was started here."""
-    from emulator.following_clock import FollowingClock  # noqa: PLC0415 -- httpx is slow to import
+    from sandbox.following_clock import FollowingClock  # noqa: PLC0415 -- httpx is slow to import
 
     url, token = reach(control)
     with FollowingClock(url, token) as clock:
@@ -95,7 +95,7 @@ class FoundStream:
 
     def repository(self, application: str) -> Path:
         """Where an application of the command line keeps what it knows of this stream's messages."""
-        from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
+        from emulator.settings.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
 
         return Path(STATE_DIRECTORY, f"{application}-{self.since}.sqlite3")
 

@@ -45,7 +45,7 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
 
     from sandbox.demo.show import progress_bar, show  # noqa: PLC0415 -- as above
-    from sandbox.runs import new_folder, point_latest  # noqa: PLC0415 -- as above
+    from sandbox.judging.runs import new_folder, point_latest  # noqa: PLC0415 -- as above
 
     pipeline = None if no_pipeline else _pipeline()
     talk = Console(stderr=True)
@@ -70,8 +70,8 @@ def _plan(seed: int, source: Path | None) -> Plan:
 
 def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
     from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.client import UnreachableError  # noqa: PLC0415 -- as above
     from emulator.clock import Clock  # noqa: PLC0415 -- as above
+    from rdss_sandbox.client import UnreachableError  # noqa: PLC0415 -- as above
     from sandbox.demo.run import demonstrate  # noqa: PLC0415 -- as above
     from sandbox.demo.workload import UnusableFileError  # noqa: PLC0415 -- as above
     from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
@@ -114,8 +114,8 @@ def _pipeline() -> Pipeline:
     """The pipeline, after a look whether it can run here. CommandFailed when not."""
     from importlib.util import find_spec  # noqa: PLC0415 -- kept out of sandbox --help
 
-    from emulator.installation import how_to_add  # noqa: PLC0415 -- as above
-    from sandbox.java import JavaMissingError, require  # noqa: PLC0415 -- as above
+    from emulator.machine.installation import how_to_add  # noqa: PLC0415 -- as above
+    from sandbox.pipeline.java import JavaMissingError, require  # noqa: PLC0415 -- as above
 
     instead = "sandbox demo --no-pipeline leaves it out"
     if find_spec("pyspark") is None:

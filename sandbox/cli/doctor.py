@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _rabbitmq() -> Finding:
     """Whether there is a RabbitMQ for every profile but compose, which brings its own."""
-    from emulator.rabbitmq import HOW_TO_GET_ONE, find_server, why_none  # noqa: PLC0415 -- as below
+    from emulator.rabbitmq.server import HOW_TO_GET_ONE, find_server, why_none  # noqa: PLC0415 -- as below
     from sandbox.profiles.docker_engine import Finding  # noqa: PLC0415 -- as below
 
     server = find_server(os.environ)
@@ -49,7 +49,7 @@ def doctor(as_json: bool) -> None:
     The profile compose needs Docker; the others need nothing, and RabbitMQ for AMQP. Exit code 3: the profile
     compose cannot start.
     """
-    from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles import docker_engine, running  # noqa: PLC0415 -- as above
 
     settings = read_settings({}, os.environ)

@@ -60,14 +60,14 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
     """Errors of the emulator's client and settings, known by name so that none needs importing here."""
     match type(error).__module__, type(error).__name__:
         case (
-            ("emulator.client", "UnreachableError")
+            ("rdss_sandbox.client", "UnreachableError")
             | ("emulator.journal.frames", "DamagedLog")
-            | ("sandbox.runs", "NoFolderError")
+            | ("sandbox.judging.runs", "NoFolderError")
         ):
             return str(error), Exit.ENVIRONMENT
-        case "emulator.client", "RefusedError":
+        case "rdss_sandbox.client", "RefusedError":
             return str(error), _code_of_status(getattr(error, "status", 500))
-        case "emulator.settings", "SettingsError":
+        case "emulator.settings.settings", "SettingsError":
             return str(error), Exit.USAGE
     if isinstance(error, OSError) and error.errno is not None:
         return str(

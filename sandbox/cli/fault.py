@@ -15,7 +15,7 @@ from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from emulator.faults.fault import Attribute, FaultType
-    from emulator.resources import Fault
+    from rdss_sandbox.shapes.faults import Fault
 
 _UNITS = {"s": "seconds"}
 _WHEN = ("at", "for", "every", "first", "after", "fails")
@@ -150,7 +150,7 @@ def _option(type_: FaultType, attribute: Attribute, taken: Container[str]) -> cl
 
 def _adder(type_: FaultType) -> Callable[..., None]:
     def add_fault(control: str | None, as_json: bool, match: tuple[str, ...], **given: Any) -> None:
-        from emulator.resources import NewFault  # noqa: PLC0415 -- kept out of sandbox --help
+        from rdss_sandbox.shapes.faults import NewFault  # noqa: PLC0415 -- kept out of sandbox --help
 
         stated = {name: value for name, value in given.items() if value is not None}
         when = {name: stated.pop(name) for name in _WHEN if name in stated}

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sandbox.documents import Document
+    from schemas.documents import Document
 
 
 def found_in(files: Iterable[str]) -> Iterator[Document | str]:
     """What the files hold, ``-`` being standard input; for one that cannot be read, a line that says why."""
-    from sandbox.documents import documents  # noqa: PLC0415 -- kept out of sandbox --help
+    from schemas.documents import documents  # noqa: PLC0415 -- kept out of sandbox --help
 
     for name in files:
         try:

@@ -14,7 +14,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from emulator.events import Event
+    from rdss_sandbox.shapes.events import Event
     from sandbox.profiles.running import Running
 
 _LOOK_SECONDS = 0.2
@@ -77,8 +77,8 @@ def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone
     """The last events of a sandbox that has stopped."""
     import os  # noqa: PLC0415 -- kept out of sandbox --help
 
-    from emulator.data_directory import recorded_events  # noqa: PLC0415 -- as above
-    from emulator.settings import read_settings  # noqa: PLC0415 -- as above
+    from emulator.assembly.data_directory import recorded_events  # noqa: PLC0415 -- as above
+    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- as above
 
     place = Path(found.data_dir) if found else read_settings({}, os.environ).data_dir
     try:
@@ -136,7 +136,7 @@ def _of_containers(found: Running, service: str | None, tail: int, *, follow: bo
 
 def _file(service: str) -> Path:
     """The file in which a process leaves what it writes. CommandFailed for one that nobody knows."""
-    from emulator.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.settings.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles.in_process import LOG_NAME  # noqa: PLC0415 -- as above
 
     known = {

@@ -15,7 +15,7 @@ from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from sandbox.documents import Document
+    from schemas.documents import Document
     from schemas.error_codes import ErrorCode
     from schemas.samples import Samples
     from schemas.validation import Verdict
@@ -49,7 +49,7 @@ def validate(
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
-    from sandbox.documents import judge_document  # noqa: PLC0415 -- kept out of sandbox --help
+    from schemas.documents import judge_document  # noqa: PLC0415 -- kept out of sandbox --help
 
     if strict:
         raise click.UsageError(

@@ -13,9 +13,10 @@ from sandbox.cli.output import json_option, print_json, print_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from emulator.audit_client import AuditMessages
-    from emulator.client import Client
-    from emulator.resources import AuditPlace, MessageDetail, MessageRow
+    from rdss_sandbox.client import Client
+    from rdss_sandbox.clients.audit import AuditMessages
+    from rdss_sandbox.shapes.audit import AuditPlace
+    from rdss_sandbox.shapes.messages import MessageDetail, MessageRow
 
 _PAGE = 1000
 

@@ -17,7 +17,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from emulator.client import Client
+    from rdss_sandbox.client import Client
     from sandbox.pipeline.tables import Tables
 
 Session: TypeAlias = "Callable[[], SparkSession]"
@@ -139,7 +139,7 @@ def _token_of(endpoint: str) -> str | None:
 
 def answering(endpoint: str | None) -> None:
     """Fails within seconds, before Spark starts, where there is no Java or nothing answers."""
-    from sandbox import java  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline import java  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.pipeline.endpoint import require_endpoint  # noqa: PLC0415 -- as above
 
     java.require()
@@ -179,15 +179,15 @@ def bar() -> Iterator[Callable[[str, float], None]]:
 @contextmanager
 def failures() -> Iterator[None]:
     """The pipeline's own errors as a line and an exit code."""
-    from sandbox.java import JavaMissingError  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.pipeline import failures as kinds  # noqa: PLC0415 -- as above
+    from sandbox.pipeline.java import JavaMissingError  # noqa: PLC0415 -- kept out of sandbox --help
 
     try:
         yield
     except ModuleNotFoundError as missing:
         if missing.name not in {"pyspark", "pyarrow", "pandas"}:
             raise
-        from emulator.installation import how_to_add  # noqa: PLC0415 -- as above
+        from emulator.machine.installation import how_to_add  # noqa: PLC0415 -- as above
 
         line = f"the pipeline needs {missing.name}; get it with: {how_to_add('pipeline')}"
         raise CommandFailed(line, Exit.ENVIRONMENT) from None

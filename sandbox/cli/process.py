@@ -10,7 +10,7 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from emulator.processing_resources import AsyncMessage, AsyncMessageDetail, OutsideSystem
+    from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem
 
 _TITLES = ("number", "received", "state", "service", "operation", "source", "correlation", "failed", "why")
 
@@ -48,7 +48,7 @@ def process() -> None:
 @json_option
 def send(control: str | None, as_json: bool, **given: Any) -> None:
     """Hand over a message of SERVICE's OPERATION; it is persisted when this returns."""
-    from emulator.processing_resources import NewAsyncMessage  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.processing import NewAsyncMessage  # noqa: PLC0415 -- kept out of sandbox --help
 
     with connect(control) as client:
         taken = client.processing.receive(NewAsyncMessage(**given))
@@ -103,7 +103,7 @@ def show(number: int, control: str | None, as_json: bool) -> None:
 @json_option
 def restart(number: int, total: bool, control: str | None, as_json: bool) -> None:
     """Process message NUMBER again, once it has ended."""
-    from emulator.processing_resources import Restart  # noqa: PLC0415 -- as above
+    from rdss_sandbox.shapes.processing import Restart  # noqa: PLC0415 -- as above
 
     with connect(control) as client:
         found = client.processing.restart(number, Restart("total" if total else "partial"))
@@ -131,7 +131,7 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
 
     An ANSWER is ok, "ok: TEXT", "business: WHY", 500, "timeout 5s", "slow 2s" or "down 1m".
     """
-    from emulator.processing_resources import Script  # noqa: PLC0415 -- as above
+    from rdss_sandbox.shapes.processing import Script  # noqa: PLC0415 -- as above
 
     with connect(control) as client:
         api = client.processing

@@ -11,7 +11,7 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.output import json_option, print_json, print_table, size
 
 if TYPE_CHECKING:
-    from emulator.pruning_resources import Pruned
+    from rdss_sandbox.shapes.pruning import Pruned
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
@@ -43,7 +43,7 @@ def prune(
 
     Streams forget by their own retention. sandbox up --retention AGE does the same by itself.
     """
-    from emulator.pruning_resources import Prune  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.pruning import Prune  # noqa: PLC0415 -- kept out of sandbox --help
 
     if older_than is None and keep is None:
         raise click.UsageError("say what shall go: --older-than AGE, --keep SIZE, or both")

@@ -12,7 +12,7 @@ from sandbox.cli.failures import CommandFailed, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from emulator.repair import Repair
+    from emulator.assembly.repair import Repair
 
 
 @click.command()
@@ -25,9 +25,9 @@ def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
     Of each damaged file what can be read is kept, and the file as it was is put aside below put-aside/ in the
     data directory. Nothing is deleted. The sandbox must not run.
     """
-    from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.repair import repair as repaired  # noqa: PLC0415 -- as above
-    from emulator.settings import read_settings  # noqa: PLC0415 -- as above
+    from emulator.assembly.data_directory import DirectoryInUse  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.assembly.repair import repair as repaired  # noqa: PLC0415 -- as above
+    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- as above
 
     given = {"data_dir": data_dir} if data_dir is not None else {}
     place = read_settings(given, os.environ).data_dir

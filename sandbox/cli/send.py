@@ -15,8 +15,8 @@ from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
-    from sandbox.documents import Document
     from sandbox.gateway import Gateway
+    from schemas.documents import Document
 
 
 @click.command()
@@ -58,8 +58,8 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
 def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_json: bool) -> str | None:
     """Send one document and print what went; why not when it is no message."""
     from emulator.rng import new_seed, new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.completion import completed  # noqa: PLC0415 -- as above
-    from sandbox.documents import why_no_message  # noqa: PLC0415 -- as above
+    from schemas.completion import completed  # noqa: PLC0415 -- as above
+    from schemas.documents import why_no_message  # noqa: PLC0415 -- as above
     from schemas.peek import peek  # noqa: PLC0415 -- as above
     from schemas.samples import Samples  # noqa: PLC0415 -- as above
     from schemas.sequence import SequenceError, split_raw  # noqa: PLC0415 -- as above

@@ -10,7 +10,8 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.output import json_option, print_json, print_table, size
 
 if TYPE_CHECKING:
-    from emulator.resources import ClockReading, Status
+    from rdss_sandbox.shapes.clock import ClockReading
+    from rdss_sandbox.shapes.status import Status
     from sandbox.profiles.docker_engine import Finding
 
 

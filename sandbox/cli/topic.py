@@ -15,9 +15,9 @@ from sandbox.cli.waiting import Deadline, timeout_option, within
 if TYPE_CHECKING:
     from msgspec import Raw
 
-    from emulator.topic_port import TopicPort
-    from emulator.topics.commands import Publish
-    from emulator.topics.messages import Message, SowRecord
+    from emulator.topics.client import TopicPort
+    from emulator.topics.engine.commands import Publish
+    from emulator.topics.engine.messages import Message, SowRecord
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ def publishing(command: F) -> F:
 @publishing
 def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
     """Publish each JSON to TOPIC; without any, each line of standard input."""
-    from emulator.topics import commands  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.topics.engine import commands  # noqa: PLC0415 -- kept out of sandbox --help
 
     _publish(commands.Publish, name, data, **given)
 
@@ -74,7 +74,7 @@ def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
 @publishing
 def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
     """Lay the fields in each JSON over those of its record in TOPIC."""
-    from emulator.topics.commands import DeltaPublish  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.commands import DeltaPublish  # noqa: PLC0415 -- as above
 
     _publish(DeltaPublish, name, data, **given)
 
@@ -94,8 +94,8 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 @port_options
 def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **given: Any) -> None:
     """Print the records of TOPIC, one a line: its state of the world."""
-    from emulator.topics.commands import Sow  # noqa: PLC0415 -- as above
-    from emulator.topics.messages import SowMessage  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.commands import Sow  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.messages import SowMessage  # noqa: PLC0415 -- as above
 
     command = Sow(topic=name, filter=filter_, orderby=orderby, top_n=top_n, batch_size=100, query_id="sow")
     with _port(**given) as port:
@@ -133,7 +133,7 @@ def subscribe(
     A record that leaves, because it was deleted, expired or matches no more, is told as an oof message.
     Exit code 4: fewer than N messages came before the timeout.
     """
-    from emulator.topics import commands as c  # noqa: PLC0415 -- as above
+    from emulator.topics.engine import commands as c  # noqa: PLC0415 -- as above
 
     filter_, bookmark = given.pop("filter_"), given.pop("bookmark")
     command: c.Subscribe | c.SowAndSubscribe
@@ -167,8 +167,8 @@ def subscribe(
 @port_options
 def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **given: Any) -> None:
     """Delete records of TOPIC; says how many there were."""
-    from emulator.topics.commands import NO_DATA, SowDelete  # noqa: PLC0415 -- as above
-    from emulator.topics.messages import Ack  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.commands import NO_DATA, SowDelete  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.messages import Ack  # noqa: PLC0415 -- as above
 
     if sum(map(bool, (filter_, sow_keys, data))) != 1:
         raise click.UsageError("say which records: --filter, --key or --data")
@@ -215,7 +215,7 @@ def _texts(data: tuple[str, ...]) -> Iterable[str]:
 
 
 def _port(control: str | None, user: str | None, token: str | None) -> TopicPort:
-    from emulator.topic_port import TopicPort  # noqa: PLC0415 -- httpx is slow to import
+    from emulator.topics.client import TopicPort  # noqa: PLC0415 -- httpx is slow to import
     from sandbox.cli.connection import reach  # noqa: PLC0415 -- as above
 
     with connect(control) as client:
@@ -226,7 +226,7 @@ def _port(control: str | None, user: str | None, token: str | None) -> TopicPort
 
 
 def _content(messages: Iterable[Message]) -> Iterable[Message]:
-    from emulator.topics.messages import OofMessage, PublishMessage, SowMessage  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.messages import OofMessage, PublishMessage, SowMessage  # noqa: PLC0415 -- as above
 
     return (each for each in messages if isinstance(each, PublishMessage | SowMessage | OofMessage))
 

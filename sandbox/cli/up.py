@@ -118,7 +118,7 @@ def up(detach: bool, as_json: bool, **options: Any) -> None:
     It runs until Ctrl-C, or with --detach (and always with --profile compose) until sandbox down. Every
     option can also be given as SANDBOX_<NAME> in the environment, or under [sandbox] in sandbox.toml.
     """
-    from emulator.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles import in_process  # noqa: PLC0415 -- as above
 
     given = {name: value for name, value in options.items() if value not in (None, ())}

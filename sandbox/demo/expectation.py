@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from sandbox.arrivals import body_digest
 from sandbox.demo.workload import Item
+from sandbox.judging.arrivals import body_digest
 from schemas.error_codes import ErrorCode
 from schemas.peek import Peek, identity, peek
 from schemas.sequence import SequenceError, join

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from emulator.channels.kinesis import KinesisChannel
-from emulator.client import Client
 from emulator.clock import Clock
-from emulator.resources import NewFault
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.faults import NewFault
 from sandbox.applications import InstitutionalRepository, PreservationSystem
 from sandbox.download import Downloads
 from sandbox.download.s3 import S3Source
 from sandbox.endpoint import Endpoint
 from sandbox.gateway import Gateway, Machine, SendFailedError
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Arrival, Rejects, S3Originals
 from sandbox.receiver.assembly import BUCKETS
 from sandbox.receiver.over_kinesis import receiver_over_kinesis

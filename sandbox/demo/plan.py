@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from emulator.resources import NewFault
+from rdss_sandbox.shapes.faults import NewFault
 from schemas.error_codes import ErrorCode
 
 CHANNEL = "input"

@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.client import Client
 from emulator.clock import Clock
+from rdss_sandbox.client import Client
 from sandbox.demo.expectation import expect
 from sandbox.demo.observation import observe
 from sandbox.demo.ordeals import Provoked, provoke

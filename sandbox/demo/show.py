@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sandbox.demo import run
 from sandbox.demo.verdict import Result
-from sandbox.verdict import Line, Verdict
+from sandbox.judging.verdict import Line, Verdict
 
 _MARKS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[yellow]not shown[/]"}
 _VERDICTS = {

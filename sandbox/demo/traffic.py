@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
-from sandbox.arrivals import ARRIVALS, write_down
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
 from sandbox.gateway import Gateway
+from sandbox.judging.arrivals import ARRIVALS, write_down
 from sandbox.receiver import Arrival
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository

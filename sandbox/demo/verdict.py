@@ -10,7 +10,7 @@ from typing import Any
 from sandbox.demo.expectation import Expectation
 from sandbox.demo.observation import Observation
 from sandbox.demo.plan import Plan
-from sandbox.verdict import Line, Verdict, verdict_of
+from sandbox.judging.verdict import Line, Verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulator.rng import Chance
-from sandbox.completion import completed
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
-from sandbox.documents import documents
+from schemas.completion import completed
+from schemas.documents import documents
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples

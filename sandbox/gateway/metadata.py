@@ -11,15 +11,15 @@ import msgspec
 
 from emulator.clock import Clock, timestamp
 from emulator.rng import new_uuid
-from sandbox.authorship import Author, MessageClass
 from sandbox.gateway.answers import Answers
+from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine
+from sandbox.gateway.next_version import as_new_version
 from sandbox.gateway.queues import Queues, open_queues
 from sandbox.gateway.settings import GatewaySettings
+from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
 from sandbox.repository import Repository
-from sandbox.triggers import Trigger, trigger
-from sandbox.versions import as_new_version
 from schemas.envelope import read
 from schemas.error_codes import ErrorCode
 from schemas.validation import judge_message

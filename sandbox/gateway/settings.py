@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from emulator.settings import FILE_NAME, SettingsError
+from emulator.settings.settings import FILE_NAME, SettingsError
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]

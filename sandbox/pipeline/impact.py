@@ -15,7 +15,7 @@ from sandbox.pipeline.tables import Tables
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from emulator.client import Client
+    from rdss_sandbox.client import Client
 
 INJECTED = "fault.injected"
 _OUTCOMES = ("messages", "parts", "duplicates", "rejects")

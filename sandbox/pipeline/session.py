@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulator.installation import how_to_add
-from sandbox import java
+from emulator.machine.installation import how_to_add
+from sandbox.pipeline import java
 from sandbox.pipeline.failures import UnavailableError
 
 if TYPE_CHECKING:

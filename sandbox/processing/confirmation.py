@@ -15,7 +15,7 @@ from schemas.error_codes import ErrorCode
 if TYPE_CHECKING:
     import httpx
 
-    from sandbox.outbox import Outbox
+    from sandbox.gateway.outbox import Outbox
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from emulator.channels.batches import Entry
 from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.injection import FaultPoint
 from emulator.clock import Clock
 from emulator.durations import seconds
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
+from emulator.kinesis.batches import Entry
 from sandbox.processing.errors import BusinessError, TechnicalError
 
 CHANNEL: Final = "outside/{}"

@@ -18,7 +18,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.private_files import touch
+from emulator.machine.private_files import touch
 from sandbox.processing.records import COLUMNS, Change, Message, NewMessage, change_of, message_of
 from sandbox.processing.states import FINAL, HELD, TAKEN_UP_AGAIN, State
 from sandbox.processing.transitions import Cause, after

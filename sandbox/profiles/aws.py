@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 from sandbox.profiles.in_process import CannotStart, serve
 from sandbox.profiles.running import Running
 

@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from emulator import private_files
 from emulator.clock import Clock
+from emulator.machine import private_files
 from emulator.rng import new_uuid
-from emulator.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
-from emulator.topic_configuration import read_configuration
+from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
+from emulator.topics.configuration import read_configuration
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStart, CannotStop
 from sandbox.profiles.running import Running

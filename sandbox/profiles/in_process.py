@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from emulator import private_files, processes
 from emulator.clock import Clock
-from emulator.leash import leashed
-from emulator.resident_memory import give_back_what_is_freed
-from emulator.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
+from emulator.machine import private_files
+from emulator.machine import process_ids as processes
+from emulator.machine.resident_memory import give_back_what_is_freed
+from emulator.machine.watchdog import leashed
+from emulator.settings.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
-    from emulator.embedded import Embedded
+    from emulator.assembly.embedded import Embedded
 
 LOG_NAME = "sandbox.log"
 
@@ -59,13 +60,13 @@ def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 
 async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
-    from emulator.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
-    from emulator.embedded import Embedded  # noqa: PLC0415 -- as above
-    from emulator.foundation import UpstreamFailed  # noqa: PLC0415 -- as above
+    from emulator.assembly.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
+    from emulator.assembly.embedded import Embedded  # noqa: PLC0415 -- as above
+    from emulator.assembly.own_backend import UpstreamFailed  # noqa: PLC0415 -- as above
     from emulator.journal import DamagedLog  # noqa: PLC0415 -- as above
-    from sandbox.processing.control import ProcessingResources  # noqa: PLC0415 -- as above
+    from sandbox.control.processing import ProcessingResources  # noqa: PLC0415 -- as above
+    from sandbox.control.scenarios import scenario_resources  # noqa: PLC0415 -- as above
     from sandbox.processing.integration import IntegrationError, read_integration  # noqa: PLC0415 -- as above
-    from sandbox.scenarios.control import scenario_resources  # noqa: PLC0415 -- as above
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

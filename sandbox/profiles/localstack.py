@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.clock import Clock
-from emulator.settings import STATE_DIRECTORY, Settings
+from emulator.settings.settings import STATE_DIRECTORY, Settings
 from sandbox.profiles.docker_engine import free_port
 from sandbox.profiles.in_process import CannotStart, serve
 from sandbox.profiles.running import Running

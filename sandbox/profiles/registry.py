@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from emulator.settings import Settings
+    from emulator.settings.settings import Settings
     from sandbox.profiles.running import Running
 
     Run = Callable[[Settings, Callable[[Running], None]], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 from sandbox.profiles.in_process import CannotStart, serve
 from sandbox.profiles.running import Running
 

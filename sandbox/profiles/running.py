@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from emulator import private_files, processes
-from emulator.settings import STATE_DIRECTORY
+from emulator.machine import private_files
+from emulator.machine import process_ids as processes
+from emulator.settings.settings import STATE_DIRECTORY
 
 _CONNECT_SECONDS = 2.0
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
-from emulator.rdss_topology import message_stream
+from emulator.settings.topologies import message_stream
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.application import Application, Refused
 from sandbox.receiver.originals import Originals

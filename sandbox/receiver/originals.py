@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from emulator.aws_session import aws_session
+from emulator.channels.aws_session import aws_session
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

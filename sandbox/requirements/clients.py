@@ -111,7 +111,7 @@ CLIENTS: Final = (
         "Audit Log",
         "Messages MUST be in serialised JSON",
         "What the audit log holds is JSON.",
-        ("emulator/audit.py", "emulator/record_lines.py"),
+        ("emulator/archive/audit_tap.py", "emulator/archive/record_lines.py"),
         (
             f"{_ARCHIVES}::test_json_stands_in_its_line_as_it_was_written",
             f"{_ARCHIVES}::test_every_byte_of_a_message_can_be_had_back_from_its_line",
@@ -123,7 +123,7 @@ CLIENTS: Final = (
         "Audit Log",
         "and MUST NOT exceed 1000KB.",
         "Messages within the limit are in the audit log once and whole.",
-        ("emulator/audit.py",),
+        ("emulator/archive/audit_tap.py",),
         (
             f"{_ARCHIVES}::test_every_message_of_every_tapped_stream_is_in_the_audit_bucket_once",
             f"{_ARCHIVES}::test_a_message_as_large_as_a_stream_takes_is_audited",

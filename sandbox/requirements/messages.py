@@ -137,7 +137,7 @@ MESSAGES: Final = (
         "Message Body",
         "the correlationId MUST be provided",
         "An answer has a correlationId.",
-        ("sandbox/outbox.py", "sandbox/applications/institutional_repository.py"),
+        ("sandbox/gateway/outbox.py", "sandbox/applications/institutional_repository.py"),
         (
             "sandbox/applications/test_institutional_repository.py::test_a_read_is_answered_with_the_object",
             "sandbox/applications/test_answers.py::test_who_asks_for_what_is_not_there_is_told_so",

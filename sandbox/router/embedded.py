@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from emulator.background_worker import Pump
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
-from emulator.pump import Pump
 from sandbox.endpoint import Endpoint
 from sandbox.receiver import S3Originals
 from sandbox.repository import Repository
@@ -20,7 +20,7 @@ from sandbox.router.router import Router
 from sandbox.router.routes import Routes
 
 if TYPE_CHECKING:
-    from emulator.embedded import Embedded
+    from emulator.assembly.embedded import Embedded
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.rdss_topology import (
+from emulator.settings.topologies import (
     ENVIRONMENT,
     INSTITUTIONS,
     SERVICES,
@@ -43,7 +43,7 @@ class Routes:
 
 
 def rdss_routes(environment: str = ENVIRONMENT) -> Routes:
-    """The routes of ``emulator.rdss_topology``.
+    """The routes of ``emulator.settings.topologies``.
 
     What an institution sends goes to all groups of services; what a group sends goes to the institution
     whose JiscID is the message's tenantJiscID, and to the other groups.

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
-from emulator.events import Event
-from sandbox.arrivals import body_digest
+from rdss_sandbox.shapes.events import Event
+from sandbox.judging.arrivals import body_digest
 from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sandbox.judging.verdict import Line, Verdict, verdict_of
 from sandbox.scenarios.condition import Condition
 from sandbox.scenarios.facts import CONTRACT, Facts
 from sandbox.scenarios.scenario import Scenario
-from sandbox.verdict import Line, Verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+from sandbox.judging.verdict import Line
 from sandbox.scenarios.outcome import Run
-from sandbox.verdict import Line
 
 
 def junit(run: Run) -> bytes:

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.events import Event
 from emulator.faults.fault import Kind
+from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.judgement import Judgement
 from sandbox.scenarios.scenario import Scenario
 

@@ -12,11 +12,11 @@ from typing import Final
 
 from emulator.channels import Channel, ChannelUnavailable
 from emulator.durations import seconds
-from emulator.events import Event
 from emulator.faults.fault import FaultRefused, Kind
 from emulator.kinesis import ShardView
-from emulator.queues import QueueEngine
+from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
+from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario

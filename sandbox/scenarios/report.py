@@ -8,11 +8,11 @@ from importlib.resources import files
 from typing import Final
 
 from emulator.clock import timestamp
+from sandbox.judging.verdict import Line, Verdict
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
 from sandbox.scenarios.timeline import draw, timeline
-from sandbox.verdict import Line, Verdict
 
 _MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
 _SAID: Final = {

@@ -9,9 +9,10 @@ from typing import Final
 
 import msgspec
 
-from emulator.events import Event
 from emulator.faults.fault import Kind
-from sandbox.runs import RUNS, new_folder, point_latest
+from rdss_sandbox.shapes.events import Event
+from sandbox.judging.runs import RUNS, new_folder, point_latest
+from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.facts import facts_of
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
@@ -19,7 +20,6 @@ from sandbox.scenarios.outcome import Report, Run
 from sandbox.scenarios.play import AT_ONCE, Show, Unplayable, play
 from sandbox.scenarios.report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
-from sandbox.verdict import Verdict
 
 SUMMARY: Final = "summary.json"
 

@@ -15,7 +15,7 @@ from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import FaultRefused
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when
-from emulator.resources import NewFault
+from rdss_sandbox.shapes.faults import NewFault
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
 
 INPUT: Final = "input"
@@ -135,7 +135,7 @@ def read_scenario(source: str, text: str) -> Scenario:
     """The scenario in ``text`` (YAML or JSON); ``source`` names it in errors. Raises ``ScenarioError``."""
     import yaml  # noqa: PLC0415 -- only scenario files need it
 
-    from sandbox.scenarios.plain_yaml import load  # noqa: PLC0415 -- as above
+    from sandbox.plain_yaml import load  # noqa: PLC0415 -- as above
 
     try:
         document = load(text)

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.queues import QueueEngine
-from sandbox.arrivals import ArrivalsReader, write_down
+from emulator.queues.engine import QueueEngine
+from sandbox.judging.arrivals import ArrivalsReader, write_down
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.scenarios.watched_channel import WatchedChannel
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol
 
+from emulator.assembly.embedded import embedded
+from emulator.assembly.parts import Parts, assembled
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.embedded import embedded
 from emulator.faults.fault import Kind
-from emulator.parts import Parts, assembled
-from emulator.rabbitmq import HOW_TO_INSTALL, BrokerFailed, find_server, start_broker, why_none
-from emulator.resources import Topology
-from emulator.settings import Settings
+from emulator.rabbitmq.server import HOW_TO_INSTALL, BrokerFailed, find_server, start_broker, why_none
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
 from sandbox.scenarios.scenario import INPUT, Scenario
 from sandbox.scenarios.site import OpenChannel

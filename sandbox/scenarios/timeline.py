@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
-from emulator.events import Event
+from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.play import START
 from sandbox.scenarios.scenario import INPUT
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from typing import Final
 
 from emulator.channels import Channel, Checkpoints, Delivery, Outcome, Receipt
-from emulator.queue_resources import PROJECT
-from emulator.queues import Address, QueuesError
+from emulator.queues.engine import Address, QueuesError
+from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client import Client, OurSender

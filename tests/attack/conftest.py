@@ -33,7 +33,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.rabbitmq import find_server
+from emulator.rabbitmq.server import find_server
 from tests.attack.house import House
 
 

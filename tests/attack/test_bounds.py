@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.client import Client
 from emulator.rng import Chance
+from rdss_sandbox.client import Client
 from sandbox.profiles.in_process import started
 from sandbox.profiles.running import Running
 from schemas.envelope import serialise

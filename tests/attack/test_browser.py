@@ -19,9 +19,9 @@ import httpx
 import msgspec
 import pytest
 
+from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
-from emulator.embedded import Embedded, embedded
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 from tests.tui.test_serving import free_port
 
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
@@ -145,7 +145,7 @@ def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
     with embedded(Settings(data_dir=None, **numbers)) as running:
         httpx.put(f"{running.queues}/v2/queues/mine", headers=_CLIENT, trust_env=False)
         s3(running).create_bucket(Bucket="mine")
-        code = f"from tui.serving import serve; serve({running.control!r}, {found['tui']})"
+        code = f"from tui.browser.serving import serve; serve({running.control!r}, {found['tui']})"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as served:
             clock = Clock()
             while clock.elapsed() < 60:

@@ -7,13 +7,13 @@ import sys
 
 import uvloop
 
-from emulator.amqp_log import AmqpLog
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
+from emulator.streams.amqp_log import AmqpLog
 
 
 async def main(upstream: str) -> None:

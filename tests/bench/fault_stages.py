@@ -13,15 +13,15 @@ import uvloop
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.interceptor import KinesisFaults
 from emulator.faults.stage import Stage
+from emulator.http.server import serve
 from emulator.kinesis import Engine
-from emulator.listeners.aws import AwsApp
-from emulator.listeners.engine_backend import EngineBackend
-from emulator.listeners.http import serve
-from emulator.listeners.interception import Interceptor
-from emulator.resources import NewFault
+from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.engine_backend import EngineBackend
+from emulator.listeners.aws.faults import KinesisFaults
+from emulator.listeners.aws.interception import Interceptor
 from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import NewFault
 
 
 async def main() -> None:

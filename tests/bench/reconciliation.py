@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from emulator.client import Client, UnreachableError
 from emulator.clock import Clock, stopwatch
+from rdss_sandbox.client import Client, UnreachableError
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receive, send
 from sandbox.demo.workload import workload

@@ -15,15 +15,16 @@ from typing import Any
 
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock, stopwatch
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.kinesis import Engine
 from emulator.rng import Chance, Draws
-from sandbox.arrivals import ARRIVALS, ArrivalsReader, write_down
+from rdss_sandbox.shapes.events import Event
 from sandbox.demo.expectation import expect
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.workload import Item, workload
 from sandbox.gateway import Gateway
+from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, write_down
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository

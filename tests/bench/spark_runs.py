@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock, stopwatch
-from emulator.embedded import embedded
-from emulator.resources import Topology
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.bench.load import Connection

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from emulator.rabbitmq import find_server
+from emulator.rabbitmq.server import find_server
 from tests.bench import amqp
 from tests.bench.rows import US
 

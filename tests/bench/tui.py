@@ -20,13 +20,13 @@ import msgspec
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from emulator import resources as r
 from emulator.clock import stopwatch
+from rdss_sandbox import shapes as r
 from tests.bench.rows import US, Row
 from tests.tui.canned import Canned, row
 from tui.__main__ import spare_pauses
 from tui.app import SandboxApp
-from tui.preferences import Preferences
+from tui.keys.preferences import Preferences
 from tui.widgets.message_list import MessageList
 
 MESSAGES = 1_000_000

@@ -8,8 +8,8 @@ from typing import Any
 import boto3
 import pytest
 
-from emulator.client import Client
 from emulator.clock import Clock
+from rdss_sandbox.client import Client
 from tests.compose.stack import Stack
 
 

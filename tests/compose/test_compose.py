@@ -18,10 +18,11 @@ import pytest
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
-from emulator.client import Client
+from emulator.archive.record_lines import read_line
 from emulator.clock import Clock
-from emulator.record_lines import read_line
-from emulator.resources import NewFault, Reshard
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.streams import Reshard
 from sandbox.endpoint import Endpoint
 from sandbox.profiles.docker_engine import connect
 from schemas.envelope import serialise

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator.client import Client
 from emulator.clock import Clock
+from rdss_sandbox.client import Client
 from sandbox.demo.plan import Plan
 from sandbox.demo.run import Place, demonstrate
 from sandbox.endpoint import Endpoint
-from sandbox.verdict import Verdict
+from sandbox.judging.verdict import Verdict
 from tests.compose.stack import Stack
 
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]

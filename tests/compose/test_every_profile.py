@@ -12,11 +12,12 @@ import pytest
 from emulator.channels import Receipt
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.kinesis import Engine
-from emulator.resources import NewFault
 from emulator.rng import Chance
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import NewFault
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.emulator.profile_bench import ProfileBench

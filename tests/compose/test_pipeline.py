@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from emulator.client import Client
-from emulator.resources import NewFault, Topology
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.topology import Topology
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.tables import Tables
 from tests.compose.stack import Stack

@@ -13,13 +13,15 @@ import pytest
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
-from emulator.client import Client
 from emulator.clock import Clock
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.kinesis import ShardView
-from emulator.resources import ClockChange
 from emulator.rng import Chance
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.events import Event
 from sandbox.endpoint import Endpoint
+from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.client import OURS
 from sandbox.scenarios.facts import Facts, facts_of
 from sandbox.scenarios.judgement import judge_facts
@@ -28,7 +30,6 @@ from sandbox.scenarios.scenario import INPUT, Scenario, library
 from sandbox.scenarios.site import Site
 from sandbox.scenarios.stage_set import BROKER_SECONDS, StageSet
 from sandbox.scenarios.workload import offered
-from sandbox.verdict import Verdict
 from tests.compose.stack import Stack
 
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]

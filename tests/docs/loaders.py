@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.settings import FILE_NAME, read_settings
-from emulator.topic_configuration import read_configuration
-from emulator.topics import commands
+from emulator.settings.settings import FILE_NAME, read_settings
+from emulator.topics.configuration import read_configuration
+from emulator.topics.engine import commands
 from sandbox.processing.integration import read_integration
 from sandbox.scenarios.scenario import read_scenario
 from tests.docs.pages import Block
-from tui.preferences import read as read_preferences
+from tui.keys.preferences import read as read_preferences
 
 
 def _settings(path: Path) -> None:

@@ -13,28 +13,30 @@ from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
-from emulator.amqp_log import AmqpLog
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.faults.containers import Container
-from emulator.faults.interceptor import KinesisFaults
 from emulator.faults.stage import Stage
+from emulator.http.server import serve
 from emulator.kinesis import Engine
-from emulator.listeners.aws import AwsApp
-from emulator.listeners.engine_backend import EngineBackend
-from emulator.listeners.http import serve
-from emulator.rabbitmq import find_server, start_broker
+from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.engine_backend import EngineBackend
+from emulator.listeners.aws.faults import KinesisFaults
+from emulator.rabbitmq.server import find_server, start_broker
 from emulator.relay.amqp.server import serve_amqp
-from emulator.relay.app import RelayApp
-from emulator.relay.backend import RelayBackend
-from emulator.relay.endpoints import AccountEndpoints, OneEndpoint
-from emulator.relay.traffic import Traffic
-from emulator.resources import NewFault
+from emulator.relay.aws.app import RelayApp
+from emulator.relay.aws.backend import RelayBackend
+from emulator.relay.aws.endpoints import AccountEndpoints, OneEndpoint
+from emulator.relay.aws.traffic import Traffic
 from emulator.rng import Chance, new_uuid
+from emulator.streams.amqp_log import AmqpLog
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import NewFault
+from tests.emulator.endpoint_fixtures import endpoint, kinesis, loop_thread, served
 from tests.emulator.profile_bench import ProfileBench
 from tests.houses import PROFILES, borrowed, in_profiles
 

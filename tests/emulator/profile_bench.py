@@ -11,12 +11,12 @@ from typing import Any
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
-from emulator.client import RefusedError
 from emulator.clock import Clock
-from emulator.events import Event
 from emulator.faults.fault import FaultRefused
-from emulator.resources import NewFault
 from emulator.rng import new_uuid
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import NewFault
 from sandbox.endpoint import Endpoint
 from tests.houses import REGION, House, SandboxClock
 

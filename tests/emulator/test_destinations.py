@@ -14,10 +14,10 @@ import boto3
 import httpx
 import pytest
 
+from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.destinations import Destinations, Forbidden
-from emulator.embedded import Embedded, embedded
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 
 SETTINGS = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, data_dir=None)
 OWN_NAMES = (
@@ -180,12 +180,12 @@ def own_ports(emulator: Embedded) -> list[int]:
 
 def subscribe(emulator: Embedded, queue: str, url: str) -> httpx.Response:
     body = {"subscriber": url, "ttl": 3600, "options": {"post_data": "{}"}}
-    where = f"{emulator.queues}/v2/queues/{queue}/subscriptions"
+    where = f"{emulator.queues.engine}/v2/queues/{queue}/subscriptions"
     return httpx.post(where, headers=HEADERS, json=body, trust_env=False)
 
 
 def post(emulator: Embedded, queue: str) -> None:
-    where = f"{emulator.queues}/v2/queues/{queue}/messages"
+    where = f"{emulator.queues.engine}/v2/queues/{queue}/messages"
     body = {"messages": [{"body": 1, "ttl": 300}]}
     assert httpx.post(where, headers=HEADERS, json=body, trust_env=False).status_code == 201
 
@@ -205,7 +205,7 @@ def test_a_queue_takes_no_subscriber_that_must_not_be_called(emulator: Embedded,
     assert subscribe(emulator, "own", f"{scheme}://169.254.169.254/").status_code == 400
     made = subscribe(emulator, "own", f"{scheme}://127.0.0.1:1/fine")
     assert made.status_code == 201
-    where = f"{emulator.queues}/v2/queues/own/subscriptions/{made.json()['subscription_id']}"
+    where = f"{emulator.queues.engine}/v2/queues/own/subscriptions/{made.json()['subscription_id']}"
     change = {"subscriber": f"{scheme}://127.0.0.1:{own_ports(emulator)[1]}/faults"}
     assert httpx.patch(where, headers=HEADERS, json=change, trust_env=False).status_code == 400
 
@@ -319,7 +319,7 @@ def test_moto_is_as_it_was_once_the_sandbox_is_gone() -> None:
 
     with embedded(SETTINGS) as running:
         sns(running).list_topics()
-    from emulator.listeners import moto_calls
+    from emulator.listeners.aws import moto_calls
 
     if not moto_calls._running:
         assert vars(moto.sns.models)["requests"] is requests

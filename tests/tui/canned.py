@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
-from emulator import resources as r
-from emulator.client import RefusedError, UnreachableError
-from emulator.events import Event
-from emulator.message_filter import MARKS, compile_filter
-from emulator.reader_resources import Reader, ReaderList
+from emulator.message_index.sql_filter import MARKS, compile_filter
+from rdss_sandbox import shapes as r
+from rdss_sandbox.client import RefusedError, UnreachableError
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.readers import Reader, ReaderList
 from tests.tui.canned_scenarios import CannedScenarios
 
 NOON = 1_780_000_000.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.client import RefusedError
-from emulator.processing_resources import (
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.processing import (
     AsyncMessage,
     AsyncMessageDetail,
     OutsideCall,

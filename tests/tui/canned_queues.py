@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.client import RefusedError
-from emulator.queue_resources import Claim, Queue, QueueList, QueueMessage, QueueMessagePage
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.queues import Claim, Queue, QueueList, QueueMessage, QueueMessagePage
 from tests.tui.canned import Canned
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator import scenario_resources as s
-from emulator.client import RefusedError
-from emulator.events import Event
-from emulator.resources import NewFault
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes import scenarios as s
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import NewFault
 
 BEGAN = 1_767_225_600.0
 TEACH = s.Teaching(

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from emulator.client import RefusedError
-from emulator.topic_resources import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
-from emulator.topics.filters import FilterError, compile_filter
+from emulator.topics.engine.filters import FilterError, compile_filter
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from tests.tui.canned import NOON, Canned
 
 TITLES = ("Fish of the Clyde", "Glacier retreat in the Cairngorms", "Ethics of \\ in regular expressions")

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from tests.tui.canned import Canned
 from tui.app import SandboxApp
-from tui.preferences import Preferences
+from tui.keys.preferences import Preferences
 
 WIDE = (160, 48)
 NARROW = (80, 24)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator.message_filter import FIELDS, compile_filter
+from emulator.message_index.sql_filter import FIELDS, compile_filter
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, until
-from tui import query
-from tui.actions import ACTIONS, Group, as_markdown
-from tui.preferences import Preferences, PreferencesError, read
+from tui.keys.actions import ACTIONS, Group, as_markdown
+from tui.keys.preferences import Preferences, PreferencesError, read
+from tui.state import query
 from tui.widgets.message_list import MessageList
 
 DOCS = Path(__file__).parents[2] / "docs" / "tui.md"

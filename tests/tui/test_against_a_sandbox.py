@@ -9,21 +9,22 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, TextArea
 
-from emulator.client import AsyncClient, Client
-from emulator.embedded import embedded
-from emulator.resources import NewFault, NewMessage
-from emulator.settings import Settings
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import AsyncClient, Client
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import NewMessage
 from schemas.decoration import decorate
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from schemas.sequence import split
 from tests.tui.conftest import answer, notices, opened, text_of, until
-from tui.screens.add_fault import AddFault
-from tui.screens.diff import Diff
-from tui.screens.edit import Edit
-from tui.screens.parts import Parts
-from tui.widgets.message_browser import MessageBrowser
+from tui.dialogs.add_fault import AddFault
+from tui.dialogs.diff import Diff
+from tui.dialogs.edit import Edit
+from tui.dialogs.sequence_parts import Parts
+from tui.panes.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList

@@ -12,24 +12,27 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from emulator.client import AsyncClient, Client
-from emulator.embedded import Embedded, embedded
-from emulator.processing_resources import NewAsyncMessage
-from emulator.queue_resources import NewClaim
-from emulator.resources import ClockChange, NewFault, NewMessage, Reshard
-from emulator.settings import Settings
-from emulator.topic_port import TopicPort
-from emulator.topics.commands import Publish, SowDelete
-from sandbox.processing.control import ProcessingResources
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.settings.settings import Settings
+from emulator.topics.client import TopicPort
+from emulator.topics.engine.commands import Publish, SowDelete
+from rdss_sandbox.client import AsyncClient, Client
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import NewMessage
+from rdss_sandbox.shapes.processing import NewAsyncMessage
+from rdss_sandbox.shapes.queues import NewClaim
+from rdss_sandbox.shapes.streams import Reshard
+from sandbox.control.processing import ProcessingResources
+from sandbox.control.scenarios import ScenarioResources
 from sandbox.processing.integration import DEFAULT
-from sandbox.scenarios.control import ScenarioResources
 from schemas.decoration import decorate
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from schemas.sequence import split
 from tests.tui.conftest import answer, notices, opened, text_of, until
-from tui.screens.help import Help
+from tui.dialogs.help import Help
 from tui.screens.run import RunScreen
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList

@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.client import AsyncClient
-from emulator.message_lines import as_line, from_lines
-from emulator.resources import MessageDetail
+from emulator.message_index.ndjson import as_line, from_lines
+from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.messages import MessageDetail
 from schemas.decoration import decorate
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from tests.tui.canned import NOON, Canned, row
-from tui import exchange, redrive
-from tui.difference import difference, lines_of
-from tui.hops import way_of
-from tui.reasons import why
+from tui.state import redrive
+from tui.state import transfer as exchange
+from tui.text.difference import difference, lines_of
+from tui.text.reasons import why
+from tui.text.trace import way_of
 
 
 def detail(data: bytes, **changes: Any) -> MessageDetail:

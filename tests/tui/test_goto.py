@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.goto import End, Message, Moment, SequenceNumber, parse
+from tui.state.goto import End, Message, Moment, SequenceNumber, parse
 
 NOON = 1_780_056_000.0  # 2026-05-29T12:00:00Z
 

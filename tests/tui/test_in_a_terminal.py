@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.embedded import embedded
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 

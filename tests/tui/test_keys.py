@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from emulator import resources as r
+from rdss_sandbox import shapes as r
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, text_of, until
-from tui.actions import ACTIONS, Group, places
-from tui.preferences import Preferences, read
-from tui.screens.help import Help
+from tui.dialogs.help import Help
+from tui.keys.actions import ACTIONS, Group, places
+from tui.keys.preferences import Preferences, read
+from tui.panes.message_browser import MessageBrowser
+from tui.panes.object_browser import ObjectBrowser
 from tui.screens.run import RunScreen
-from tui.widgets.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
-from tui.widgets.object_browser import ObjectBrowser
 from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.canned import shard, stream
-from tui.figures import shard as short
-from tui.lineage import grow, span
+from tui.text.figures import shard as short
+from tui.text.lineage import grow, span
 
 
 def lines(*shards: object) -> list[str]:

@@ -6,7 +6,7 @@ from textual.events import MouseScrollUp
 
 from tests.tui.canned import Canned
 from tests.tui.conftest import answer, opened, text_of, until
-from tui.widgets.message_browser import MessageBrowser
+from tui.panes.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
 

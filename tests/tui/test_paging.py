@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.paging import Page, Pages, first_index
+from tui.state.paging import Page, Pages, first_index
 
 
 def page(offset: int, total: int, size: int = 10) -> Page[int]:

@@ -14,11 +14,11 @@ from textual.pilot import Pilot
 
 from tests.tui.canned import Canned
 from tests.tui.conftest import NARROW, WIDE, until
-from tui.actions import ACTIONS, Group
 from tui.app import SandboxApp
-from tui.preferences import Preferences
-from tui.rates import Levels
+from tui.keys.actions import ACTIONS, Group
+from tui.keys.preferences import Preferences
 from tui.screens.run import RunScreen
+from tui.text.rates import Levels
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList
 
@@ -69,7 +69,7 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {f"everywhere.go_{mode}" for _, mode, _ in PLACES}
     ours = [each for each in ACTIONS if each.group in GROUPS]
     helped = tuple(each for each in ours if each.id in known or not each.id.startswith("everywhere.go_"))
-    monkeypatch.setattr("tui.screens.help.ACTIONS", helped)
+    monkeypatch.setattr("tui.dialogs.help.ACTIONS", helped)
     monkeypatch.setattr("tui.widgets.banner.places", lambda: PLACES)
     monkeypatch.setattr("tui.widgets.stream_tree.Levels", partial(Levels, keep=1))
 

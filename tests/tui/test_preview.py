@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.resources import ObjectRow
-from tui.folders import above, level
-from tui.preview import preview
+from rdss_sandbox.shapes.buckets import ObjectRow
+from tui.text.folders import above, level
+from tui.text.preview import preview
 
 
 def test_keys_are_shown_as_folders() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from emulator.client import RefusedError
+from rdss_sandbox.client import RefusedError
 from tests.tui.canned_processing import CannedWithProcessing
 from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, text_of, until
 from tui.app import SandboxApp
-from tui.preferences import Preferences
+from tui.keys.preferences import Preferences
 from tui.widgets.row_list import RowList
 
 KEY = "0"

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from emulator.client import AsyncClient
-from emulator.embedded import embedded
-from emulator.queue_resources import Claim
-from emulator.settings import Settings
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.queues import Claim
 from tests.tui.canned_queues import CannedWithQueues, message
 from tests.tui.conftest import NARROW, WIDE, notices, opened, text_of, until
 from tui.app import SandboxApp
-from tui.preferences import Preferences
-from tui.queue_lines import remaining
+from tui.keys.preferences import Preferences
+from tui.text.queue_columns import remaining
 from tui.widgets.row_list import RowList
 
 KEY = "8"

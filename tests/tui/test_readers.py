@@ -6,7 +6,7 @@ import msgspec
 
 from tests.tui.canned import NOON, Canned, reader, shard, stream
 from tests.tui.conftest import NARROW, opened, text_of, until
-from tui.lag import behind
+from tui.text.lag import behind
 from tui.widgets.reader_list import ReaderList
 from tui.widgets.stream_tree import StreamTree
 

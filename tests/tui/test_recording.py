@@ -10,14 +10,14 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.events import Event
+from rdss_sandbox.shapes.events import Event
 from sandbox.cli.tui import tui
 from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import find_scenario
 from tests.tui.canned_scenarios import events
-from tui.recording import RecordingError, read_recording
-from tui.scene import Fate, Scene, Scenes
-from tui.telling import sentence
+from tui.state.playback import Fate, Scene, Scenes
+from tui.state.recording import RecordingError, read_recording
+from tui.text.narration import sentence
 
 
 def write(folder: Path, happened: tuple[Event, ...]) -> Path:

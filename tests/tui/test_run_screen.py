@@ -8,17 +8,17 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from emulator.client import AsyncClient
-from emulator.embedded import embedded
-from emulator.settings import Settings
-from sandbox.scenarios.control import ScenarioResources
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import AsyncClient
+from sandbox.control.scenarios import ScenarioResources
 from tests.tui.canned import Canned
 from tests.tui.canned_scenarios import TEACH, events
 from tests.tui.conftest import NARROW, WIDE, answer, opened, text_of, until
-from tui.preferences import Preferences
-from tui.recording import Recording
+from tui.keys.preferences import Preferences
 from tui.recording_app import RecordingApp
 from tui.screens.run import RunScreen
+from tui.state.recording import Recording
 from tui.widgets.row_list import RowList
 from tui.widgets.timeline import Timeline
 

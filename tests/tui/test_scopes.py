@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from emulator.resources import AuditTap, Topology
+from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, text_of, until
-from tui import scopes
-from tui.widgets.message_browser import MessageBrowser
+from tui.panes.message_browser import MessageBrowser
+from tui.state import scopes
 
 DEPLOYED = Topology(
     streams={"message_error_dev": 1, "institute_1_input_dev": 1, "message_audit_dev": 1},

@@ -16,10 +16,10 @@ from urllib.parse import urljoin
 
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.embedded import embedded
-from emulator.settings import Settings
-from tui.serving import ServingUnavailableError, serve
+from emulator.settings.settings import Settings
+from tui.browser.serving import ServingUnavailableError, serve
 
 aiohttp = pytest.importorskip("aiohttp", reason="comes with textual-serve, the serve extra")
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
@@ -42,7 +42,7 @@ def page() -> Iterator[str]:
     """A page served for a sandbox of its own."""
     port = free_port()
     with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)) as emulator:
-        code = f"from tui.serving import serve; serve({emulator.control!r}, {port})"
+        code = f"from tui.browser.serving import serve; serve({emulator.control!r}, {port})"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as server:
             yield f"http://127.0.0.1:{port}"
             server.terminate()

@@ -39,14 +39,14 @@ def served(code: str, port: int) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def page() -> Iterator[str]:
     port = free_port()
-    yield from served(f"from tui.serving import serve; serve('http://127.0.0.1:1', {port})", port)
+    yield from served(f"from tui.browser.serving import serve; serve('http://127.0.0.1:1', {port})", port)
 
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[str]:
     port = free_port()
     call = f"serve('http://127.0.0.1:1', {port}, token={SECRET!r})"
-    yield from served(f"from tui.serving import serve; {call}", port)
+    yield from served(f"from tui.browser.serving import serve; {call}", port)
 
 
 def silent(answer: httpx.Response) -> bool:

@@ -10,16 +10,16 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from emulator.client import AsyncClient
-from emulator.embedded import embedded
-from emulator.settings import Settings
-from emulator.topic_port import TopicPort
-from emulator.topics.commands import Publish, SowDelete
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from emulator.topics.client import TopicPort
+from emulator.topics.engine.commands import Publish, SowDelete
+from rdss_sandbox.client import AsyncClient
 from tests.tui.canned_topics import CannedWithTopics
 from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, text_of, until
 from tui.app import SandboxApp
-from tui.preferences import Preferences
-from tui.topic_lines import summary
+from tui.keys.preferences import Preferences
+from tui.text.topic_columns import summary
 from tui.widgets.banner import Banner
 from tui.widgets.row_list import RowList
 

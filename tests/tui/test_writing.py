@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from emulator.resources import SequenceRow
-from tui import figures, parts
-from tui.columns import Column, choose, fitted
-from tui.rates import Rates, range_bar, sparkline
+from rdss_sandbox.shapes.sequences import SequenceRow
+from tui.text import figures
+from tui.text import sequence_parts as parts
+from tui.text.columns import Column, choose, fitted
+from tui.text.rates import Rates, range_bar, sparkline
 
 
 def test_figures_are_written_for_reading() -> None:

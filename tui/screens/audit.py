@@ -11,14 +11,15 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from emulator.resources import AuditPlace, AuditStatus, Topology
-from tui.actions import Group, bindings
-from tui.figures import count
-from tui.screens.place import Place
-from tui.widgets.message_browser import MessageBrowser
-from tui.widgets.message_desk import MessageDesk
+from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
+from rdss_sandbox.shapes.topology import Topology
+from tui.keys.actions import Group, bindings
+from tui.panes.message_actions import MessageDesk
+from tui.panes.message_browser import MessageBrowser
+from tui.panes.object_browser import ObjectBrowser
+from tui.screens.base import Place
+from tui.text.figures import count
 from tui.widgets.message_list import AUDIT_COLUMNS, MessageList
-from tui.widgets.object_browser import ObjectBrowser
 from tui.widgets.object_view import ObjectView
 
 _AGAIN_SECONDS = 1.0

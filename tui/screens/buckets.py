@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from tui.screens.place import Place
-from tui.widgets.object_browser import ObjectBrowser
+from tui.panes.object_browser import ObjectBrowser
+from tui.screens.base import Place
 from tui.widgets.object_view import ObjectView
 
 

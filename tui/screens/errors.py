@@ -9,18 +9,18 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
 
-from emulator.resources import Count
+from rdss_sandbox.shapes.messages import Count
 from schemas.error_codes import ErrorCode
-from tui import figures
-from tui.actions import Group, bindings
-from tui.columns import Column
-from tui.messages import Snapshot, Undone
-from tui.movement import Movement
-from tui.query import both
-from tui.scopes import refused
-from tui.screens.place import Place
-from tui.widgets.message_browser import MessageBrowser
-from tui.widgets.message_desk import MessageDesk
+from tui.keys.actions import Group, bindings
+from tui.panes.message_actions import MessageDesk
+from tui.panes.message_browser import MessageBrowser
+from tui.screens.base import Place
+from tui.state.movement import Movement
+from tui.state.query import both
+from tui.state.scopes import refused
+from tui.state.worker_messages import Snapshot, Undone
+from tui.text import figures
+from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 
 _MEANINGS = {code.value: code.description for code in ErrorCode}

@@ -11,14 +11,15 @@ from textual.message import Message
 from textual.widgets import Static
 
 from emulator.durations import seconds
-from emulator.resources import ClockChange, Fault, FaultChange, FaultType
-from tui import figures
-from tui.actions import Group, bindings
-from tui.columns import Column
-from tui.messages import Undone
-from tui.screens.add_fault import AddFault
-from tui.screens.place import Place
-from tui.screens.prompt import Prompt
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
+from tui.dialogs.add_fault import AddFault
+from tui.dialogs.prompt import Prompt
+from tui.keys.actions import Group, bindings
+from tui.screens.base import Place
+from tui.state.worker_messages import Undone
+from tui.text import figures
+from tui.text.columns import Column
 from tui.widgets.event_list import EventList
 from tui.widgets.row_list import RowList
 

@@ -11,14 +11,14 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.client import RefusedError
-from emulator.processing_resources import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
-from tui.actions import Group, bindings
-from tui.messages import Undone
-from tui.processing_lines import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
-from tui.screens.confirm import Confirm
-from tui.screens.place import Place
-from tui.screens.prompt import Prompt
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
+from tui.dialogs.confirm import Confirm
+from tui.dialogs.prompt import Prompt
+from tui.keys.actions import Group, bindings
+from tui.screens.base import Place
+from tui.state.worker_messages import Undone
+from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines, pretty
 from tui.widgets.waterfall import Waterfall

@@ -11,14 +11,14 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.client import RefusedError
-from emulator.queue_resources import PROJECT, Claim, Queue, QueueList, QueueMessage
-from tui import figures
-from tui.actions import Group, bindings
-from tui.messages import Undone
-from tui.queue_lines import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
-from tui.screens.confirm import Confirm
-from tui.screens.place import Place
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
+from tui.dialogs.confirm import Confirm
+from tui.keys.actions import Group, bindings
+from tui.screens.base import Place
+from tui.state.worker_messages import Undone
+from tui.text import figures
+from tui.text.queue_columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines, pretty
 

@@ -11,14 +11,14 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
-from emulator.events import Event
-from tui import figures
-from tui.actions import Group, bindings
-from tui.columns import Column
-from tui.recording import Recording
-from tui.scene import Scenes
-from tui.telling import TURNS, sentence
-from tui.widgets.board import Board
+from rdss_sandbox.shapes.events import Event
+from tui.keys.actions import Group, bindings
+from tui.state.playback import Scenes
+from tui.state.recording import Recording
+from tui.text import figures
+from tui.text.columns import Column
+from tui.text.narration import TURNS, sentence
+from tui.widgets.message_grid import Board
 from tui.widgets.row_list import RowList
 from tui.widgets.timeline import Timeline
 

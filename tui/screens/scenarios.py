@@ -12,18 +12,18 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.client import RefusedError
-from emulator.resources import NewFault
-from emulator.scenario_resources import NewRun, Scenario, ScenarioRun
-from tui.actions import Group, bindings
-from tui.columns import Column
-from tui.hops import describe
-from tui.messages import Done, Undone
-from tui.movement import Movement
-from tui.recording import Recording, fetch_recording
-from tui.screens.place import Place
-from tui.screens.prompt import Prompt
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
+from tui.dialogs.prompt import Prompt
+from tui.keys.actions import Group, bindings
+from tui.screens.base import Place
 from tui.screens.run import RunScreen
+from tui.state.movement import Movement
+from tui.state.recording import Recording, fetch_recording
+from tui.state.worker_messages import Done, Undone
+from tui.text.columns import Column
+from tui.text.trace import describe
 from tui.widgets.row_list import RowList
 
 _LOOK_SECONDS = 0.2

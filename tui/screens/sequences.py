@@ -8,13 +8,14 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Static
 
-from emulator.resources import SequenceRow
-from tui import figures, parts
-from tui.actions import Group, bindings
-from tui.columns import Column
-from tui.paging import Page
-from tui.scopes import everything_once
-from tui.screens.place import Place
+from rdss_sandbox.shapes.sequences import SequenceRow
+from tui.keys.actions import Group, bindings
+from tui.screens.base import Place
+from tui.state.paging import Page
+from tui.state.scopes import everything_once
+from tui.text import figures
+from tui.text import sequence_parts as parts
+from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
 

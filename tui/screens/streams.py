@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
-from emulator.resources import Reshard
-from tui.actions import Group, bindings
-from tui.screens.place import Place
+from rdss_sandbox.shapes.streams import Reshard
+from tui.keys.actions import Group, bindings
+from tui.panes.message_actions import MessageDesk
+from tui.panes.message_browser import MessageBrowser
+from tui.screens.base import Place
 from tui.widgets.event_list import EventList
-from tui.widgets.message_browser import MessageBrowser
-from tui.widgets.message_desk import MessageDesk
 from tui.widgets.message_list import MessageList
 from tui.widgets.reader_list import ReaderList
 from tui.widgets.stream_tree import StreamTree, scope

@@ -12,14 +12,14 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.client import RefusedError
-from emulator.topic_resources import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
-from tui import figures
-from tui.actions import Group, bindings
-from tui.messages import Undone
-from tui.screens.place import Place
-from tui.screens.prompt import Prompt
-from tui.topic_lines import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
+from tui.dialogs.prompt import Prompt
+from tui.keys.actions import Group, bindings
+from tui.screens.base import Place
+from tui.state.worker_messages import Undone
+from tui.text import figures
+from tui.text.topic_columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines, pretty
 

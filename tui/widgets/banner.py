@@ -9,10 +9,10 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from emulator.resources import ClockReading
-from tui.actions import places
-from tui.figures import clock_time, count
-from tui.messages import Snapshot
+from rdss_sandbox.shapes.clock import ClockReading
+from tui.keys.actions import places
+from tui.state.worker_messages import Snapshot
+from tui.text.figures import clock_time, count
 
 if TYPE_CHECKING:
     from tui.app import SandboxApp

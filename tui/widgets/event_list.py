@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from emulator.events import Event
-from tui import figures
-from tui.columns import Column
-from tui.paging import Page
-from tui.telling import sentence
+from rdss_sandbox.shapes.events import Event
+from tui.state.paging import Page
+from tui.text import figures
+from tui.text.columns import Column
+from tui.text.narration import sentence
 from tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:

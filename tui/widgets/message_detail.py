@@ -9,10 +9,10 @@ from textual.containers import Vertical
 from textual.widgets import Static, TabbedContent, TabPane, Tree
 from textual.widgets.tree import TreeNode
 
-from emulator.resources import MessageDetail as Detail
-from tui import figures
-from tui.hops import Hop
-from tui.reasons import Reasons
+from rdss_sandbox.shapes.messages import MessageDetail as Detail
+from tui.text import figures
+from tui.text.reasons import Reasons
+from tui.text.trace import Hop
 from tui.widgets.text_lines import TextLines, pretty, wrapped
 from tui.widgets.waterfall import Waterfall
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from emulator.record_lines import AMQP_PREFIX, Place, place_in_key
-from emulator.resources import MessageRow
-from tui.columns import Column
-from tui.figures import clock_time, shard, size, tail
+from emulator.archive.record_lines import AMQP_PREFIX, Place, place_in_key
+from rdss_sandbox.shapes.messages import MessageRow
+from tui.text.columns import Column
+from tui.text.figures import clock_time, shard, size, tail
 from tui.widgets.row_list import RowList
 
 _MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "retried": "accent"}

@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from tui import figures
-from tui.messages import Undone
-from tui.preview import Preview, preview
+from tui.state.worker_messages import Undone
+from tui.text import figures
+from tui.text.preview import Preview, preview
 from tui.widgets.text_lines import TextLines
 
 if TYPE_CHECKING:

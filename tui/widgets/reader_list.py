@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.reader_resources import Reader
-from tui.columns import Column
-from tui.figures import count, shard, span, tail
-from tui.lag import live
-from tui.messages import Snapshot
+from rdss_sandbox.shapes.readers import Reader
+from tui.state.worker_messages import Snapshot
+from tui.text.columns import Column
+from tui.text.figures import count, shard, span, tail
+from tui.text.lag import live
 from tui.widgets.row_list import RowList
 
 _KINDS = {"iterator": "iterator", "subscription": "fan-out", "consumer": "registered"}

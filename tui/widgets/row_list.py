@@ -15,12 +15,12 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from emulator.client import RefusedError, UnreachableError
-from tui.actions import Group, bindings
-from tui.columns import Column, choose, fitted
-from tui.messages import Snapshot
-from tui.movement import Movement
-from tui.paging import Page, Pages, Source
+from rdss_sandbox.client import RefusedError, UnreachableError
+from tui.keys.actions import Group, bindings
+from tui.state.movement import Movement
+from tui.state.paging import Page, Pages, Source
+from tui.state.worker_messages import Snapshot
+from tui.text.columns import Column, choose, fitted
 
 Row = TypeVar("Row")
 

@@ -11,10 +11,13 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Label
 
-from emulator.resources import MessageRow, SequenceRow
-from tui import exchange, figures, parts
-from tui.columns import Column
-from tui.messages import Undone
+from rdss_sandbox.shapes.messages import MessageRow
+from rdss_sandbox.shapes.sequences import SequenceRow
+from tui.state import transfer as exchange
+from tui.state.worker_messages import Undone
+from tui.text import figures
+from tui.text import sequence_parts as parts
+from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
 

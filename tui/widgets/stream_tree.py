@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from emulator.resources import Shard, StreamDetail
-from tui import lineage
-from tui.columns import Column
-from tui.figures import rate, shard, short_count, size
-from tui.lag import behind
-from tui.lineage import Branch
-from tui.messages import Snapshot
-from tui.rates import Levels, Rates, range_bar, sparkline
+from rdss_sandbox.shapes.streams import Shard, StreamDetail
+from tui.state.worker_messages import Snapshot
+from tui.text import lineage
+from tui.text.columns import Column
+from tui.text.figures import rate, shard, short_count, size
+from tui.text.lag import behind
+from tui.text.lineage import Branch
+from tui.text.rates import Levels, Rates, range_bar, sparkline
 from tui.widgets.row_list import RowList
 
 _BAR_CELLS = 9

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from emulator.events import Event
-from tui.rates import sparkline
-from tui.telling import TURNS
+from rdss_sandbox.shapes.events import Event
+from tui.text.narration import TURNS
+from tui.text.rates import sparkline
 
 
 class Timeline(Widget):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.columns import Column
-from tui.figures import date_time, span
-from tui.hops import Hop
+from tui.text.columns import Column
+from tui.text.figures import date_time, span
+from tui.text.trace import Hop
 from tui.widgets.row_list import RowList
 
 _LANE_CELLS = 16

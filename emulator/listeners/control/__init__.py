@@ -16,7 +16,7 @@ from starlette.routing import Route as StarletteRoute
 
 from emulator.listeners.control.openapi import document
 from emulator.listeners.control.routing import JSON, Route, endpoints
-from emulator.resources import Problem, Refusal
+from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 __all__ = ["Resources", "Route", "control_app"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from emulator.access_resources import KeyPermission, KeyPermissions, StreamPermission
 from emulator.events import Events
+from emulator.listeners.aws.stream_access import BadPermission, StreamAccess, UnknownPermission
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.listeners.stream_access import BadPermission, StreamAccess, UnknownPermission
+from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPermission
 
 
 class AccessResources:

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 
-from emulator.archives import Archives
-from emulator.audit_log import AuditLog
+from emulator.archive.archives import Archives
+from emulator.archive.audit_log import AuditLog
 from emulator.events import Events
 from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.messages import MessageIndex
-from emulator.resources import AuditPlace, AuditStatus
+from emulator.message_index.index import MessageIndex
+from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 
 
 class AuditResources:

@@ -11,7 +11,7 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.resources import Bucket, BucketList, ObjectPage, ObjectRow
+from rdss_sandbox.shapes.buckets import Bucket, BucketList, ObjectPage, ObjectRow
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -12,7 +12,7 @@ import msgspec
 from emulator.faults.fault import Direction, FaultRefused
 from emulator.faults.stage import Stage
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.resources import NewFault
+from rdss_sandbox.shapes.faults import NewFault
 
 _DIRECTIONS: Final = {
     "PutRecord": Direction.PUBLISH,

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import msgspec
 from starlette.responses import StreamingResponse
 
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
 from emulator.listeners.control.routing import Asked, Route
-from emulator.resources import EventPage
+from rdss_sandbox.shapes.events import Event, EventPage
 
 _encode = msgspec.json.Encoder().encode
 

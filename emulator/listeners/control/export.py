@@ -8,9 +8,9 @@ import msgspec
 from starlette.responses import StreamingResponse
 
 from emulator.listeners.control.routing import Asked, Route
-from emulator.message_filter import compile_filter
-from emulator.message_lines import as_line
-from emulator.messages import MessageIndex
+from emulator.message_index.index import MessageIndex
+from emulator.message_index.ndjson import as_line
+from emulator.message_index.sql_filter import compile_filter
 
 _NDJSON = "application/x-ndjson"
 _ROWS_AT_ONCE = 200

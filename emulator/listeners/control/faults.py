@@ -11,7 +11,7 @@ from emulator.faults.fault import FaultType as Type
 from emulator.faults.registry import TYPES
 from emulator.faults.stage import Stage, UnknownFault
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.resources import (
+from rdss_sandbox.shapes.faults import (
     Fault,
     FaultAttribute,
     FaultChange,

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import msgspec
 
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.listeners.control.events import flat
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.messages import CountedField, MessageIndex
-from emulator.resources import Counts, MessageDetail, MessagePage, MessageRow
+from emulator.message_index.index import CountedField, MessageIndex
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.messages import Counts, MessageDetail, MessagePage, MessageRow
 
 _CATCH_UP_SECONDS = 0.1
 _EVENTS_SEARCHED = 10_000

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from emulator.events import Event
 from emulator.listeners.control.routing import Asked, Route
-from emulator.resources import Fault, Status
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import Fault
+from rdss_sandbox.shapes.status import Status
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

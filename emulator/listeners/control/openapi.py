@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from emulator.listeners.control.routing import JSON, Route
-from emulator.resources import Refusal
+from rdss_sandbox.shapes.refusals import Refusal
 
 _REFERENCES = "#/components/schemas/{name}"
 _VARIABLE = re.compile(r"\{(\w+)(?::path)?\}")

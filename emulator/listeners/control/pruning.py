@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from emulator.assembly.pruning import NoSuchBucket, Pruning
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.pruning import NoSuchBucket, Pruning
-from emulator.pruning_resources import Prune, Pruned
+from rdss_sandbox.shapes.pruning import Prune, Pruned
 
 
 class PruneResource:

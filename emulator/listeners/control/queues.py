@@ -10,7 +10,10 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.queue_resources import (
+from emulator.queues.engine import Address, Found, Held, QueueEngine, QueuesError, SourceUnavailable
+from emulator.queues.engine.errors import BadValue, ClaimNotThere, NotThere
+from rdss_sandbox.shapes.queue_limits import PAGE
+from rdss_sandbox.shapes.queues import (
     Claim,
     ClaimList,
     ClaimRenewal,
@@ -22,9 +25,6 @@ from emulator.queue_resources import (
     QueueMessagePage,
     Released,
 )
-from emulator.queues import Address, Found, Held, QueueEngine, QueuesError, SourceUnavailable
-from emulator.queues.errors import BadValue, ClaimNotThere, NotThere
-from emulator.queues.limits import PAGE
 from schemas.peek import peek
 
 _QUEUE: Final = "/queues/{project}/{queue}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from emulator.catalogue import Catalogue, Listed
 from emulator.kinesis import KinesisError, ReaderView
 from emulator.listeners.control.routing import Asked, Route
 from emulator.listeners.control.streams import unread
-from emulator.reader_resources import Reader, ReaderList
-from emulator.stream_service import StreamService
+from emulator.streams.catalogue import Catalogue, Listed
+from emulator.streams.service import StreamService
+from rdss_sandbox.shapes.readers import Reader, ReaderList
 
 
 class ReaderQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

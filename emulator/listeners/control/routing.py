@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from emulator.audit_objects import BucketUnreadable
+from emulator.archive.audit_objects import BucketUnreadable
 from emulator.journal import DamagedLog, no_space
 from emulator.kinesis.errors import KinesisError
-from emulator.message_filter import FilterError
-from emulator.resources import Problem, Refusal
+from emulator.message_index.sql_filter import FilterError
+from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 Query = TypeVar("Query")
 Body = TypeVar("Body")

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
-from emulator.catalogue import Catalogue
+from emulator.http.asgi import ConnectionAborted
 from emulator.kinesis import Scope
-from emulator.listeners.asgi import ConnectionAborted
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.resources import NewMessage, Sent
 from emulator.rng import new_uuid
+from emulator.streams.catalogue import Catalogue
+from rdss_sandbox.shapes.messages import NewMessage, Sent
 from schemas.peek import peek
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 
 from emulator.listeners.control.routing import Asked, Route
-from emulator.messages import MessageIndex
-from emulator.resources import SequencePage
+from emulator.message_index.index import MessageIndex
+from rdss_sandbox.shapes.sequences import SequencePage
 
 _CATCH_UP_SECONDS = 0.1
 

@@ -13,7 +13,9 @@ from emulator.clock import Clock, ClockState
 from emulator.events import Events
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.resources import ClockChange, ClockReading, Health, Populated, Status, Topology, Version
+from rdss_sandbox.shapes.clock import ClockChange, ClockReading
+from rdss_sandbox.shapes.status import Health, Status, Version
+from rdss_sandbox.shapes.topology import Populated, Topology
 from schemas.envelope import SPECIFICATION_VERSION
 
 _LARGEST = 1e9

@@ -6,13 +6,13 @@ from http import HTTPStatus
 from itertools import pairwise
 from typing import Any
 
-from emulator.catalogue import Catalogue, Listed
 from emulator.kinesis import ShardView, StreamView
+from emulator.listeners.aws.request_validation import check
+from emulator.listeners.aws.service_model import kinesis_model
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.listeners.request_validation import check
-from emulator.listeners.service_model import kinesis_model
-from emulator.resources import Reshard, Shard, Stream, StreamDetail, StreamList
-from emulator.stream_service import StreamService
+from emulator.streams.catalogue import Catalogue, Listed
+from emulator.streams.service import StreamService
+from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
 
 
 class StreamResources:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.topic_resources import OBJECTS, Access, Topic, TopicChangePage, TopicList, TopicRecordPage
-from emulator.topic_service import TopicService
+from emulator.topics.service import TopicService
+from rdss_sandbox.shapes.topics import OBJECTS, Access, Topic, TopicChangePage, TopicList, TopicRecordPage
 
 if TYPE_CHECKING:
-    from emulator.topic_watch import TopicWatch
+    from emulator.topics.watch import TopicWatch
 
 _Offset = Annotated[int, msgspec.Meta(ge=0)]
 _Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
@@ -63,7 +63,7 @@ class TopicResources:
         query = asked.query
         if query.topic == OBJECTS:
             self._service.catch_up()
-        from emulator.topic_records import found  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.record_pages import found  # noqa: PLC0415 -- only used topics need it
 
         try:
             return found(
@@ -98,7 +98,7 @@ class TopicResources:
 
     @cached_property
     def _watch(self) -> TopicWatch:
-        from emulator.topic_watch import TopicWatch  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.watch import TopicWatch  # noqa: PLC0415 -- only used topics need it
 
         return TopicWatch(self._service)
 

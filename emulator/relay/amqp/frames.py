@@ -12,9 +12,9 @@ from pamqp.base import Frame
 from pamqp.exceptions import UnmarshalingException
 from pamqp.frame import marshal, unmarshal
 
-from emulator.limits import SLICE_BYTES
-from emulator.listeners.room import ARRIVING, NO_ROOM
-from emulator.listeners.turns import Piece
+from emulator.http.body_memory import ARRIVING, NO_ROOM
+from emulator.http.limits import SLICE_BYTES
+from emulator.http.turns import Piece
 
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
 HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"

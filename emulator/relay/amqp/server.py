@@ -10,15 +10,15 @@ from functools import partial
 from typing import Final, NamedTuple, Self
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
-from emulator.limits import USUAL
-from emulator.listeners.turns import Turns
+from emulator.http.limits import USUAL
+from emulator.http.turns import Turns
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.session import Session
 from emulator.relay.amqp.tap import Tap
+from emulator.streams.amqp_log import AmqpLog
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- compared with, not bound

@@ -9,12 +9,12 @@ from typing import Any, Final, cast
 
 from pamqp import commands
 
-from emulator.allowance import Allowance
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
-from emulator.limits import USUAL, Limits
-from emulator.listeners.turns import Turns
+from emulator.http.allowance import Allowance
+from emulator.http.limits import USUAL, Limits
+from emulator.http.turns import Turns
 from emulator.relay.amqp.channel import AmqpChannel
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Method, TooMuch, Unit, Units, decoded, encoded

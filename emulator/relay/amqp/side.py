@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from emulator.listeners.turns import Inflow, Piece, Turns
+from emulator.http.turns import Inflow, Piece, Turns
 from emulator.relay.amqp.frames import NotAmqp, TooMuch, Unit, Units
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final, cast
 
 from pamqp.header import ContentHeader
 
-from emulator.amqp_log import LARGEST, AmqpLog
-from emulator.channels.batches import Entry
 from emulator.events import Events
 from emulator.kinesis import KinesisError
+from emulator.kinesis.batches import Entry
 from emulator.relay.amqp.frames import NotAmqp, Unit, decoded
+from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.peek import peek
 
 _EVERY_SECONDS: Final = 0.1

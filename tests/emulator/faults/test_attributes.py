@@ -17,8 +17,8 @@ from emulator.faults.stage import Stage
 from emulator.faults.types.latency import draw_seconds
 from emulator.listeners.control.faults import FaultResources, described
 from emulator.listeners.control.openapi import document
-from emulator.resources import NewFault
 from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import NewFault
 
 EVERY = [
     pytest.param(type_, attribute, id=f"{type_.name}.{attribute.name}")

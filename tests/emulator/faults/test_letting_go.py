@@ -16,16 +16,17 @@ import httpx
 import pytest
 from botocore.config import Config
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.embedded import embedded
 from emulator.events import Events
 from emulator.faults.fault import Call
 from emulator.faults.message import Message
 from emulator.faults.pending import Pending
 from emulator.faults.stage import Stage
-from emulator.resources import FaultChange, NewFault, Topology
 from emulator.rng import Chance
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.faults import FaultChange, NewFault
+from rdss_sandbox.shapes.topology import Topology
 
 HOUR = 3600
 DEADLINE = 30.0

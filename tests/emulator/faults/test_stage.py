@@ -20,8 +20,8 @@ from emulator.faults.fault import CARRIERS, Call, FaultRefused
 from emulator.faults.message import Message
 from emulator.faults.registry import TYPES
 from emulator.faults.stage import Stage, UnknownFault
-from emulator.resources import FaultChange, NewFault
 from emulator.rng import Chance, Draws
+from rdss_sandbox.shapes.faults import FaultChange, NewFault
 
 if TYPE_CHECKING:
     from tests.emulator.conftest import Bench

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
-from emulator.embedded import Embedded, embedded
 from emulator.faults.fault import FaultRefused
 from emulator.faults.targets import Process, named_targets
-from emulator.resources import NewFault
-from emulator.settings import Settings, SettingsError
+from emulator.settings.settings import Settings, SettingsError
+from rdss_sandbox.shapes.faults import NewFault
 
 
 @pytest.fixture

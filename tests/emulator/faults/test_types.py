@@ -25,8 +25,8 @@ from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
 from emulator.faults.types.latency import draw_seconds
 from emulator.faults.types.oversize import grow
-from emulator.resources import NewFault
 from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import NewFault
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples

@@ -14,10 +14,10 @@ from moto.server import ThreadedMotoServer
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.http.server import Server, serve
 from emulator.kinesis import Engine
-from emulator.listeners.aws import AwsApp
-from emulator.listeners.engine_backend import EngineBackend
-from emulator.listeners.http import Server, serve
+from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.engine_backend import EngineBackend
 
 UPSTREAMS = ("engine", "moto")
 MOTO_ACCOUNT = "123456789012"

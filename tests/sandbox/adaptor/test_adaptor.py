@@ -21,7 +21,7 @@ from sandbox.adaptor import Adaptor, Polled, Source, SourceUnavailableError, rea
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from sandbox.adaptor.state import State
 from sandbox.gateway import Gateway, Machine
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.repository import Repository
 from schemas.validation import judge
 from schemas.versions import named_versions

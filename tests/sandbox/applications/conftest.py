@@ -15,9 +15,9 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
 from emulator.rng import new_uuid
-from sandbox.addresses import Addresses
 from sandbox.gateway import Gateway, Machine
-from sandbox.outbox import Outbox
+from sandbox.gateway.addresses import Addresses
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, MemoryOriginals, Receiver
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository

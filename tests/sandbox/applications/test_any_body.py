@@ -16,7 +16,7 @@ from emulator.clock import Clock
 from sandbox.applications import InstitutionalRepository, PreservationSystem
 from sandbox.download import Downloads
 from sandbox.gateway import Gateway, Machine
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, ApplicationError, Arrival
 from sandbox.repository import Repository
 from schemas.catalogue import terms

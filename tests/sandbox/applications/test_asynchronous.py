@@ -12,7 +12,7 @@ from emulator.events import Events
 from sandbox.applications import InstitutionalRepository
 from sandbox.applications.asynchronous import Asynchronous
 from sandbox.applications.running import run_application
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.processing.administration import Search
 from sandbox.receiver import Application, Arrival
 from sandbox.repository import Repository

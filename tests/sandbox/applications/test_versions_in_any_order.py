@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.applications import InstitutionalRepository
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
 from schemas.envelope import serialise

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.embedded import Embedded, embedded
-from emulator.settings import Settings
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.settings.settings import Settings
 from sandbox.cli import main
 
 

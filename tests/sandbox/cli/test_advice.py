@@ -64,7 +64,7 @@ PROSE = frozenset(
 
 def texts() -> Iterator[tuple[str, str]]:
     """Every text in the code that a person may come to see, with where it is; docstrings of commands too."""
-    for package in ("sandbox", "emulator", "tui", "schemas"):
+    for package in ("sandbox", "emulator", "tui", "schemas", "rdss_sandbox"):
         for path in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             docstrings = {

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from emulator.embedded import Embedded
+from emulator.assembly.embedded import Embedded
 from sandbox.cli.commands import sandbox as group
 from schemas.envelope import serialise
 from schemas.samples import Samples

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.embedded import Embedded
+from emulator.assembly.embedded import Embedded
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 

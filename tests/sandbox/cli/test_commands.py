@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulator.embedded import Embedded
+from emulator.assembly.embedded import Embedded
 from emulator.faults.registry import TYPES
 
 Ask = Callable[..., Any]
@@ -176,7 +176,7 @@ def test_without_its_extra_the_browser_is_announced_to_nobody(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is missing and what adds it, instead of an address; exit code 3."""
-    monkeypatch.setattr("tui.serving.find_spec", lambda _: None)
+    monkeypatch.setattr("tui.browser.serving.find_spec", lambda _: None)
     ran = ask("tui", "--serve")
 
     assert (ran.code, ran.out) == (3, "")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import java
+from sandbox.pipeline import java
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples

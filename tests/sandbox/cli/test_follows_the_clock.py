@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from emulator.client import Client
+from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock, stopwatch, timestamp
-from emulator.embedded import Embedded
-from emulator.resources import ClockChange
 from emulator.rng import new_uuid
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.clock import ClockChange
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from schemas.envelope import serialise
 from schemas.samples import Samples

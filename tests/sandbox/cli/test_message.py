@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock
-from emulator.embedded import Embedded
 from schemas.error_codes import ErrorCode
 from schemas.formats import instant
 from schemas.samples import Samples

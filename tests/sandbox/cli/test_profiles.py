@@ -10,9 +10,9 @@ from typing import Any
 import boto3
 import pytest
 
-from emulator.embedded import embedded
-from emulator.resources import Topology
-from emulator.settings import Settings
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 from sandbox.profiles.registry import PROFILES, load
 
 Process = Callable[..., Any]

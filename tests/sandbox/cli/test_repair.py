@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from emulator.assembly.parts import assembled
 from emulator.journal import Log
-from emulator.parts import assembled
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 
 Run = Callable[..., Any]
 QUIET = (

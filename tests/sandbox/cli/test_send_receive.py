@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from emulator.client import Client
-from emulator.embedded import Embedded
-from emulator.resources import NewMessage
+from emulator.assembly.embedded import Embedded
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.messages import NewMessage
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from emulator.client import Client
-from emulator.embedded import Embedded, embedded
-from emulator.settings import Settings
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
 
 Ask = Callable[..., Any]
 
@@ -65,8 +65,8 @@ def _change(emulator: Embedded) -> None:
     import msgspec
 
     from emulator.clock import Clock
-    from emulator.topic_port import TopicPort
-    from emulator.topics.commands import Publish
+    from emulator.topics.client import TopicPort
+    from emulator.topics.engine.commands import Publish
 
     clock = Clock()
     with Client(emulator.control) as control, TopicPort(emulator.topics) as port:

@@ -16,7 +16,7 @@ from typing import IO, Any
 import boto3
 import pytest
 
-from emulator.client import Client
+from rdss_sandbox.client import Client
 from sandbox.profiles import running
 
 Process = Callable[..., Any]
@@ -100,7 +100,10 @@ def test_in_front_of_aws_no_credentials_are_put_in_place_of_yours() -> None:
 def test_up_says_that_nothing_answers_amqp_and_what_changes_it(process: Process, tmp_path: Path) -> None:
     """On a machine without RabbitMQ: the lines are in the banner and in the status."""
     nowhere = {**os.environ, "PATH": str(tmp_path)}
-    code = "import emulator.rabbitmq as r; r._ADMINISTRATORS = (); from sandbox.cli import main; main(['up'])"
+    code = (
+        "import emulator.rabbitmq.server as r; r._ADMINISTRATORS = (); "
+        "from sandbox.cli import main; main(['up'])"
+    )
     ports = {f"SANDBOX_{name}_PORT": "0" for name in ("AWS", "CONTROL", "QUEUES", "TOPICS", "AMQP")}
     with subprocess.Popen(
         [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, env=nowhere | ports

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.embedded import embedded
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 from sandbox.demo.plan import Plan
 from sandbox.demo.run import Place, demonstrate
 from sandbox.demo.verdict import Result
 from sandbox.endpoint import Endpoint
-from sandbox.verdict import Verdict
+from sandbox.judging.verdict import Verdict
 from schemas.error_codes import ErrorCode
 
 PLAN = Plan(11, messages=60, sequences=1, bad=1, oversize=1, duplicates=0.2, latency=0, jitter=1)

@@ -12,7 +12,7 @@ from sandbox.demo.expectation import Expectation
 from sandbox.demo.observation import Arrival, Injections, Observation
 from sandbox.demo.plan import Plan
 from sandbox.demo.verdict import judge
-from sandbox.verdict import Verdict
+from sandbox.judging.verdict import Verdict
 from schemas.error_codes import ErrorCode
 
 PLAN = Plan(1, oversize=1, reshards=("split",))

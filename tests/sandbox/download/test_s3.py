@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.embedded import embedded
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
 from sandbox.download import DownloadError, Downloads
 from sandbox.download.s3 import S3Source
 from sandbox.receiver.originals import connect_s3

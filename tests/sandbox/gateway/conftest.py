@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.embedded import embedded
-from emulator.rabbitmq import find_server, start_broker
-from emulator.resources import Topology
+from emulator.rabbitmq.server import find_server, start_broker
 from emulator.rng import new_uuid
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
 from sandbox.gateway import GatewaySettings, MetadataGateway, open_gateway
 from sandbox.gateway.queues import Queues, open_queues

@@ -14,7 +14,6 @@ import pytest
 
 from emulator.clock import Clock, stopwatch
 from emulator.rng import new_uuid
-from sandbox.addresses import Addresses
 from sandbox.applications import InstitutionalRepository
 from sandbox.gateway import (
     Gateway,
@@ -24,8 +23,9 @@ from sandbox.gateway import (
     ReadRefusedError,
     open_gateway,
 )
+from sandbox.gateway.addresses import Addresses
+from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.queues import Queues, open_queues
-from sandbox.outbox import Outbox
 from sandbox.receiver import MemoryOriginals
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.clock import Clock
-from emulator.settings import SettingsError
+from emulator.settings.settings import SettingsError
 from sandbox.gateway import GatewaySettings, read_gateway_settings
 from sandbox.gateway.queues import open_queues
 

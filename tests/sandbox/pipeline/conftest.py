@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from emulator.embedded import embedded
-from emulator.resources import Topology
-from emulator.settings import Settings
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint
 
 

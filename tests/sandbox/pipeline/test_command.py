@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.clock import Clock, stopwatch
-from emulator.embedded import embedded
-from emulator.settings import Settings
-from sandbox import java
+from emulator.settings.settings import Settings
 from sandbox.cli import main
+from sandbox.pipeline import java
 from sandbox.pipeline.place import Place
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import Endpoint, load

@@ -128,7 +128,7 @@ def cluster() -> Iterator[Cluster]:
     """A standalone master and two workers, each a process of its own."""
     import pyspark
 
-    from sandbox import java
+    from sandbox.pipeline import java
 
     home = Path(pyspark.__file__).parent
     environment = os.environ | {

@@ -10,8 +10,8 @@ from typing import Any
 
 import boto3
 
+from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock
-from emulator.embedded import Embedded
 from emulator.rng import Chance
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from emulator.clock import Clock
-from emulator.events import Event, Events
+from emulator.events import Events
+from rdss_sandbox.shapes.events import Event
 from sandbox.processing import (
     Exchange,
     Limit,

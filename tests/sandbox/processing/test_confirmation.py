@@ -17,7 +17,7 @@ import pytest
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.kinesis import Engine
 from sandbox.gateway import Gateway, Machine
-from sandbox.outbox import Outbox
+from sandbox.gateway.outbox import Outbox
 from sandbox.processing import AS_CODED, Administration, Exchange, Processing, State, ValidationError
 from sandbox.processing.confirmation import (
     Confirmation,

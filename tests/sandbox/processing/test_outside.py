@@ -8,8 +8,8 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.faults.stage import Stage
-from emulator.resources import NewFault
 from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import NewFault
 from sandbox.processing import (
     BusinessError,
     Exchange,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.settings import read_settings
+from emulator.settings.settings import read_settings
 from sandbox.profiles import compose
 
 VARIABLES = {

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from emulator.settings import read_settings
-from emulator.topic_configuration import TopicConfiguration, read_configuration
+from emulator.settings.settings import read_settings
+from emulator.topics.configuration import TopicConfiguration, read_configuration
 from sandbox.profiles import compose
 
 STACK = Path(__file__).parents[3] / "compose" / "compose.yaml"

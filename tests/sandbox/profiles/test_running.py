@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator import processes
+from emulator.machine import process_ids as processes
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from emulator.embedded import embedded
-from emulator.resources import Topology
-from emulator.settings import Settings
-from sandbox.arrivals import ArrivalsReader
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
+from sandbox.judging.arrivals import ArrivalsReader
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.samples import Samples
@@ -79,7 +79,7 @@ RECEIVER = """
 import sys
 from pathlib import Path
 from emulator.clock import Clock
-from sandbox.arrivals import ARRIVALS, write_down
+from sandbox.judging.arrivals import ARRIVALS, write_down
 from sandbox.endpoint import Endpoint
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository

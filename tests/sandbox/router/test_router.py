@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
-from emulator.embedded import embedded
 from emulator.events import Events
 from emulator.kinesis import Engine
-from emulator.rdss_topology import INSTITUTIONS
-from emulator.settings import RDSS_TOPOLOGY, Settings, read_settings
+from emulator.settings.settings import RDSS_TOPOLOGY, Settings, read_settings
+from emulator.settings.topologies import INSTITUTIONS
 from sandbox.endpoint import Endpoint
 from sandbox.receiver import MemoryOriginals
 from sandbox.repository import Repository

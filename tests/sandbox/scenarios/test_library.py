@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from emulator.faults.fault import Kind
-from emulator.rabbitmq import find_server
+from emulator.rabbitmq.server import find_server
+from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.client import Client
 from sandbox.scenarios.facts import facts_of
 from sandbox.scenarios.judgement import Judgement, judge_facts
 from sandbox.scenarios.play import play
 from sandbox.scenarios.scenario import library
-from sandbox.verdict import Verdict
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 LIBRARY = library()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from emulator.client import Client
-from emulator.embedded import Embedded, embedded
-from emulator.settings import Settings
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
 
 
 @pytest.fixture

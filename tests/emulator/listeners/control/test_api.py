@@ -10,11 +10,12 @@ import httpx
 import jsonschema
 import pytest
 
-from emulator.embedded import Embedded, embedded
+from emulator.assembly.embedded import Embedded, embedded
 from emulator.listeners.control import control_app
 from emulator.listeners.control.routing import Asked, Nothing, Route
-from emulator.resources import Health, NewFault
-from emulator.settings import Settings
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.status import Health
 
 
 def test_every_answer_is_as_described(emulator: Embedded, http: httpx.Client) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from emulator.client import Client, RefusedError
 from emulator.clock import LATEST
-from emulator.resources import ClockChange, Reshard, Topology
+from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.streams import Reshard
+from rdss_sandbox.shapes.topology import Topology
 
 
 def test_the_clock_goes_to_the_end_of_dates(api: Client) -> None:

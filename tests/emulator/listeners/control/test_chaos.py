@@ -8,9 +8,9 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.assembly.embedded import Embedded
 from emulator.channels.kinesis import connect
-from emulator.client import Client
-from emulator.embedded import Embedded
+from rdss_sandbox.client import Client
 
 FAULTS = "/_localstack/chaos/faults"
 EFFECTS = "/_localstack/chaos/effects"

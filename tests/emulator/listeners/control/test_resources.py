@@ -10,9 +10,12 @@ import httpx
 import msgspec
 import pytest
 
-from emulator.client import Client, RefusedError
-from emulator.embedded import Embedded
-from emulator.resources import ClockChange, FaultChange, NewFault, Reshard, Topology
+from emulator.assembly.embedded import Embedded
+from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.faults import FaultChange, NewFault
+from rdss_sandbox.shapes.streams import Reshard
+from rdss_sandbox.shapes.topology import Topology
 
 MESSAGE = {"messageHeader": {"messageId": "m-1", "messageType": "MetadataCreate"}, "messageBody": {"a": 1}}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from emulator.embedded import Embedded
+from emulator.assembly.embedded import Embedded
 
 CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance",

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.client import Client, RefusedError
-from emulator.embedded import embedded
-from emulator.resources import NewFault, NewMessage
-from emulator.settings import Settings
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import NewMessage
 
 
 @pytest.fixture(scope="module")

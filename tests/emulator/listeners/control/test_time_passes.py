@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.assembly.embedded import Embedded
 from emulator.channels.kinesis import connect
-from emulator.client import Client
 from emulator.clock import stopwatch
-from emulator.embedded import Embedded
-from emulator.resources import ClockChange, NewFault
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.faults import NewFault
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient

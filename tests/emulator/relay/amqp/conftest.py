@@ -10,14 +10,15 @@ import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
-from emulator.amqp_log import AmqpLog
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
-from emulator.events import Event, Events
+from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.relay.amqp.server import AmqpServer, serve_amqp
-from emulator.resources import NewFault
 from emulator.rng import Chance, new_uuid
+from emulator.streams.amqp_log import AmqpLog
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import NewFault
 from tests.emulator.conftest import loop_on_a_thread
 
 

@@ -14,8 +14,6 @@ from pamqp import commands
 from pamqp.frame import marshal
 from pika import exceptions
 
-from emulator.amqp_log import AmqpLog
-from emulator.certificates import new_authority
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
@@ -23,6 +21,8 @@ from emulator.faults.stage import Stage
 from emulator.relay.amqp.frames import GREETING
 from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
+from emulator.streams.amqp_log import AmqpLog
+from sandbox.file_server.certificates import new_authority
 from tests.emulator.relay.amqp.conftest import Relay, consumed
 
 

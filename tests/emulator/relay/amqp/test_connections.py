@@ -11,7 +11,6 @@ from pamqp import commands
 from pamqp.frame import marshal
 from pamqp.header import ContentHeader
 
-from emulator.amqp_log import AmqpLog
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
@@ -19,8 +18,9 @@ from emulator.faults.stage import Stage
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT
 from emulator.relay.amqp.server import serve_amqp
 from emulator.relay.amqp.session import MOST_HELD
-from emulator.resources import NewFault
 from emulator.rng import Chance
+from emulator.streams.amqp_log import AmqpLog
+from rdss_sandbox.shapes.faults import NewFault
 
 MEGABYTE = b"x" * 1_000_000
 

@@ -11,7 +11,6 @@ import pytest
 from pamqp import commands, encode
 from pika.exceptions import AMQPError, ProbableAuthenticationError
 
-from emulator.amqp_log import AmqpLog
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
@@ -20,6 +19,7 @@ from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import GREETING, decoded, encoded
 from emulator.relay.amqp.server import AmqpServer, bound
 from emulator.rng import Chance
+from emulator.streams.amqp_log import AmqpLog
 from tests.emulator.conftest import loop_on_a_thread
 
 SECRET = "not/to:be@guessed"

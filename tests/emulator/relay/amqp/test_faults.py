@@ -15,8 +15,8 @@ from emulator.events import Events
 from emulator.faults.message import Message
 from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
-from emulator.resources import NewFault
 from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import NewFault
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.emulator.relay.amqp.conftest import Relay, consumed, drained, heard

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from emulator.client import Client, RefusedError
+from emulator.archive.record_lines import read_line
+from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
-from emulator.embedded import Embedded, embedded
-from emulator.record_lines import read_line
-from emulator.resources import NewFault, Topology
 from emulator.rng import new_uuid
-from emulator.settings import TOPOLOGIES, Settings
+from emulator.settings.settings import TOPOLOGIES, Settings
+from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.topology import Topology
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.sequence import split_raw

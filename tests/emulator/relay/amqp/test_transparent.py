@@ -11,13 +11,13 @@ import pika
 import pytest
 from pika import exceptions
 
-from emulator.amqp_log import AmqpLog
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.stage import Stage
 from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
+from emulator.streams.amqp_log import AmqpLog
 from tests.emulator.relay.amqp.conftest import Relay, consumed, drained, heard
 
 

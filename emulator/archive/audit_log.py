@@ -1,0 +1,85 @@
+"""The audit log to look through where it lies: the newest of it in the stream, all of it in the bucket.
+
+Each place has an index of its own, made when somebody first looks there: what nobody looks at costs nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulator.archive.audit_objects import AuditObjects
+from emulator.archive.record_lines import place_in_key
+from emulator.message_index.index import MessageIndex
+from emulator.streams.catalogue import Catalogue
+from emulator.streams.merged_reading import Record, ShardKey, Streams
+from rdss_sandbox.shapes.audit import AuditPlace
+from rdss_sandbox.shapes.topology import AuditTap
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+class AuditLog:
+    """The two indexes. Thread-safe. They lie beside the file ``beside``; in temporary files without one."""
+
+    def __init__(
+        self, audit: AuditTap, catalogue: Catalogue, s3: Callable[[], S3Client], beside: Path | None
+    ) -> None:
+        self._streams: dict[AuditPlace, Streams] = {
+            "stream": _AuditStream(catalogue, audit.stream),
+            "bucket": AuditObjects(s3, audit.bucket, audit.stream),
+        }
+        self._beside = beside
+        self._indexes: dict[AuditPlace, MessageIndex] = {}
+        self._lock = threading.Lock()
+
+    def index(self, place: AuditPlace) -> MessageIndex:
+        """Every entry that lies there, numbered in the order of arrival."""
+        with self._lock:
+            if place not in self._indexes:
+                self._indexes[place] = MessageIndex(self._streams[place], self._path(place), _source)
+            return self._indexes[place]
+
+    def clear(self) -> None:
+        """Forget every entry, also those of which earlier processes knew."""
+        with self._lock:
+            for place in self._streams:
+                if place in self._indexes:
+                    self._indexes[place].clear()
+                elif path := self._path(place):
+                    for leftover in path.parent.glob(f"{path.name}*"):
+                        leftover.unlink()
+
+    def close(self) -> None:
+        with self._lock:
+            while self._indexes:
+                self._indexes.popitem()[1].close()
+
+    def _path(self, place: AuditPlace) -> Path | None:
+        return self._beside.with_name(f"audit-{place}.db") if self._beside else None
+
+
+def _source(stream: str, partition_key: str) -> str:
+    """The stream that an entry was copied from: the same message in another stream is no duplicate."""
+    place = place_in_key(partition_key)
+    return place.stream if place else stream
+
+
+class _AuditStream:
+    """The shards of the audit stream, and of no other."""
+
+    def __init__(self, catalogue: Catalogue, name: str) -> None:
+        self._catalogue = catalogue
+        self._name = name
+
+    def shards(self) -> Iterable[ShardKey]:
+        return self._catalogue.shards_of(self._name)
+
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
+        return self._catalogue.read(shard, after, limit)
+
+    def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
+        return self._catalogue.at(shard, sequence_number)

@@ -1,0 +1,92 @@
+"""From a Kinesis stream into a bucket: a function for AWS Lambda, here called by our own event source."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from emulator.archive.record_lines import Place, place_in_key, write_line
+from emulator.clock import timestamp
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+Handler: TypeAlias = Callable[[dict[str, Any], object], dict[str, Any]]
+OBJECT_NAME: Final = re.compile(r"date=[0-9-]{10}/(?P<shard>[^/]+)/[0-9]+-(?P<last>[0-9]+)\.ndjson")
+"""What is written without a prefix."""
+_CONTENT_TYPE: Final = "application/x-ndjson"
+
+
+class Loader:
+    """Writes each batch that it is given as one object for each shard and day.
+
+    ``<prefix>date=2026-11-21/shardId-000000000000/<first>-<last>.ndjson``, by
+    sequence numbers: the same batch overwrites itself. ``buckets`` says which
+    stream's records go to which bucket. Raises what boto3 raises, whereupon
+    Lambda delivers the whole batch again.
+    """
+
+    def __init__(
+        self,
+        buckets: Mapping[str, str],
+        s3: Callable[[], S3Client],
+        *,
+        prefix: str = "",
+        sources: bool = False,
+    ) -> None:
+        self.objects = 0
+        self.records = 0
+        self._buckets = buckets
+        self._s3 = s3
+        self._prefix = prefix
+        self._sources = sources
+
+    def __call__(self, event: dict[str, Any], _context: object) -> dict[str, Any]:
+        """Handle an event of a Lambda function's Kinesis event source.
+
+        Records[]: ``eventID`` is ``shardId:sequenceNumber``, ``eventSourceARN`` the stream's,
+        ``kinesis.data`` base64, ``kinesis.approximateArrivalTimestamp`` seconds since the epoch.
+        """
+        for (stream, shard, day), records in groupby(event["Records"], key=_destination):
+            group = list(records)
+            first, last = (record["kinesis"]["sequenceNumber"] for record in (group[0], group[-1]))
+            self._s3().put_object(
+                Bucket=self._buckets[stream],
+                Key=f"{self._prefix}date={day}/{shard}/{first}-{last}.ndjson",
+                Body=b"".join(self._line(stream, shard, record["kinesis"]) for record in group),
+                ContentType=_CONTENT_TYPE,
+            )
+            self.objects += 1
+            self.records += len(group)
+        return {"batchItemFailures": []}
+
+    def _line(self, stream: str, shard: str, record: dict[str, Any]) -> bytes:
+        place = Place(stream, shard, record["sequenceNumber"])
+        key = record["partitionKey"]
+        source = place_in_key(key) if self._sources else None
+        data = b64decode(record["data"])
+        return write_line(place, key, record["approximateArrivalTimestamp"], data, source)
+
+
+def _destination(record: dict[str, Any]) -> tuple[str, str, str]:
+    """Stream, shard and day (UTC) of a record."""
+    stream = record["eventSourceARN"].rpartition("/")[2]
+    shard = record["eventID"].partition(":")[0]
+    return stream, shard, timestamp(record["kinesis"]["approximateArrivalTimestamp"])[:10]
+
+
+def s3_of(environment: Mapping[str, str]) -> Callable[[], S3Client]:
+    """What makes the S3 client that the environment describes, as boto3 reads it, when first asked."""
+    made: list[S3Client] = []
+
+    def client() -> S3Client:
+        if not made:
+            import boto3  # noqa: PLC0415 -- only a function that has something to load needs it
+
+            made.append(boto3.client("s3", region_name=environment.get("AWS_REGION", "us-east-1")))
+        return made[0]
+
+    return client

@@ -1,0 +1,1 @@
+"""Where the sandbox is put together: the only room that knows all the others."""

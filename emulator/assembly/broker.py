@@ -1,0 +1,156 @@
+"""RabbitMQ beside the emulator: the real server where there is one, started while nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.faults.targets import Process
+from emulator.rabbitmq.server import HOW_TO_GET_ONE, BrokerFailed, find_server, start_broker, why_none
+from emulator.rabbitmq.server import Broker as Server
+from emulator.relay.amqp.server import AmqpServer, bound, client_url
+from emulator.settings.settings import Settings
+from emulator.streams.amqp_log import AmqpLog
+
+TARGET = "rabbitmq"
+_NOTHING = "nothing answers on the AMQP port"
+_PIDS = "processes"
+_CREDENTIALS = "amqp://guest:guest@localhost/%2F"
+
+
+class Broker(Protocol):
+    """What answers on the AMQP port. ``url`` is None when nothing will.
+
+    ``notes`` say how it stands, and where nothing answers what changes that.
+    """
+
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def answers(self) -> bool: ...
+    def start(self, environment: Mapping[str, str], /) -> None: ...
+    async def stop(self) -> None: ...
+
+
+class SidecarBroker:
+    """Starts the server in the background, on a port of its own behind a relay with the faults.
+
+    ``url`` is the relay's, where it will answer, None when it will not.
+
+    ``notes`` say in words how it stands, and what to do where nothing answers.
+
+    The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._events = events
+        self._stage = stage
+        self._log = log
+        self._starting: asyncio.Task[None] | None = None
+        self._broker: Server | None = None
+        self._relay: AmqpServer | None = None
+        self._directory: TemporaryDirectory[str] | None = None
+        self.url: str | None = None
+        self.notes: tuple[str, ...] = ()
+
+    @property
+    def answers(self) -> bool:
+        """Whether the server is up."""
+        return self._broker is not None
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """Begin to start it, where there is a server and its port is free."""
+        if self._settings.amqp == "off":
+            self.notes = (f"{_NOTHING}: it was started with --amqp off",)
+            return
+        server = find_server(environment)
+        if server is None:
+            self.notes = (f"{_NOTHING}: {why_none(environment)}", *HOW_TO_GET_ONE)
+            return
+        directory = self._place()
+        end_leftovers(directory)
+        try:
+            # Who connects before the server is up waits for it.
+            listening = bound(self._settings.host, self._settings.amqp_port)
+        except OSError as error:
+            self.notes = (f"RabbitMQ was not started: {error.strerror}",)
+            return
+        self.url = client_url(_CREDENTIALS, listening, self._settings.token)
+        self.notes = ("RabbitMQ is starting",)
+        self._starting = asyncio.create_task(self._start(server, directory, environment, listening))
+
+    async def stop(self) -> None:
+        """Stop it and wait until it is gone."""
+        if self._starting:
+            await self._starting
+        if self._relay:
+            await self._relay.close()
+        if self._broker:
+            await asyncio.to_thread(self._broker.stop)
+        if self._directory:
+            self._directory.cleanup()
+
+    async def _start(
+        self, server: Path, directory: Path, environment: Mapping[str, str], listening: socket.socket
+    ) -> None:
+        try:
+            broker = await asyncio.to_thread(start_broker, server, directory, environment)
+        except (BrokerFailed, OSError) as error:
+            listening.close()
+            self.url = None
+            self.notes = (f"{_NOTHING}: rabbitmq-server did not start; sandbox logs shows what it said",)
+            self._events.emit("broker.failed", why=str(error))
+            return
+        self._broker = broker
+        self._relay = AmqpServer(
+            broker.url,
+            listening,
+            stage=self._stage,
+            clock=self._clock,
+            events=self._events,
+            log=self._log,
+            token=self._settings.token,
+        )
+        await self._relay.listen()
+        _note_processes(directory, broker)
+        self._stage.targets[TARGET] = Process.of(broker.pid)
+        self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
+        self._events.emit("broker.started", url=self.url, pid=broker.pid)
+
+    def _place(self) -> Path:
+        if self._settings.data_dir is not None:
+            return self._settings.data_dir.resolve() / "rabbitmq"
+        self._directory = TemporaryDirectory(prefix="sandbox-rabbitmq-")
+        return Path(self._directory.name)
+
+
+def end_leftovers(directory: Path) -> None:
+    """End the server that a killed sandbox left on this directory: two must not share it."""
+    try:
+        pids = [int(pid) for pid in (directory / _PIDS).read_text(encoding="ascii").split()]
+    except (OSError, ValueError):
+        return
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            # A pid may be another process's by now; ours has this directory as its home.
+            if f"HOME={directory}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                os.kill(pid, signal.SIGKILL)
+    (directory / _PIDS).unlink(missing_ok=True)
+
+
+def _note_processes(directory: Path, broker: Server) -> None:
+    (directory / _PIDS).write_text(f"{broker.pid} {broker.mapper.pid}", encoding="ascii")

@@ -1,0 +1,63 @@
+"""What was lost before this start: told as events, on standard error and in the notes of the status."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from emulator.assembly.data_directory import DataDirectory
+from emulator.events import Events
+from emulator.journal import Log, Loss, put_aside
+from rdss_sandbox.shapes.events import Event
+
+_HELD: Final = {
+    "events.log": "what happened before",
+    "queues.log": "the queues with their messages, claims and subscriptions",
+    "queue-positions.log": "how far queues that show a stream had read it; they read it again",
+    "positions.log": "how far the audit log had copied; what it has is copied again",
+    "streams/state.log": "the names and shards of the streams",
+    "amqp/state.log": "the names of the exchanges and queues that were published to",
+    "topics/positions.log": "how far the topic objects had read the streams; it reads them again",
+    "inventory.log": "the list of logs: whether others are missing is not known",
+}
+
+
+def tell_of_losses(directory: DataDirectory, events: Events, log: Log) -> None:
+    """Emit an event for each log that was lost, and put aside what means nothing without it."""
+    if log.torn_bytes:
+        events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
+    for loss in directory.inventory.losses:
+        events.emit("journal.lost", file=str(directory.path / loss.path), how=loss.how, held=_held(loss))
+    if directory.inventory.lost(directory.queues) is not None and directory.queue_positions.exists():
+        to = put_aside(directory.queue_positions, directory.path)
+        why = "the queues that had read so far are lost: they read their streams again"
+        events.emit("journal.put_aside", file=str(directory.queue_positions), to=str(to), why=why)
+
+
+def line(event: Event) -> str | None:
+    """An event of damage as one line; None for any other."""
+    fields = event.fields
+    match event.kind:
+        case "journal.lost":
+            return f"{fields['file']} {fields['how']}: {fields['held']} is gone"
+        case "journal.put_aside":
+            return f"{fields['file']} was put aside as {fields['to']}: {fields['why']}"
+        case "journal.cut":
+            shard = f" ({fields['shard']} of {fields['stream']})" if "shard" in fields else ""
+            return f"{fields['file']}{shard}: {fields['bytes']} bytes at its end were not written whole: cut"
+    return None
+
+
+def _held(loss: Loss) -> str:
+    path = Path(loss.path)
+    if (held := _HELD.get(loss.path)) is not None:
+        return held
+    first = 0
+    with suppress(ValueError):
+        first = int(path.stem)
+    if path.parts[0] == "topics":
+        return f"what happened to topics, from entry {first} on"
+    if path.parts[0] in {"streams", "amqp"}:
+        return f"the records of a shard, from number {first} on"
+    return "what it held"

@@ -1,0 +1,132 @@
+"""The directory that holds what outlives a process, in use by one sandbox at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from emulator.journal import Inventory, Log, frames
+from emulator.machine import private_files
+from rdss_sandbox.shapes.events import Event
+
+_EVENTS = "events.log"
+_EVENTS_KEPT_BYTES = 8_000_000
+_OURS = (
+    *("streams", "amqp", "topics", "rabbitmq", "lock", "messages.db", "messages.db-wal", "messages.db-shm"),
+    *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
+    *("audit", "buckets", "inventory.log", "put-aside"),
+)
+
+
+class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
+    """Another process holds the directory."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        who = f"process {holder}" if holder else "another process"
+        super().__init__(f"the data directory {path} is in use by {who}; stop it, or give another --data-dir")
+
+
+def _lock(path: Path) -> int:
+    """The directory's lock, held until it is closed. Raises ``DirectoryInUse``."""
+    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE_MODE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.read(descriptor, 20).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise DirectoryInUse(path, holder) from error
+    os.truncate(descriptor, 0)
+    # On a full disk the lock holds all the same, and only does not say whose it is.
+    with suppress(OSError):
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    return descriptor
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else uses the directory while the context lasts. Raises ``DirectoryInUse``."""
+    descriptor = _lock(path)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class DataDirectory:
+    """Where streams, events and the message index lie; made when it is not there, for this user alone.
+
+    Raises ``DirectoryInUse``, and OSError when it cannot be made or written.
+    """
+
+    def __init__(self, path: Path, *, fsync: bool = False) -> None:
+        self.path = path
+        private_files.make_directory(path)
+        for ours in _OURS:
+            private_files.close_tree(path / ours)
+        self._lock = _lock(path)
+        self._fsync = fsync
+        self.inventory = Inventory(path, fsync=fsync)
+
+    @property
+    def streams(self) -> Path:
+        return self.path / "streams"
+
+    @property
+    def objects(self) -> Path:
+        return self.path / "objects"
+
+    @property
+    def amqp(self) -> Path:
+        return self.path / "amqp"
+
+    @property
+    def index(self) -> Path:
+        return self.path / "messages.db"
+
+    @property
+    def queues(self) -> Path:
+        return self.path / "queues.log"
+
+    @property
+    def topics(self) -> Path:
+        return self.path / "topics"
+
+    @property
+    def queue_positions(self) -> Path:
+        return self.path / "queue-positions.log"
+
+    @property
+    def positions(self) -> Path:
+        return self.path / "positions.log"
+
+    def events(self) -> Log:
+        """The log of events. A long one is put aside first, so that starting does not wait for reading it."""
+        path = self.path / _EVENTS
+        if path.exists() and path.stat().st_size > _EVENTS_KEPT_BYTES:
+            path.replace(path.with_suffix(".1.log"))
+        return Log(path, fsync=self._fsync)
+
+    def close(self) -> None:
+        """Let another process have it."""
+        self.inventory.close()
+        os.close(self._lock)
+
+
+def recorded_events(path: Path) -> Iterator[Event]:
+    """The events that the sandbox on this data directory has written down, oldest first.
+
+    Reads and locks nothing away, so that the sandbox may run. Raises OSError where there are none, and
+    ``DamagedLog``.
+    """
+    file = path / _EVENTS
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for frame in frames.scan(descriptor, file):
+            yield msgspec.json.decode(os.pread(descriptor, frame.length, frame.start), type=Event)
+    finally:
+        os.close(descriptor)

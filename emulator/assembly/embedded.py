@@ -1,0 +1,285 @@
+"""The embedded emulator: every part of it, with its listeners, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from functools import partial
+from importlib.metadata import version
+from typing import Any, Self, TypeAlias
+from urllib.parse import urlsplit
+
+from emulator.assembly.broker import Broker, SidecarBroker
+from emulator.assembly.parts import Parts, assembled
+from emulator.clock import Clock, stopwatch
+from emulator.http.admission import Admission
+from emulator.http.asgi import App
+from emulator.http.fallback_port import UsualPort, serve_at
+from emulator.http.guard import Door, Guard
+from emulator.http.lazy_app import LateApp
+from emulator.http.server import Server, serve
+from emulator.listeners.aws import doors
+from emulator.listeners.aws.faults import KinesisFaults
+from emulator.listeners.aws.interception import intercepted
+from emulator.listeners.control import Resources, control_app
+from emulator.listeners.control.access import AccessResources
+from emulator.listeners.control.audit import AuditResources
+from emulator.listeners.control.buckets import BucketResources
+from emulator.listeners.control.chaos import ChaosResources
+from emulator.listeners.control.events import EventResources
+from emulator.listeners.control.export import ExportResources
+from emulator.listeners.control.faults import FaultResources
+from emulator.listeners.control.live_answers import LiveAnswers
+from emulator.listeners.control.messages import MessageResources
+from emulator.listeners.control.metrics import EventCounts, MetricsResource
+from emulator.listeners.control.pruning import PruneResource
+from emulator.listeners.control.queues import QueueResources
+from emulator.listeners.control.readers import ReaderResources
+from emulator.listeners.control.sending import SendResources
+from emulator.listeners.control.sequences import SequenceResources
+from emulator.listeners.control.state import StateResources, reading
+from emulator.listeners.control.streams import StreamResources, summaries
+from emulator.listeners.control.topics import TopicResources
+from emulator.queues.webhooks import Notifier
+from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
+from emulator.topics.http import TopicsApp
+from rdss_sandbox.shapes.status import Status
+from rdss_sandbox.shapes.topology import Populated, Topology
+
+VERSION = version("rdss-sandbox")
+
+_COUNTING_SECONDS = 0.05
+
+MakeResources: TypeAlias = Callable[[Parts], Resources]
+
+
+class Embedded:
+    """A whole emulator, running while its context lasts.
+
+    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs.
+    ``more`` makes parts of the control API for whatever is built on top, from the emulator's own parts.
+    Entering raises ``DirectoryInUse``, and OSError for a port or directory that cannot be had.
+    """
+
+    aws: str
+    control: str
+    queues: str
+    topics: str
+    parts: Parts
+
+    def __init__(
+        self, settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
+    ) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._more = tuple(more)
+        self._stack = AsyncExitStack()
+        self._notes: list[str] = []
+
+    async def __aenter__(self) -> Self:
+        self._began = stopwatch()
+        try:
+            self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
+            self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
+            self.parts.foundation.answering(self.aws, self.settings.token)
+            self._live = LiveAnswers()
+            self.control = await self._listen(self._control_app(), self.settings.control_port)
+            self._stack.callback(self._live.close)
+            await self._listen_for_queues()
+            await self._listen_for_topics()
+            self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
+            self.parts.archives.start()
+            self._stack.push_async_callback(asyncio.to_thread, self.parts.pruning.close)
+            self.parts.pruning.start()
+            self.broker = self._broker()
+            self._stack.push_async_callback(self.broker.stop)
+            self.broker.start(os.environ)
+            if self.broker.url is not None:
+                self.parts.destinations.add_port(urlsplit(self.broker.url).port or 0)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        self.parts.events.emit("sandbox.started", version=VERSION, pid=os.getpid(), seed=self.settings.seed)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.parts.events.emit("sandbox.stopped")
+        await self._stack.aclose()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What people should know of how it stands."""
+        return (*self.parts.foundation.notes(), *self.broker.notes, *self._notes)
+
+    def status(self) -> Status:
+        """What the control API says of it."""
+        parts, settings = self.parts, self.settings
+        notes = [*parts.damage, *self.notes]
+        try:
+            parts.index.catch_up(_COUNTING_SECONDS)
+        except sqlite3.OperationalError as error:
+            notes.append(f"messages are not counted: {error}")
+        if parts.events.trouble:
+            notes.append(parts.events.trouble)
+        return Status(
+            version=VERSION,
+            profile=settings.profile,
+            pid=os.getpid(),
+            uptime=stopwatch() - self._began,
+            aws=self.aws,
+            control=self.control,
+            amqp=self.broker.url if self.broker.answers else None,
+            data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
+            seed=settings.seed,
+            clock=reading(parts.clock),
+            streams=summaries(parts.catalogue),
+            messages=parts.index.last,
+            events=parts.events.last,
+            topology=settings.topology,
+            notes=tuple(notes),
+            queues=self.queues,
+            topics=self.topics,
+        )
+
+    def reset(self) -> None:
+        self.parts.reset()
+
+    def populate(self, topology: Topology | None) -> Populated:
+        return self.parts.populate(topology)
+
+    def _broker(self) -> Broker:
+        parts = self.parts
+        if self.settings.upstream_amqp is None:
+            return SidecarBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
+        from emulator.assembly.relayed_broker import RelayedBroker  # noqa: PLC0415 -- only relays need it
+
+        return RelayedBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
+
+    async def _listen(self, app: App, port: int) -> str:
+        server: Server = await serve(
+            app, self.settings.host, port, on_failure=self._failed, clock=self.parts.clock
+        )
+        return self._opened(server)
+
+    async def _listen_for_queues(self) -> None:
+        port = UsualPort("queues", QUEUES_PORT, self.settings.queues_port)
+        app = self._guarded(LateApp(self._queues_app), doors.QUEUES)
+        self.queues = await self._listen_at(port, app, websockets=True)
+        self.parts.queues.watch()
+        self._notify_subscribers()
+
+    def _queues_app(self) -> App:
+        from emulator.queues.http import QueuesApp  # noqa: PLC0415 -- only who uses queues needs it
+
+        return QueuesApp(self.parts.queues, self.parts.events, self.settings.token)
+
+    def _notify_subscribers(self) -> None:
+        parts, settings = self.parts, self.settings
+        notifier = Notifier(
+            parts.queues, parts.clock, parts.events, confirming=settings.confirm_subscriptions
+        )
+        self._stack.enter_context(parts.events.subscribed(notifier.heard))
+        self._stack.callback(parts.streams.on_records(notifier.stirred))
+        self._stack.push_async_callback(asyncio.to_thread, notifier.close)
+        notifier.start()
+
+    async def _listen_for_topics(self) -> None:
+        settings, topics = self.settings, self.parts.topics
+        app = TopicsApp(topics, self._failed)
+        own_tokens = bool(settings.topics and topics.configuration.users)
+        self.topics = await self._listen_at(
+            UsualPort("topics", TOPICS_PORT, settings.topics_port),
+            self._guarded(app, doors.TOPICS_OF_USERS if own_tokens else doors.TOPICS),
+            websockets=True,
+        )
+        self._stack.callback(app.close)
+
+    async def _listen_at(self, port: UsualPort, app: App, *, websockets: bool = False) -> str:
+        server, note = await serve_at(
+            port,
+            app,
+            self.settings.host,
+            on_failure=self._failed,
+            websockets=websockets,
+            clock=self.parts.clock,
+        )
+        self._notes += [note] if note else []
+        return self._opened(server)
+
+    def _opened(self, server: Server) -> str:
+        self._stack.push_async_callback(server.close)
+        self.parts.destinations.add_port(server.port)
+        return server.url
+
+    def _aws_app(self) -> App:
+        parts, foundation = self.parts, self.parts.foundation
+        parts.stage.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
+        interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
+        self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
+        return self._guarded(foundation.app(interceptors, VERSION, parts.access, self.reset), doors.AWS)
+
+    def _control_app(self) -> App:
+        parts, settings = self.parts, self.settings
+        counts = EventCounts()
+        self._stack.enter_context(parts.events.subscribed(counts))
+        resources: list[Resources] = [
+            StateResources(self, VERSION, parts.clock, parts.events, self._live),
+            StreamResources(parts.streams, parts.catalogue),
+            ReaderResources(parts.streams, parts.catalogue),
+            MessageResources(lambda: parts.index, parts.events),
+            ExportResources(lambda: parts.index),
+            SendResources(self._put_record, parts.catalogue),
+            SequenceResources(parts.index),
+            EventResources(parts.events, self._live),
+            FaultResources(parts.stage),
+            AccessResources(parts.access, parts.events),
+            ChaosResources(parts.stage, settings.region),
+            BucketResources(parts.buckets.client),
+            AuditResources(parts.archives, parts.audit_log, parts.events),
+            PruneResource(parts.pruning),
+            TopicResources(parts.topics),
+            QueueResources(parts.queues),
+            MetricsResource(self.status, parts.stage.list, counts),
+            *(make(parts) for make in self._more),
+        ]
+        return self._guarded(control_app(resources, VERSION, self._failed), doors.CONTROL)
+
+    def _guarded(self, app: App, door: Door) -> App:
+        settings = self.settings
+        hosts = (settings.host, *settings.allowed_hosts)
+        admission = Admission.of(hosts, settings.allowed_origins, settings.token)
+        return Guard(app, door, admission, self.parts.events)
+
+    def _failed(self, error: Exception) -> None:
+        trace = "".join(traceback.format_exception(error))
+        self.parts.events.emit("request.failed", error=repr(error), trace=trace)
+
+
+@contextmanager
+def embedded(
+    settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
+) -> Iterator[Embedded]:
+    """An emulator on a thread of its own while the context lasts, for callers that are not asynchronous."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
+    thread.start()
+    emulator = Embedded(settings, clock, more)
+
+    def run(work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    try:
+        run(emulator.__aenter__())
+        try:
+            yield emulator
+        finally:
+            run(emulator.__aexit__())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

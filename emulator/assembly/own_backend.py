@@ -1,0 +1,144 @@
+"""What a sandbox stands on: an engine and moto of this process, or an upstream that runs already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from emulator.buckets.moto_buckets import Buckets
+from emulator.channels import Checkpoints
+from emulator.clock import Clock
+from emulator.destinations import Destinations
+from emulator.events import Events
+from emulator.http.asgi import App
+from emulator.kinesis import Engine, Scope
+from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.engine_backend import EngineBackend
+from emulator.listeners.aws.interception import Backend, Interceptor
+from emulator.listeners.aws.moto_calls import MotoCalls
+from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.settings.settings import Settings
+from emulator.streams.service import StreamService
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+    from emulator.assembly.data_directory import DataDirectory
+
+
+class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
+    """The upstream cannot be stood on: says which, why, and what to do."""
+
+
+class BucketService(Protocol):
+    """The sandbox's own buckets; ``started`` is whether anything was put into any."""
+
+    @property
+    def started(self) -> bool: ...
+
+    def want(self, names: Iterable[str], /) -> tuple[str, ...]:
+        """Have these too; those that are new."""
+
+    def empty(self) -> None: ...
+
+    def client(self) -> S3Client: ...
+
+    def loaded(self, name: str, began: Callable[[str], int], /) -> Checkpoints:
+        """How far the one stream that is loaded into a bucket was by earlier processes.
+
+        ``began`` gives the sequence number at which one of its shards begins.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """``app`` makes the AWS port's application: of interceptors, a version to tell, access control, a reset.
+
+    ``answering`` is told that port's URL, and the token that it wants.
+
+    ``finish`` has a stream be at once what it is becoming, ACTIVE or gone; one of an upstream is left alone.
+    ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known.
+
+    ``index`` and ``positions`` are the files of what is remembered of the
+    streams, None where nothing outlasts the process. ``owned`` is whether a
+    reset may remove what is there. ``notes`` says what people should know.
+    """
+
+    streams: StreamService
+    buckets: BucketService
+    backend: Backend
+    finish: Callable[[str, Scope], None]
+    stream_of_iterator: Callable[[str], str | None]
+    app: Callable[[Sequence[Interceptor], str, StreamAccess, Callable[[], object]], App]
+    answering: Callable[[str, str | None], None]
+    notes: Callable[[], tuple[str, ...]]
+    index: Path | None
+    positions: Path | None
+    owned: bool
+
+
+@contextmanager
+def own_foundation(
+    settings: Settings,
+    clock: Clock,
+    events: Events,
+    home: Scope,
+    directory: DataDirectory | None,
+    *,
+    destinations: Destinations,
+) -> Iterator[Foundation]:
+    """The engine and moto, in this process. Raises ``DamagedLog``."""
+    place = directory.streams if directory else None
+    engine = Engine(
+        place,
+        clock,
+        events,
+        fsync=settings.fsync,
+        limits=settings.limits,
+        transition_seconds=settings.transition_seconds,
+    )
+    buckets = Buckets(home, clock, directory.objects if directory else None)
+    backend = EngineBackend(engine, clock)
+    calls = MotoCalls(destinations, events)
+
+    def app(
+        interceptors: Sequence[Interceptor],
+        version: str,
+        access: StreamAccess,
+        reset: Callable[[], object],
+    ) -> App:
+        return AwsApp(
+            backend,
+            events,
+            interceptors,
+            version=version,
+            prepare_services=buckets.prepare,
+            access=access,
+            reset=reset,
+            calls=calls,
+        )
+
+    def answering(url: str, token: str | None) -> None:
+        buckets.endpoint, buckets.token = url, token
+
+    try:
+        yield Foundation(
+            streams=engine,
+            buckets=buckets,
+            backend=backend,
+            finish=engine.finish,
+            stream_of_iterator=engine.stream_of_iterator,
+            app=app,
+            answering=answering,
+            notes=lambda: (),
+            index=directory.index if directory else None,
+            positions=directory.positions if directory else None,
+            owned=True,
+        )
+    finally:
+        calls.close()
+        buckets.close()
+        engine.close()

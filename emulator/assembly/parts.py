@@ -1,0 +1,323 @@
+"""What a sandbox is made of besides its listeners, and what can be done to all of it at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from emulator.archive.archives import Archives
+from emulator.archive.audit_log import AuditLog
+from emulator.assembly.damage import line, tell_of_losses
+from emulator.assembly.data_directory import DataDirectory
+from emulator.assembly.own_backend import BucketService, Foundation, own_foundation
+from emulator.assembly.pruning import Pruning
+from emulator.channels.checkpoint_file import Positions
+from emulator.clock import Clock
+from emulator.destinations import Destinations
+from emulator.events import Events
+from emulator.faults.containers import containers
+from emulator.faults.fault import FaultRefused, Target
+from emulator.faults.stage import Stage
+from emulator.faults.targets import named_targets
+from emulator.kinesis import KinesisError, Scope
+from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
+from emulator.listeners.aws.stream_access import BadPermission, StreamAccess
+from emulator.message_index.index import MessageIndex
+from emulator.queues.engine import QueueEngine
+from emulator.queues.stream_views import StreamSource, attach_views
+from emulator.rng import Chance
+from emulator.settings.settings import Settings, SettingsError
+from emulator.streams.amqp_log import AmqpLog
+from emulator.streams.catalogue import Catalogue
+from emulator.streams.service import StreamService
+from emulator.topics.service import Feeding, TopicService
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.topology import Populated, Topology
+
+if TYPE_CHECKING:
+    from emulator.topics.configuration import TopicConfiguration
+
+_BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
+"""Where a RabbitMQ server answers, its management included."""
+_AT_ONCE: Final = 8
+"""Streams that are deleted at a time: an upstream may take a second for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a sandbox; ``home`` is the account and region of its own streams.
+
+    ``on_reset`` is what a reset calls of who builds on them.
+    ``damage`` has a line for all that an earlier process kept and this one did not find.
+    """
+
+    settings: Settings
+    clock: Clock
+    events: Events
+    home: Scope
+    foundation: Foundation
+    catalogue: Catalogue
+    stage: Stage
+    access: StreamAccess
+    index: MessageIndex
+    archives: Archives
+    audit_log: AuditLog | None
+    amqp: AmqpLog
+    queues: QueueEngine
+    topics: TopicService
+    pruning: Pruning
+    destinations: Destinations
+    damage: tuple[str, ...] = ()
+    resetting: threading.Lock = field(default_factory=threading.Lock)
+    on_reset: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def streams(self) -> StreamService:
+        return self.foundation.streams
+
+    @property
+    def buckets(self) -> BucketService:
+        return self.foundation.buckets
+
+    def populate(self, topology: Topology | None = None) -> Populated:
+        """Make what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
+        wanted = self.settings.topology if topology is None else topology
+        there = {view.name for view in self.streams.streams(self.home)}
+        missing = tuple(name for name in wanted.streams if name not in there)
+        for name in missing:
+            self._create(name, wanted.streams[name])
+        return Populated(missing, self.buckets.want(wanted.buckets))
+
+    def reset(self) -> None:
+        """Remove faults, streams, queues, messages and objects, set the clock to real time, begin afresh.
+
+        What an upstream holds that is not this sandbox's own stays.
+        """
+        with self.resetting:
+            self._reset()
+
+    def _reset(self) -> None:
+        self.stage.clear()
+        self.access.reset()
+        if self.foundation.owned:
+            self._empty()
+        self.amqp.clear()
+        self.index.clear()
+        if self.audit_log:
+            self.audit_log.clear()
+        if not self.clock.state().real:
+            self.clock.resume_real_time()
+        self.populate()
+        self.archives.reset()
+        self.queues.clear()
+        self.topics.reset()
+        for reset in self.on_reset:
+            reset()
+        self.add_faults()
+        self.events.emit("sandbox.reset", kept=not self.foundation.owned)
+
+    def add_faults(self) -> None:
+        """Put the faults of the settings in force. SettingsError for one that cannot be."""
+        for fault in self.settings.faults:
+            try:
+                self.stage.add(fault)
+            except FaultRefused as error:
+                raise SettingsError(
+                    f"the fault {fault.name or fault.type} of the settings: {error}"
+                ) from error
+
+    def _create(self, name: str, shards: int) -> None:
+        try:
+            self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
+            self.foundation.finish(name, self.home)
+        except KinesisError as error:
+            # Somebody else who shares the upstream was faster.
+            if error.code != "ResourceInUseException":
+                raise
+
+    def _empty(self) -> None:
+        there = [
+            (scope, view.name) for scope in self.streams.scopes() for view in self.streams.streams(scope)
+        ]
+        with ThreadPoolExecutor(_AT_ONCE) as several:
+            list(several.map(lambda place: self._delete(*place), there))
+        self.buckets.empty()
+
+    def _delete(self, scope: Scope, name: str) -> None:
+        request = {"StreamName": name, "EnforceConsumerDeletion": True}
+        try:
+            # What it is doing, its owner's deletion too, is cut short.
+            self.foundation.finish(name, scope)
+            self.streams.call("DeleteStream", request, scope)
+            self.foundation.finish(name, scope)
+        except KinesisError as error:
+            # Its owner was faster.
+            if error.code != "ResourceNotFoundException":
+                raise
+
+
+@contextmanager
+def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]:
+    """The parts that these settings ask for, populated; put away again at the end.
+
+    Raises ``DirectoryInUse``, ``DamagedLog``, ``SettingsError``, and OSError when the data directory
+    cannot be used.
+    """
+    clock = clock or Clock()
+    home = Scope(DEFAULT_ACCOUNT, settings.region)
+    with ExitStack() as stack:
+        directory = None
+        if settings.data_dir is not None:
+            directory = DataDirectory(settings.data_dir, fsync=settings.fsync)
+            stack.callback(directory.close)
+        log = directory.events() if directory else None
+        if log:
+            stack.callback(log.close)
+        events = Events(clock, log)
+        damage: list[str] = []
+        hearing = stack.enter_context(ExitStack())
+        hearing.enter_context(events.subscribed(partial(_keep_damage, damage)))
+        if directory and log:
+            tell_of_losses(directory, events, log)
+        destinations = _destinations(settings)
+        foundation = stack.enter_context(
+            _foundation(settings, clock, events, home, directory, destinations=destinations)
+        )
+        streams = foundation.streams
+        audit = settings.topology.audit
+        amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
+        stack.callback(amqp.close)
+        catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
+        index = MessageIndex(catalogue, foundation.index, found=events.emit)
+        stack.callback(index.close)
+        audit_log = None
+        if audit:
+            audit_log = AuditLog(audit, catalogue, foundation.buckets.client, foundation.index)
+            stack.callback(audit_log.close)
+        stage = Stage(Chance(settings.seed), clock, events)
+        stack.callback(stage.close)
+        stage.targets.update(containers(settings.containers))
+        stage.targets.update(_targets(settings))
+        stage.control = lambda operation, request: streams.call(operation, request, home)
+        archives = Archives(
+            streams=streams,
+            amqp=amqp,
+            clock=clock,
+            events=events,
+            scope=home,
+            topology=settings.topology,
+            buckets=foundation.buckets,
+            positions=foundation.positions,
+        )
+        queues = QueueEngine(
+            directory.queues if directory else None,
+            clock,
+            events,
+            fsync=settings.fsync,
+            destinations=destinations,
+        )
+        stack.callback(queues.close)
+        positions = Positions(directory.queue_positions if directory else None)
+        stack.callback(positions.close)
+        if directory and positions.torn_bytes:
+            events.emit("journal.cut", file=str(directory.queue_positions), bytes=positions.torn_bytes)
+        attach_views(
+            queues,
+            {*settings.topology.archives, *settings.topology.claimable},
+            lambda name: StreamSource(
+                streams, name, clock=clock, positions=positions, stage=stage, scope=home
+            ),
+        )
+        topics = TopicService(
+            directory.topics if directory else None,
+            clock=clock,
+            events=events,
+            stage=stage,
+            configured=_topics_configured(settings),
+            feeding=Feeding(catalogue, streams, frozenset(settings.topology.archives)),
+            fsync=settings.fsync,
+        )
+        stack.callback(topics.close)
+        hearing.close()
+        parts = Parts(
+            settings=settings,
+            clock=clock,
+            events=events,
+            home=home,
+            foundation=foundation,
+            catalogue=catalogue,
+            stage=stage,
+            access=_access(settings, events, foundation),
+            index=index,
+            archives=archives,
+            audit_log=audit_log,
+            amqp=amqp,
+            queues=queues,
+            topics=topics,
+            pruning=Pruning(foundation.buckets, events, clock, settings.topology, settings.retention),
+            damage=tuple(damage),
+            destinations=destinations,
+        )
+        parts.populate()
+        parts.add_faults()
+        yield parts
+
+
+def _access(settings: Settings, events: Events, foundation: Foundation) -> StreamAccess:
+    try:
+        return StreamAccess(events, foundation.stream_of_iterator, settings.access)
+    except BadPermission as error:
+        raise SettingsError(f"an access of the settings: {error}") from error
+
+
+def _keep_damage(lines: list[str], event: Event) -> None:
+    if (found := line(event)) is not None:
+        lines.append(found)
+
+
+def _topics_configured(settings: Settings) -> TopicConfiguration | None:
+    if settings.topics is None:
+        return None
+    from emulator.topics.configuration import read_configuration  # noqa: PLC0415 -- only who has a file needs it
+
+    return read_configuration(settings.topics)
+
+
+def _targets(settings: Settings) -> dict[str, Target]:
+    try:
+        return named_targets(settings.targets)
+    except ValueError as error:
+        raise SettingsError(f"targets: {error}") from error
+
+
+def _destinations(settings: Settings) -> Destinations:
+    """What may be called: nothing that the sandbox is in front of. Its own ports are added as they open."""
+    destinations = Destinations()
+    for url, ports in ((settings.upstream_aws, ()), (settings.upstream_amqp, _BROKER_PORTS)):
+        parts = urlsplit(url or "")
+        if parts.hostname:
+            for port in {parts.port, *ports} - {None}:
+                destinations.add_upstream(parts.hostname, port)
+    return destinations
+
+
+def _foundation(
+    settings: Settings,
+    clock: Clock,
+    events: Events,
+    home: Scope,
+    directory: DataDirectory | None,
+    *,
+    destinations: Destinations,
+) -> AbstractContextManager[Foundation]:
+    if settings.upstream_aws is None and settings.profile != "aws":
+        return own_foundation(settings, clock, events, home, directory, destinations=destinations)
+    from emulator.assembly.upstream_backend import upstream_foundation  # noqa: PLC0415 -- only relays need it
+
+    return upstream_foundation(settings, events, home)

@@ -1,0 +1,132 @@
+"""Removing objects and events because they are old, or too many: when asked, and by ``retention``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from emulator.archive.lambda_loader import OBJECT_NAME
+from emulator.clock import Clock
+from emulator.events import Events
+from rdss_sandbox.shapes.pruning import Prune, Pruned, PrunedPart
+from rdss_sandbox.shapes.topology import Topology
+
+if TYPE_CHECKING:
+    from emulator.assembly.own_backend import BucketService
+
+_AT_ONCE: Final = 1000
+"""Objects that S3 deletes in a call at most."""
+_LOOKS: Final = 20
+"""How often retention is applied while it lasts; between a second and an hour apart."""
+_SHORTEST_SECONDS: Final = 1.0
+_LONGEST_SECONDS: Final = 3600.0
+
+
+class NoSuchBucket(Exception):  # noqa: N818 -- as S3 calls it
+    """A bucket that was named is not there."""
+
+
+class _Stored(NamedTuple):
+    modified: float
+    key: str
+    size: int
+
+
+class Pruning:
+    """Removes what a ``Prune`` asks for. With ``retention`` (clock seconds), by itself too, once started."""
+
+    def __init__(
+        self,
+        buckets: BucketService,
+        events: Events,
+        clock: Clock,
+        topology: Topology,
+        retention: float | None = None,
+    ) -> None:
+        self._buckets = buckets
+        self._events = events
+        self._clock = clock
+        self._filled = {*topology.archives.values()} | ({topology.audit.bucket} if topology.audit else set())
+        self._retention = retention
+        self._working = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        if self._retention is not None:
+            self._thread = threading.Thread(target=self._retain, name="retention", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        self._closed.set()
+        self._clock.nudge()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def prune(self, wanted: Prune) -> Pruned:
+        """Remove what is asked for. Raises ``NoSuchBucket``, OSError, and what boto3 raises."""
+        with self._working:
+            return self._prune(wanted)
+
+    def _prune(self, wanted: Prune) -> Pruned:
+        parts = [self._prune_bucket(name, wanted) for name in wanted.buckets or self._there()]
+        if not wanted.buckets:
+            removed, size, kept = self._events.prune(
+                wanted.older_than, wanted.keep_bytes, dry_run=wanted.dry_run
+            )
+            parts.append(PrunedPart("events", removed, size, kept))
+        done = [part for part in parts if part.removed]
+        if done and not wanted.dry_run:
+            self._events.emit(
+                "pruned", parts={part.name: {"removed": part.removed, "bytes": part.bytes} for part in done}
+            )
+        return Pruned(wanted.dry_run, tuple(parts))
+
+    def _there(self) -> list[str]:
+        """The buckets that the sandbox fills. Before anything was put anywhere there is nothing in them."""
+        if not self._filled or not self._buckets.started:
+            return []
+        there = {bucket["Name"] for bucket in self._buckets.client().list_buckets()["Buckets"]}
+        return sorted(self._filled & there)
+
+    def _prune_bucket(self, name: str, wanted: Prune) -> PrunedPart:
+        objects = sorted(self._objects(name, everything=bool(wanted.buckets)), reverse=True)
+        oldest = -1.0 if wanted.older_than is None else self._clock.time() - wanted.older_than
+        gone: list[_Stored] = []
+        size = 0
+        for each in objects:
+            size += each.size
+            if each.modified < oldest or (wanted.keep_bytes is not None and size > wanted.keep_bytes):
+                gone.append(each)
+        if not wanted.dry_run:
+            for start in range(0, len(gone), _AT_ONCE):
+                keys = [{"Key": each.key} for each in gone[start : start + _AT_ONCE]]
+                self._buckets.client().delete_objects(Bucket=name, Delete={"Objects": keys, "Quiet": True})  # type: ignore[typeddict-item]
+        return PrunedPart(name, len(gone), sum(each.size for each in gone), len(objects) - len(gone))
+
+    def _objects(self, bucket: str, *, everything: bool) -> Iterator[_Stored]:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 -- comes with the client
+
+        pages = self._buckets.client().get_paginator("list_objects_v2").paginate(Bucket=bucket)
+        try:
+            for page in pages:
+                for found in page.get("Contents", ()):
+                    if everything or OBJECT_NAME.fullmatch(found["Key"]):
+                        yield _Stored(found["LastModified"].timestamp(), found["Key"], found["Size"])
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "NoSuchBucket":
+                raise
+            raise NoSuchBucket(f"there is no bucket {bucket}") from error
+
+    def _retain(self) -> None:
+        assert self._retention is not None
+        pause = min(max(self._retention / _LOOKS, _SHORTEST_SECONDS), _LONGEST_SECONDS)
+        looked = self._clock.elapsed()
+        # What passes while it works counts, for the clock may be advanced then.
+        while self._clock.wait(looked + pause - self._clock.elapsed(), self._closed.is_set):
+            looked = self._clock.elapsed()
+            try:
+                self.prune(Prune(older_than=self._retention))
+            except Exception as error:  # noqa: BLE001 -- whatever it was, it is tried again
+                self._events.emit("retention.failed", why=str(error) or repr(error))

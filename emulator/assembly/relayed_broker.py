@@ -1,0 +1,56 @@
+"""The AMQP port of a relay: the upstream broker with the fault stage in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.stage import Stage
+from emulator.relay.amqp.server import AmqpServer, bound
+from emulator.settings.settings import Settings
+from emulator.streams.amqp_log import AmqpLog
+
+
+class RelayedBroker:
+    """Listens on ``amqp_port`` in front of the broker that ``upstream_amqp`` names.
+
+    ``url`` is for clients: the upstream's, with this port's address. ``notes``
+    say in words how it stands. ``start`` raises OSError when the port is taken.
+    """
+
+    answers = True
+
+    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
+        assert settings.upstream_amqp is not None
+        self._settings = settings
+        self._clock = clock
+        self._events = events
+        self._stage = stage
+        self._log = log
+        self._upstream: str = settings.upstream_amqp
+        self.url: str | None = None
+        self.notes = (f"relaying AMQP to {urlsplit(self._upstream).netloc.rpartition('@')[2]}",)
+
+    def start(self, _environment: Mapping[str, str]) -> None:
+        """Listen from now on."""
+        listening = bound(self._settings.host, self._settings.amqp_port)
+        self._server = AmqpServer(
+            self._upstream,
+            listening,
+            stage=self._stage,
+            clock=self._clock,
+            events=self._events,
+            log=self._log,
+            token=self._settings.token,
+        )
+        self.url = self._server.url
+        self._listening = asyncio.ensure_future(self._server.listen())
+
+    async def stop(self) -> None:
+        """Take no more connections and cut those there are."""
+        if self.url is not None:
+            await self._listening
+            await self._server.close()

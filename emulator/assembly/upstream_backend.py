@@ -1,0 +1,124 @@
+"""A sandbox that stands on an upstream: any AWS endpoint that runs already, or AWS itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from emulator.assembly.own_backend import Foundation, UpstreamFailed
+from emulator.events import Events
+from emulator.http.asgi import App
+from emulator.kinesis import Scope
+from emulator.listeners.aws.interception import Interceptor
+from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.relay.aws.app import RelayApp
+from emulator.relay.aws.backend import RelayBackend
+from emulator.relay.aws.buckets import UpstreamBuckets
+from emulator.relay.aws.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
+from emulator.relay.aws.signing import CredentialsMissing, environment_credentials, fixed_credentials
+from emulator.relay.aws.streams import UpstreamStreams
+from emulator.relay.aws.traffic import Traffic
+from emulator.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
+_SECRET = "sandbox"  # noqa: S105 -- emulators take any
+
+
+@contextmanager
+def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iterator[Foundation]:
+    """The upstream that ``settings`` name. Raises ``UpstreamFailed``.
+
+    Nothing is remembered of it from one start to the next: it may be another one then.
+    """
+    signs = settings.profile == "aws"
+    credentials = _credentials(home, signs=signs)
+    endpoints: Endpoints
+    if settings.upstream_aws is None:
+        endpoints = AwsEndpoints(credentials)
+    else:
+        endpoints = OneEndpoint(settings.upstream_aws, credentials if signs else None)
+    accounts = AccountEndpoints(settings.upstream_aws or "")
+
+    def signing(scope: Scope) -> Endpoint:
+        # What does not verify signatures still reads account and region in them.
+        return endpoints.of("kinesis", scope.region) if signs else accounts.of(scope)
+
+    connect = _connecting(settings, credentials)
+    streams = UpstreamStreams(connect("kinesis"), home)
+    where = settings.upstream_aws or "AWS"
+    traffic = Traffic(streams.note, streams.changed)
+    backend = RelayBackend(signing, traffic)
+    buckets = UpstreamBuckets(connect("s3"), home.region)
+
+    def app(
+        interceptors: Sequence[Interceptor],
+        version: str,
+        access: StreamAccess,
+        reset: Callable[[], object],
+    ) -> App:
+        return RelayApp(
+            endpoints,
+            backend,
+            traffic,
+            events=events,
+            interceptors=interceptors,
+            version=version,
+            access=access,
+            reset=reset,
+        )
+
+    def notes() -> tuple[str, ...]:
+        counted = f"relaying to {where}: records are counted as they are read"
+        troubles = [trouble for trouble in (streams.trouble, buckets.trouble) if trouble]
+        return (counted, *(f"trouble with {where}: {trouble}" for trouble in troubles))
+
+    streams.streams(home)
+    if streams.trouble:
+        raise UpstreamFailed(
+            f"{where} cannot be used: {streams.trouble}; is it running, and the address right?"
+        )
+    try:
+        yield Foundation(
+            streams=streams,
+            buckets=buckets,
+            backend=backend,
+            finish=lambda _name, _scope: None,
+            stream_of_iterator=traffic.stream_of_iterator,
+            app=app,
+            answering=lambda _url, _token: None,
+            notes=notes,
+            index=None,
+            positions=None,
+            owned=settings.upstream_owned,
+        )
+    finally:
+        endpoints.close()
+        accounts.close()
+        buckets.close()
+        streams.close()
+
+
+def _credentials(home: Scope, *, signs: bool) -> Credentials:
+    try:
+        return environment_credentials() if signs else fixed_credentials(home.account, _SECRET)
+    except CredentialsMissing as error:
+        raise UpstreamFailed(str(error)) from error
+
+
+def _connecting(settings: Settings, credentials: Credentials) -> Callable[[str], Any]:
+    """Makes boto3 clients of the upstream."""
+    import boto3  # noqa: PLC0415 -- half a second that only relays need
+    from botocore.config import Config  # noqa: PLC0415 -- as above
+
+    frozen = credentials.get_frozen_credentials()
+    session: Any = boto3.Session(region_name=settings.region)
+    if settings.profile != "aws":
+        session = boto3.Session(frozen.access_key, frozen.secret_key, region_name=settings.region)
+    style: Any = {"addressing_style": "path"} if settings.upstream_aws else {}
+    config = Config(
+        s3=style, connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3, "mode": "standard"}
+    )
+    return lambda service: session.client(service, endpoint_url=settings.upstream_aws, config=config)

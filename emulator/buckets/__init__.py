@@ -1,0 +1,1 @@
+"""S3 and the sandbox's own buckets in it."""

@@ -1,0 +1,110 @@
+"""The sandbox's own buckets: there from the first request that S3 gets, and a client to look into them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.buckets.objects import Bodies
+from emulator.buckets.objects.in_moto import keep_bodies
+from emulator.channels import Checkpoints, MemoryCheckpoints
+from emulator.clock import Clock
+from emulator.kinesis import Scope
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+class Buckets:
+    """Buckets that shall be there: made when S3 gets its first request, for which moto is imported.
+
+    The bodies of objects lie on disk: in ``directory``, by default where temporary files do. When they were
+    put is told by ``clock``.
+    """
+
+    def __init__(
+        self, home: Scope, clock: Clock, directory: Path | None = None, wanted: Iterable[str] = ()
+    ) -> None:
+        self._home = home
+        self._clock = clock
+        self._bodies = Bodies(directory)
+        self._wanted = list(dict.fromkeys(wanted))
+        self.started = False
+        self._lock = threading.RLock()
+        self._client: S3Client | None = None
+        self.endpoint = ""
+        self.token: str | None = None
+
+    def want(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Have these too; those that were not wanted before."""
+        with self._lock:
+            new = tuple(name for name in dict.fromkeys(names) if name not in self._wanted)
+            self._wanted.extend(new)
+            if self.started:
+                self._make()
+        return new
+
+    def prepare(self) -> None:
+        """Make what is wanted: moto is there and about to answer."""
+        with self._lock:
+            self.started = True
+            keep_bodies(self._bodies, self._clock)
+            self._make()
+
+    def empty(self) -> None:
+        """Remove every bucket and object, and what else moto holds, and make what is wanted again."""
+        with self._lock:
+            if self.started:
+                _forget_all()
+                self._make()
+
+    def loaded(self, _name: str, _began: Callable[[str], int]) -> Checkpoints:
+        """Each process has its own, and begins with nothing in them."""
+        return MemoryCheckpoints()
+
+    def close(self) -> None:
+        """Leave nothing to the next emulator of this process: moto has one state for all of it."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            if self.started:
+                _forget_all()
+            self._bodies.close()
+
+    def client(self) -> S3Client:
+        """A boto3 client of the AWS ``endpoint``; boto3 is imported at the first call."""
+        with self._lock:
+            if self._client is None:
+                import boto3  # noqa: PLC0415 -- half a second that only this needs
+                from botocore.config import Config  # noqa: PLC0415 -- as above
+
+                self._client = boto3.client(
+                    "s3",
+                    endpoint_url=self.endpoint,
+                    region_name=self._home.region,
+                    aws_access_key_id=self._home.account,
+                    aws_secret_access_key="sandbox",  # noqa: S106 -- the sandbox verifies no signature
+                    aws_session_token=self.token,
+                    config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 2}),
+                )
+            return self._client
+
+    def _make(self) -> None:
+        backend = _moto_s3(self._home.account)
+        for name in self._wanted:
+            if name not in backend.buckets:
+                backend.create_bucket(name, self._home.region)
+
+
+def _forget_all() -> None:
+    from moto.moto_api._internal.models import moto_api_backend  # noqa: PLC0415 -- only once moto is there
+
+    moto_api_backend.reset()
+
+
+def _moto_s3(account: str) -> Any:
+    from moto.s3.models import s3_backends  # noqa: PLC0415 -- only once moto is there
+
+    return s3_backends[account]["aws"]

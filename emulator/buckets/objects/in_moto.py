@@ -1,0 +1,86 @@
+"""moto's objects with their bodies on disk.
+
+moto keeps each body in a temporary file of its own, which lies in memory up to 16 MiB, and remembers whatever
+there ever was in any of its services. Here it gets a ``Body`` in that file's place, and forgets what was
+deleted.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Final
+
+from emulator.buckets.objects.bodies import Bodies, Body
+from emulator.clock import Clock
+
+_answering: ContextVar[bool] = ContextVar("answering", default=False)
+"""Whether an object's contents are asked for to be sent, so that they can be read while they are."""
+
+
+def keep_bodies(bodies: Bodies, clock: Clock) -> None:
+    """Have moto, in all of this process, keep bodies of objects in ``bodies`` and tell times by ``clock``."""
+    from moto.core.common_models import BaseModel  # noqa: PLC0415 -- only once moto is there
+    from moto.s3 import models  # noqa: PLC0415 -- as above
+    from moto.s3.models import FakeKey, get_canned_acl  # noqa: PLC0415 -- as above
+    from moto.s3.responses import S3Response  # noqa: PLC0415 -- as above
+
+    def body(*_: object, **__: object) -> Body:
+        return Body(bodies)
+
+    changed: Any = models
+    setter = vars(FakeKey)["value"].fset
+    changed.tempfile = SimpleNamespace(SpooledTemporaryFile=body)
+    changed.utcnow = lambda: clock.now().replace(tzinfo=None)
+    changed.get_canned_acl = cache(get_canned_acl)
+    _replace(BaseModel, "__new__", _untracked)
+    _replace(FakeKey, "__del__", FakeKey.dispose)
+    _replace(FakeKey, "value", property(_value, setter))
+    if not _originals:
+        _originals.update(get_object=S3Response.get_object, init=FakeKey.__init__)
+        _replace(S3Response, "get_object", _get_object)
+        _replace(FakeKey, "__init__", _init)
+
+
+_originals: dict[str, Any] = {}
+_ALIKE: Final = frozenset(("_transitions", "model_name", "_max_buffer_size", "disposed"))
+"""What a new object has that every other has too."""
+
+
+def _get_object(responses: Any) -> Any:
+    token = _answering.set(True)
+    try:
+        return _originals["get_object"](responses)
+    finally:
+        _answering.reset(token)
+
+
+def _init(key: Any, *given: Any, **named: Any) -> None:
+    """As moto does, but what most objects do not have is not kept with each: it halves what one takes."""
+    _originals["init"](key, *given, **named)
+    kind = type(key)
+    kept: dict[str, Any] = {}
+    for name, value in vars(key).items():
+        if value is not None and name not in _ALIKE:
+            kept[name] = value
+        elif not hasattr(kind, name):
+            setattr(kind, name, value)
+    key.__dict__ = kept
+
+
+def _value(key: Any) -> Any:
+    with key.lock:
+        body: Body = key._value_buffer  # noqa: SLF001 -- where moto has it
+        if _answering.get():
+            return body.contents()
+        body.seek(0)
+        return body.read()
+
+
+def _untracked(kind: type[Any], *_: object, **__: object) -> Any:
+    return object.__new__(kind)
+
+
+def _replace(kind: Any, name: str, by: Any) -> None:
+    setattr(kind, name, by)

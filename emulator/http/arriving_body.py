@@ -1,0 +1,49 @@
+"""A body that arrives in pieces which nobody has taken yet."""
+
+from __future__ import annotations
+
+from emulator.http.asgi import NoRoom
+from emulator.http.body_memory import ARRIVING
+
+_SMALL_BYTES = 1024
+_FREE_BYTES = 1 << 16
+
+
+class ArrivingBody:
+    """The pieces, ``held`` bytes in all. Beyond the first few they count in the room there is for such."""
+
+    __slots__ = ("_counted", "_pieces", "held")
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes | bytearray] = []
+        self._counted = 0
+        self.held = 0
+
+    def add(self, piece: bytes | bytearray) -> None:
+        """Raises NoRoom when there is none for it."""
+        size = len(piece)
+        if self.held > _FREE_BYTES:
+            if not ARRIVING.take(size):
+                raise NoRoom
+            self._counted += size
+        self.held += size
+        if self._pieces and size < _SMALL_BYTES:
+            # As an object of its own each byte would take fifty times its room.
+            if not isinstance(self._pieces[-1], bytearray):
+                self._pieces.append(bytearray())
+            self._pieces[-1] += piece
+        else:
+            self._pieces.append(piece)
+
+    def take(self) -> bytes | bytearray:
+        """All of it in one piece; nothing is held any more."""
+        pieces, self._pieces = self._pieces, []
+        self.clear()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def clear(self) -> None:
+        self._pieces.clear()
+        self.held = 0
+        if self._counted:
+            ARRIVING.give_back(self._counted)
+            self._counted = 0

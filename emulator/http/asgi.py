@@ -1,0 +1,66 @@
+"""What an HTTP connection and the application behind it say to each other (ASGI 3, the http part)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+from emulator.http.body_memory import ARRIVING, NO_ROOM
+
+HttpScope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[HttpScope, Receive, Send], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+
+class ConnectionAborted(Exception):  # noqa: N818 -- the word clients use for what they see
+    """Raised by an application to have the connection closed at once, without an answer."""
+
+
+class NoRoom(ConnectionAborted):
+    """More of a request came than there is room for; the client is answered 503."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_ROOM)
+
+
+class BodyTooLong(Exception):  # noqa: N818 -- says what the body is
+    """A request's body exceeds what its reader takes."""
+
+
+async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
+    """The request's body in one piece.
+
+    Raises ConnectionAborted when the client leaves before its end or there is
+    no room for it, BodyTooLong beyond ``most`` bytes.
+    """
+    message = await receive()
+    if not message.get("more_body") and message["type"] == "http.request":
+        body: bytes = message["body"]
+        return body
+    pieces: list[bytes] = []
+    length = 0
+    try:
+        while True:
+            if message["type"] == "http.disconnect":
+                raise ConnectionAborted
+            piece = message["body"]
+            if not ARRIVING.take(len(piece)):
+                raise NoRoom
+            pieces.append(piece)
+            length += len(piece)
+            if length > most:
+                raise BodyTooLong
+            if not message["more_body"]:
+                return b"".join(pieces)
+            message = await receive()
+    finally:
+        ARRIVING.give_back(length)
+
+
+async def answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    """Send a whole response; the content-length is added by the connection."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,90 @@
+"""Reads the rest of a long request body straight into its place, past the HTTP parser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from emulator.http.asgi import NoRoom
+from emulator.http.body_memory import ARRIVING
+from emulator.http.limits import BODY_AHEAD
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+_LEAST_BYTES = 1 << 14
+
+
+class _Owner(Protocol):
+    """The protocol whose connection is borrowed."""
+
+    def connection_lost(self, _exc: Exception | None) -> None: ...
+    def pause_writing(self) -> None: ...
+    def resume_writing(self) -> None: ...
+    def no_room(self, error: NoRoom) -> None:
+        """Refuse the request."""
+
+
+class BodyReader(asyncio.BufferedProtocol):
+    """Fills a body of ``length`` bytes, of which ``come`` are here in pieces, then calls ``complete``.
+
+    What the kernel has is copied once, where the parser would copy it twice
+    more: this is a fifth of what a PutRecords costs this side of the engine.
+    Memory is taken as the body comes, not as it was promised.
+    """
+
+    def __init__(
+        self, owner: _Owner, come: Sequence[Buffer], length: int, complete: Callable[[bytearray], None]
+    ) -> None:
+        """Raises NoRoom."""
+        self._owner = owner
+        self._length = length
+        self._complete = complete
+        self._body = bytearray()
+        self._view = memoryview(self._body)
+        self._counted = 0
+        self.filled = sum(map(len, come))
+        self._grow(come)
+
+    def get_buffer(self, _sizehint: int) -> memoryview:
+        return self._view[self.filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.filled += nbytes
+        if self.filled == self._length:
+            body = self._body
+            self.let_go()
+            self._complete(body)
+        elif self.filled == len(self._body):
+            try:
+                self._grow((self._body,))
+            except NoRoom as error:
+                self._owner.no_room(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.let_go()
+        self._owner.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._owner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._owner.resume_writing()
+
+    def let_go(self) -> None:
+        """Have its memory no more: it is complete, or nobody's."""
+        ARRIVING.give_back(self._counted)
+        self._counted = 0
+        self._view.release()
+        self._body = bytearray()
+
+    def _grow(self, come: Sequence[Buffer]) -> None:
+        size = min(self._length, max(BODY_AHEAD * self.filled, _LEAST_BYTES))
+        if not ARRIVING.take(size - self._counted):
+            raise NoRoom
+        self._counted = size
+        body = bytearray(size)
+        at = 0
+        for piece in come:
+            body[at : at + len(piece)] = piece
+            at += len(piece)
+        self._body, self._view = body, memoryview(body)

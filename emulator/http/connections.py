@@ -1,0 +1,163 @@
+"""The open connections of one listening port and the requests under way on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeAlias
+
+from emulator.clock import Clock
+from emulator.http.answer_date import AnswerDate
+from emulator.http.asgi import App, ConnectionAborted, HttpScope, Message, NoRoom
+from emulator.http.limits import USUAL, Limits
+from emulator.http.request_queue import Starts
+from emulator.http.timeouts import Client, Patience
+from emulator.http.turns import Turns
+
+FailureHandler: TypeAlias = Callable[[Exception], None]
+
+
+class Connection(Client, Protocol):
+    """One client's connection."""
+
+    def drain(self) -> None:
+        """Take no further request, and close once those under way are answered."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
+class Exchange(Protocol):
+    """One request and its response, as the application sees them."""
+
+    scope: HttpScope
+    done: bool
+
+    @property
+    def gone(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+
+    async def receive(self) -> Message: ...
+
+    async def send(self, message: Message) -> None: ...
+
+    def abort(self) -> None:
+        """Close the connection without an answer."""
+
+    async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
+        """Answer so, or cut the answer that has begun."""
+
+
+class Connections:
+    """What is open on a port, and what its connections share.
+
+    ``websockets`` says whether ``app`` knows the ``websocket`` part of ASGI. ``streams`` are what is waited
+    for on connections that carry many.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        on_failure: FailureHandler | None = None,
+        *,
+        websockets: bool = False,
+        clock: Clock | None = None,
+        limits: Limits = USUAL,
+    ) -> None:
+        self.app = app
+        self.websockets = websockets
+        self.limits = limits
+        self.date = AnswerDate(clock or Clock())
+        self.turns = Turns()
+        self._starts = Starts()
+        # While one long body lives, the allocator does not give its pages back to fault them in for the next.
+        self.last_body: bytes | bytearray = b""
+        self.streams: set[Client] = set()
+        self._open: set[Connection] = set()
+        self._patience = Patience(limits, self._clients, lambda: len(self._open) > limits.connections // 2)
+        self._requests: set[asyncio.Task[None]] = set()
+        self._on_failure = on_failure
+
+    @property
+    def full(self) -> bool:
+        """Whether as many are open as may be."""
+        return len(self._open) >= self.limits.connections
+
+    def opened(self, connection: Connection) -> None:
+        self._open.add(connection)
+        self._patience.start()
+
+    def closed(self, connection: Connection) -> None:
+        self._open.discard(connection)
+
+    def start(
+        self,
+        connection: Connection,
+        exchange: Exchange,
+        app: App | None = None,
+        done: Callable[[], None] | None = None,
+    ) -> None:
+        """Have the application, or ``app``, answer, in a task that is known here until it ends.
+
+        It begins when it is the turn of ``connection``; ``done`` is called when it has ended.
+        """
+        if self._starts.room:
+            self._begin(exchange, app or self.app, done)
+        else:
+            self._starts.put(connection, partial(self._begin, exchange, app or self.app, done))
+
+    def _begin(self, exchange: Exchange, app: App, done: Callable[[], None] | None) -> None:
+        task = asyncio.ensure_future(self._answer(exchange, app))
+        self._requests.add(task)
+        self._starts.begun(task)
+        task.add_done_callback(self._ended)
+        if done:
+            task.add_done_callback(lambda _: done())
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._requests.discard(task)
+        self._starts.ended(task)
+
+    async def _answer(self, exchange: Exchange, app: App) -> None:
+        if exchange.gone:
+            return
+        try:
+            await app(exchange.scope, exchange.receive, exchange.send)
+        except NoRoom as error:
+            await exchange.fail(503, str(error))
+        except ConnectionAborted:
+            exchange.abort()
+        except Exception as error:  # noqa: BLE001 -- told to the owner of the port; the client sees a 500
+            try:
+                self.failed(error)
+            finally:
+                await exchange.fail()
+        else:
+            if not exchange.done:
+                await exchange.fail()
+
+    def _clients(self) -> list[Client]:
+        return [*self._open, *self.streams]
+
+    def failed(self, error: Exception) -> None:
+        """Tell of an exception that the application let through."""
+        if self._on_failure and not isinstance(error, ConnectionAborted):
+            self._on_failure(error)
+
+    async def close(self, grace: float) -> None:
+        """Drain every connection; after ``grace`` seconds cancel the requests left and abort."""
+        self._patience.stop()
+        for connection in tuple(self._open):
+            connection.drain()
+        if self._requests:
+            _, late = await asyncio.wait(self._requests, timeout=grace)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        # One accepted meanwhile has still to be made, and one that was aborted still to be lost.
+        for _ in range(3):
+            for connection in tuple(self._open):
+                connection.abort()
+            await asyncio.sleep(0)
+        self._patience.stop()

@@ -1,0 +1,374 @@
+"""HTTP/1.1 (RFC 9112) on one connection, with requests handed to an ASGI application.
+
+A request whose body is short enough is handed over whole, so that the usual
+call costs one task and one write; a long body is streamed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from http import HTTPStatus
+from typing import cast
+from urllib.parse import unquote
+
+import httptools
+
+from emulator.http.asgi import Headers, HttpScope, NoRoom
+from emulator.http.body_reader import BodyReader
+from emulator.http.connections import Connections
+from emulator.http.farewell import refusal, say_farewell
+from emulator.http.http1_exchange import BODY_HELD, Exchange
+from emulator.http.limits import SLICE_BYTES
+from emulator.http.timeouts import Awaited, Waiting
+from emulator.http.turns import Inflow, Piece
+
+_HELD_BODY_BYTES = 1 << 20
+_WHOLE_BODY_BYTES = 1 << 24
+_LONG_BODY_BYTES = 100_000
+_SHORT_BODY_DIGITS = 3
+_OFFER = (b"connection", b"upgrade", b"http2-settings")
+_REQUESTS_WAIT = "requests before it are not answered"
+
+
+class _Refused(Exception):  # noqa: N818 -- says what becomes of the request
+    """The request is not taken."""
+
+    def __init__(self, status: HTTPStatus, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Http1Protocol(asyncio.Protocol):
+    """Parses requests, runs them one after another, keeps the connection open between them."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._limits = connections.limits
+        self.date = connections.date.header
+        self._parser = httptools.HttpRequestParser(self)
+        self._waiting: deque[Exchange] = deque()
+        self._running: Exchange | None = None
+        self._arriving: Exchange | None = None
+        self._reader: BodyReader | None = None
+        self._draining = False
+        self._last_words: bytes | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._requests = 0
+        self._in_head = False
+        self._headers: Headers = []
+        self._url = b""
+        self._body_length = 0
+        self._body_come = 0
+        self._barren = 0
+        self._refused: _Refused | None = None
+
+    # -- the transport's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        self.inflow = Inflow(self._connections.turns, self.transport, self._take)
+        self._client = transport.get_extra_info("peername")
+        self._server = transport.get_extra_info("sockname")
+        self._connections.opened(self)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self._connections.closed(self)
+        for exchange in (self._running, self._arriving, *self._waiting):
+            if exchange:
+                exchange.disconnect()
+        self._waiting.clear()
+        self.resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        self.inflow.feed(data)
+
+    def pause_writing(self) -> None:
+        self._writable = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        if self._writable and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+        if self._running is None and (self._waiting or self._last_words):
+            self._go_on()
+
+    def drain(self) -> None:
+        self._draining = True
+        if self._running is None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def waiting(self) -> Waiting | None:
+        arriving = self._arriving
+        if self._writable:
+            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+        if self.inflow.held or self._last_words or (arriving and arriving.continue_expected):
+            return None
+        if self._in_head:
+            return Waiting(Awaited.HEAD, self._requests)
+        if arriving:
+            come = self._reader.filled if self._reader else self._body_come
+            return Waiting(Awaited.BODY, come // self._limits.body_step)
+        return None if self._running else Waiting(Awaited.IDLE, self._requests)
+
+    def give_up(self, waiting: Waiting) -> None:
+        if waiting.what in (Awaited.READER, Awaited.IDLE):
+            self.transport.abort()
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"{waiting.what.value} did not come in time")
+
+    def no_room(self, error: NoRoom) -> None:
+        self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    # -- the parser's side
+
+    def on_message_begin(self) -> None:
+        self._requests += 1
+        self._in_head = True
+        self._barren = 0
+        self._url = b""
+        self._body_length = 0
+        self._body_come = 0
+        self._headers = []
+        self._continue_expected = False
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self._continue_expected = True
+        elif name == b"content-length" and len(value) > _SHORT_BODY_DIGITS:
+            self._body_length = int(value)
+        self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        if self._barren > SLICE_BYTES or len(self._headers) > self._limits.header_fields:
+            self._check_sizes()
+        self._in_head = False
+        self._barren = 0
+        if self._parser.should_upgrade():
+            return
+        exchange = Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
+        # Headers that come after the body are nobody's.
+        self._headers = []
+        exchange.continue_expected = self._continue_expected
+        self._arriving = exchange
+        if self._continue_expected:
+            self._enqueue(exchange)
+
+    def on_body(self, body: bytes) -> None:
+        exchange = self._arriving
+        assert exchange is not None
+        self._body_come += len(body)
+        self._barren = 0
+        try:
+            exchange.arrived(body)
+        except NoRoom as error:
+            self._refused = _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+            raise
+        if exchange.held > _HELD_BODY_BYTES:
+            self._enqueue(exchange)
+            if exchange.held > _HELD_BODY_BYTES:
+                self.inflow.hold(BODY_HELD)
+
+    def on_message_complete(self) -> None:
+        exchange, self._arriving = self._arriving, None
+        self._barren = 0
+        if exchange:
+            exchange.completed()
+            self._enqueue(exchange)
+
+    def _take(self, data: Piece) -> int:
+        """Parse one slice; where a body of known length begins or goes on, up to its end."""
+        taken = self._parsed(data, SLICE_BYTES)
+        exchange, left = self._arriving, self._body_length - self._body_come
+        if exchange is None or left <= 0:
+            return taken
+        rest = memoryview(data)[taken:]
+        if _LONG_BODY_BYTES <= self._body_length <= _WHOLE_BODY_BYTES and not exchange.queued:
+            return taken + self._read_past_parser(exchange, rest)
+        return taken + (self._parsed(rest, left) if rest else 0)
+
+    def _parsed(self, data: Piece, most: int) -> int:
+        """Have the parser see up to ``most`` bytes; how many, or all when it is to see no more."""
+        piece = data if len(data) <= most else memoryview(data)[:most]
+        self._barren += len(piece)
+        try:
+            self._parser.feed_data(piece)
+            if self._headers or self._in_head or self._barren > SLICE_BYTES:
+                self._check_sizes()
+        except httptools.HttpParserUpgrade as upgrade:
+            return self._upgrade(data, upgrade.args[0])
+        except (httptools.HttpParserError, _Refused) as error:
+            refused = self._refused or _Refused(HTTPStatus.BAD_REQUEST, f"This is not HTTP/1.1: {error}")
+            self._refuse(refused.status, str(refused))
+            return len(data)
+        return len(piece)
+
+    def _check_sizes(self) -> None:
+        """Raises _Refused for a head that is too long, or for that much between pieces of a body."""
+        limits = self._limits
+        if len(self._url) > limits.target_bytes:
+            why = f"a target has {limits.target_bytes} bytes at most"
+            self._refused = _Refused(HTTPStatus.REQUEST_URI_TOO_LONG, why)
+        elif len(self._headers) > limits.header_fields:
+            why = f"a request has {limits.header_fields} headers at most"
+            self._refused = _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+        elif self._barren > limits.head_bytes and self._head_too_long():
+            why = f"the headers of a request have {limits.head_bytes} bytes at most"
+            self._refused = _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+        if self._refused:
+            raise self._refused
+
+    def _head_too_long(self) -> bool:
+        """Whether what has come is more than a head may have, or more than goes between pieces of a body."""
+        limits = self._limits
+        if self._barren > limits.head_bytes + limits.target_bytes + SLICE_BYTES:
+            return True
+        return sum(len(name) + len(value) for name, value in self._headers) > limits.head_bytes
+
+    def _read_past_parser(self, exchange: Exchange, rest: memoryview) -> int:
+        """Read a body of known length that will be handed over whole; how much of it was in ``rest``."""
+        length, held = self._body_length, exchange.taken()
+        here = min(len(rest), length - len(held))
+
+        def complete(body: bytes | bytearray) -> None:
+            self._reader = None
+            self._parser = httptools.HttpRequestParser(self)
+            self._body_come = length
+            self._connections.last_body = body
+            exchange.arrived(body)
+            self.on_message_complete()
+
+        def complete_from_reader(body: bytearray) -> None:
+            self.transport.set_protocol(self)
+            complete(body)
+
+        if len(held) + here == length:
+            complete(b"".join((held, rest[:here])))
+            return here
+        try:
+            self._reader = BodyReader(self, (held, rest[:here]), length, complete_from_reader)
+        except NoRoom as error:
+            self.no_room(error)
+        else:
+            self.transport.set_protocol(self._reader)
+        return here
+
+    # -- the exchanges' side
+
+    async def writable(self) -> None:
+        if self._writable:
+            await asyncio.shield(self._writable)
+
+    def ended(self, *, keep_alive: bool) -> None:
+        """The running exchange has its response; start the next or close."""
+        self._running = None
+        if self.transport.is_closing():
+            return
+        if not keep_alive or self._draining:
+            self.transport.close()
+            return
+        # The end of its body may have come while enough of it was here, and nobody asked for more.
+        self.inflow.release(BODY_HELD)
+        self._go_on()
+
+    def _enqueue(self, exchange: Exchange) -> None:
+        if exchange.queued or self.transport.is_closing():
+            return
+        exchange.queued = True
+        if self._running is None and not self._writable:
+            self._run(exchange)
+        else:
+            self._waiting.append(exchange)
+            self.inflow.hold(_REQUESTS_WAIT)
+
+    def _go_on(self) -> None:
+        """Run the next request, once the client has read enough of what it was answered."""
+        if self._writable or self.transport.is_closing():
+            return
+        if self._waiting:
+            self._run(self._waiting.popleft())
+        elif self._last_words:
+            self._farewell(self._last_words)
+        if not self._waiting:
+            self.inflow.release(_REQUESTS_WAIT)
+
+    def _run(self, exchange: Exchange) -> None:
+        self._running = exchange
+        self._connections.start(self, exchange)
+
+    def _scope(self) -> HttpScope:
+        raw_path, _, query = self._url.partition(b"?")
+        if not raw_path.startswith(b"/") and b"://" in raw_path:
+            raw_path = b"/" + raw_path.partition(b"://")[2].partition(b"/")[2]
+        path = raw_path.decode("latin-1")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": self._parser.get_http_version(),
+            "method": self._parser.get_method().decode(),
+            "scheme": "http",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "root_path": "",
+            "headers": self._headers,
+            "client": self._client,
+            "server": self._server,
+        }
+
+    def _upgrade(self, data: Piece, parsed: int) -> int:
+        """Answer an offer of another protocol at the beginning of ``data``; how many bytes are done with."""
+        offered = dict(self._headers).get(b"upgrade", b"").lower()
+        if offered != b"websocket" or not self._connections.websockets or self._running:
+            return self._decline_upgrade(data, parsed)
+        from emulator.http.websocket import WebSocketProtocol  # noqa: PLC0415 -- only some clients need it
+
+        scope = {**self._scope(), "type": "websocket", "scheme": "ws"}
+        self.inflow.stop()
+        self._connections.closed(self)
+        WebSocketProtocol(self._connections, scope, self.transport).begin(bytes(memoryview(data)[parsed:]))
+        return len(data)
+
+    def _decline_upgrade(self, data: Piece, parsed: int) -> int:
+        """Take a request that offers another protocol (h2c, RFC 7540 section 3.2) as if it did not."""
+        method = self._parser.get_method()
+        if method == b"CONNECT":
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP/1.1: there is no proxy here")
+            return len(data)
+        kept = [(name, value) for name, value in self._headers if name not in _OFFER]
+        head = b"".join(b"%b: %b\r\n" % header for header in kept)
+        self._parser = httptools.HttpRequestParser(self)
+        request = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, head)
+        self._parsed(request, len(request))
+        return parsed
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        """Answer what arrives with this, after those before it, and close."""
+        self.inflow.stop()
+        arriving, self._arriving = self._arriving, None
+        if self._reader:
+            self._reader.let_go()
+            self._reader = None
+        if arriving:
+            arriving.disconnect()
+        words = refusal(status, why, self._connections.date)
+        if arriving and arriving is self._running:
+            if arriving.answered:
+                self.transport.abort()
+            else:
+                self._farewell(words)
+        elif self._running:
+            self._last_words = words
+        else:
+            self._farewell(words)
+
+    def _farewell(self, words: bytes) -> None:
+        self._last_words = words
+        say_farewell(self.transport, words, lambda: self.connection_lost(None))

@@ -1,0 +1,129 @@
+"""One port for HTTP/1.1 and for HTTP/2 with prior knowledge (RFC 9113 section 3.3), with an ASGI app behind.
+
+The first bytes of a connection tell which of the two the client speaks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from http import HTTPStatus
+from typing import cast
+
+from emulator.clock import Clock
+from emulator.http.asgi import App
+from emulator.http.connections import Connections, FailureHandler
+from emulator.http.farewell import refusal, say_farewell
+from emulator.http.http1 import Http1Protocol
+from emulator.http.limits import USUAL, Limits
+from emulator.http.timeouts import Awaited, Waiting
+
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+
+class Server:
+    """A listening port. ``port`` is the one really taken, ``url`` how a client reaches it."""
+
+    def __init__(self, listening: asyncio.Server, connections: Connections, host: str) -> None:
+        self._listening = listening
+        self._connections = connections
+        self.host = host
+        self.port: int = listening.sockets[0].getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104 -- compared with, not bound
+        return f"http://{host}:{self.port}"
+
+    async def close(self, grace: float = 1.0) -> None:
+        """Stop accepting, let requests under way end for up to ``grace`` seconds, then cut what is left."""
+        self._listening.close()
+        await self._connections.close(grace)
+        await self._listening.wait_closed()
+
+
+async def serve(
+    app: App,
+    host: str,
+    port: int,
+    *,
+    on_failure: FailureHandler | None = None,
+    websockets: bool = False,
+    clock: Clock | None = None,
+    limits: Limits = USUAL,
+) -> Server:
+    """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
+
+    ``on_failure`` is told of exceptions that ``app`` let through; the client
+    sees a bare 500. With ``websockets`` the app is run for those too; without,
+    a client that offers to upgrade is answered as if it did not. Answers are
+    dated by ``clock``, by default the machine's. Raises OSError, with what to
+    do about it, when the port cannot be taken.
+    """
+    connections = Connections(app, on_failure, websockets=websockets, clock=clock, limits=limits)
+    loop = asyncio.get_running_loop()
+    try:
+        listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)
+    except OSError as error:
+        raise OSError(error.errno, _why_not(error, host, port)) from error
+    return Server(listening, connections, host)
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} on {host} is in use; stop what listens there or choose another (0 picks a free one)"
+        )
+    if error.errno == errno.EACCES:
+        return f"port {port} on {host} needs privileges; choose one above 1023"
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"
+
+
+class _Sniffer(asyncio.Protocol):
+    """Reads a connection until its protocol is certain, then hands it over with what was read."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._read = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        if self._connections.full:
+            most = self._connections.limits.connections
+            why = f"{most} connections are open, and this port takes no more: try again later"
+            words = refusal(HTTPStatus.SERVICE_UNAVAILABLE, why, self._connections.date)
+            say_farewell(self._transport, words, lambda: None)
+            return
+        self._connections.opened(self)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self._connections.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._read += data
+        if len(self._read) < len(_HTTP2_PREFACE) and _HTTP2_PREFACE.startswith(self._read):
+            return
+        self._connections.closed(self)
+        protocol = (
+            self._http2() if self._read.startswith(_HTTP2_PREFACE) else Http1Protocol(self._connections)
+        )
+        self._transport.set_protocol(protocol)
+        protocol.connection_made(self._transport)
+        protocol.data_received(self._read)
+
+    def waiting(self) -> Waiting:
+        return Waiting(Awaited.HEAD, 0)
+
+    def give_up(self, _waiting: Waiting) -> None:
+        self._transport.abort()
+
+    def drain(self) -> None:
+        self._transport.abort()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def _http2(self) -> asyncio.Protocol:
+        from emulator.http.http2 import Http2Protocol  # noqa: PLC0415 -- only some clients need it
+
+        return Http2Protocol(self._connections)

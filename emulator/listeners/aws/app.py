@@ -1,0 +1,72 @@
+"""The AWS endpoint: every service on one port, told apart as AWS's own clients tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.events import Events
+from emulator.http.asgi import HttpScope, Receive, Send, answer, whole_body
+from emulator.listeners.aws.credentials import caller_of
+from emulator.listeners.aws.doors import AWS_HEALTH_PATHS
+from emulator.listeners.aws.interception import Backend, Interceptor
+from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
+from emulator.listeners.aws.moto_calls import MotoCalls
+from emulator.listeners.aws.moto_services import MotoServices
+from emulator.listeners.aws.stream_access import StreamAccess
+
+_MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
+
+
+class AwsApp:
+    """The ASGI application of the AWS port.
+
+    Kinesis goes through ``interceptors`` (looked at anew for each request) to
+    ``backend``, every other service to moto. ``version`` is what the health
+    answer says; ``prepare_services`` is called before moto answers its first request, and ``reset`` for
+    clients that have moto's server reset. ``access`` says which keys may not do everything, by default none;
+    ``calls`` are what moto may call.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        events: Events,
+        interceptors: Sequence[Interceptor] = (),
+        version: str = "",
+        *,
+        prepare_services: Callable[[], None] = lambda: None,
+        access: StreamAccess | None = None,
+        reset: Callable[[], object] = lambda: None,
+        calls: MotoCalls | None = None,
+    ) -> None:
+        self._kinesis = KinesisFace(backend, interceptors, events, access or StreamAccess(events))
+        self._moto = MotoServices(events, prepare_services, calls)
+        self._version = version
+        self._reset = reset
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if headers.get(b"x-amz-target", b"").startswith(TARGET_PREFIX):
+            await self._kinesis(scope, receive, send, headers)
+            return
+        caller = caller_of(headers.get(b"authorization"), scope["query_string"])
+        if caller and caller.service == "kinesis":
+            await self._kinesis(scope, receive, send, headers)
+        elif scope["path"] in AWS_HEALTH_PATHS and caller is None:
+            await whole_body(receive)
+            await answer(
+                send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(self._health())
+            )
+        elif is_moto_api(scope["path"]):
+            await answer_moto_api(scope, receive, send, self._reset)
+        else:
+            await self._moto(scope, receive, send, caller, headers)
+
+    def _health(self) -> dict[str, Any]:
+        state = "running" if self._moto.started else "available"
+        services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)
+        return {"services": services, "edition": "community", "version": self._version}

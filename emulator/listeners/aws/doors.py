@@ -1,0 +1,102 @@
+"""How the clients of each port carry the sandbox's token, and how the port tells them that it wants it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from emulator.http.admission import HeaderMap
+from emulator.http.asgi import HttpScope
+from emulator.http.guard import Door, Response, bearer
+from emulator.listeners.aws.credentials import caller_of
+from emulator.listeners.aws.error_bodies import service_error
+from rdss_sandbox.shapes.refusals import Problem, Refusal
+
+AWS_HEALTH_PATHS: Final = ("/_localstack/health", "/health")
+_AWS_NAMES: Final = re.compile(
+    r"(?:.+\.)?(?:localhost|localhost\.localstack\.cloud)|.+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)"
+)
+"""Names of buckets and services, which clients that resolve or proxy them themselves use. All of them are
+Amazon's, or lead to this machine by definition: a page cannot have one that it rebinds."""
+_JSON_SERVICES: Final = frozenset({"kinesis", "dynamodb", "ssm", "events", "logs"})
+_ACCESS_KEY: Final = re.compile(rb"Credential=([^/,\s]+)/|^AWS ([^:\s]+):")
+_AWS_WANTS: Final = (
+    "The security token included in the request is invalid: this sandbox asks for its token, as "
+    "AWS_SESSION_TOKEN or as AWS_ACCESS_KEY_ID."
+)
+_WANTS: Final = "this sandbox asks for its token: authorization: Bearer <token>, or SANDBOX_TOKEN"
+_QUEUES_WANT: Final = "This sandbox asks for its token, in the header X-Auth-Token."
+
+
+def _given_to_aws(scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
+    """The session token or the access key, in headers or in the query of a presigned URL."""
+    if token := headers.get(b"x-amz-security-token"):
+        yield token
+    if found := _ACCESS_KEY.search(headers.get(b"authorization", b"")):
+        yield found[1] or found[2]
+    query = scope["query_string"]
+    if query and b"authorization" not in headers:
+        for name, value in parse_qsl(query.decode("latin-1")):
+            match name.lower():
+                case "x-amz-security-token" | "awsaccesskeyid":
+                    yield value.encode()
+                case "x-amz-credential":
+                    yield value.partition("/")[0].encode()
+    yield from bearer(headers)
+
+
+def _aws_needs_token(scope: HttpScope, headers: HeaderMap) -> Response:
+    caller = caller_of(headers.get(b"authorization"), scope["query_string"])
+    service = caller.service if caller else "s3"
+    if service in _JSON_SERVICES:
+        status, code = HTTPStatus.BAD_REQUEST, "UnrecognizedClientException"
+    else:
+        status = HTTPStatus.FORBIDDEN
+        code = "InvalidAccessKeyId" if service == "s3" else "InvalidClientTokenId"
+    return Response(status, *service_error(service, headers, code, _AWS_WANTS))
+
+
+def _given_as_bearer(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
+    return bearer(headers)
+
+
+def _needs_bearer(_scope: HttpScope, _headers: HeaderMap) -> Response:
+    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
+    body = msgspec.json.encode(Refusal(Problem("token_needed", _WANTS)))
+    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
+
+
+def _given_to_queues(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
+    if token := headers.get(b"x-auth-token"):
+        yield token
+    yield from bearer(headers)
+
+
+def _queues_need_token(_scope: HttpScope, _headers: HeaderMap) -> Response:
+    body = msgspec.json.encode({"title": "Authentication required", "description": _QUEUES_WANT})
+    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
+    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
+
+
+AWS: Final = Door(
+    "aws",
+    _given_to_aws,
+    _aws_needs_token,
+    is_open=lambda scope: scope["path"] in AWS_HEALTH_PATHS and scope["method"] == "GET",
+    is_called=lambda host: _AWS_NAMES.fullmatch(host) is not None,
+)
+CONTROL: Final = Door(
+    "control", _given_as_bearer, _needs_bearer, is_open=lambda scope: scope["path"] == "/health"
+)
+TOPICS: Final = Door("topics", _given_as_bearer, _needs_bearer)
+# Where users have tokens of their own, those are what lets them in.
+TOPICS_OF_USERS: Final = Door("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
+# Who speaks WebSocket authenticates with its first action.
+QUEUES: Final = Door(
+    "queues", _given_to_queues, _queues_need_token, is_open=lambda scope: scope["type"] == "websocket"
+)

@@ -1,0 +1,30 @@
+"""The stream engine of this process as what answers Kinesis requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from emulator.clock import Clock
+from emulator.kinesis import Engine, Scope
+from emulator.listeners.aws.interception import Request, Response
+from emulator.listeners.aws.subscriptions import Subscriptions
+
+
+class EngineBackend:
+    """Answers every operation from the engine, the hot ones from bytes to bytes."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine = engine
+        self._subscriptions = Subscriptions(engine, clock)
+        self.fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {
+            "PutRecord": engine.put_record_json,
+            "PutRecords": engine.put_records_json,
+            "GetRecords": engine.get_records_json,
+        }
+
+    async def call(self, operation: str, request: Request, scope: Scope) -> Response:
+        """Answer in botocore's shapes. Raises KinesisError."""
+        response = self._engine.call(operation, request, scope)
+        if operation == "SubscribeToShard":
+            return {"EventStream": self._subscriptions.events(response["EventStream"])}
+        return response

@@ -1,0 +1,228 @@
+"""The fault stage in front of Kinesis, engine or relay alike: requests and responses, decoded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from emulator.clock import Clock
+from emulator.faults.fault import Call, Direction, Failure, Kind
+from emulator.faults.message import Message
+from emulator.faults.stage import Stage
+from emulator.http.asgi import ConnectionAborted
+from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.scope import Scope
+from emulator.listeners.aws.fanout import struck
+from emulator.listeners.aws.held_reads import HeldRead, HeldReads, Record
+from emulator.listeners.aws.interception import Proceed, Request, Response, stream_named
+
+_LARGEST_CALL: Final = 4_500_000
+_MOST_RECORDS: Final = 10_000
+_MOST_HELD: Final = 1_000
+_MOST_ITERATORS: Final = 10_000
+
+
+class KinesisFaults:
+    """Does to PutRecord, PutRecords, GetRecords and SubscribeToShard what the stage decides.
+
+    ``stream_of_iterator`` names the stream of a backend's shard iterator;
+    without it, iterators are known that were given out through here.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        clock: Clock,
+        stream_of_iterator: Callable[[str], str | None] | None = None,
+    ) -> None:
+        self._stage = stage
+        self._clock = clock
+        self._located = _Located() if stream_of_iterator is None else None
+        self._stream_of_iterator = stream_of_iterator or self._known_stream
+        self._held = HeldReads(clock)
+
+    def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
+        if operation in {"PutRecord", "PutRecords"}:
+            return self._stage.wants(Direction.PUBLISH, stream, Kind.KINESIS)
+        if operation == "GetRecords":
+            if self._held.awaits(iterator):
+                return True
+            if iterator is not None and self._stage.busy:
+                stream = self._stream_of_iterator(iterator)
+            return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+        if operation == "SubscribeToShard":
+            return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+        if operation == "GetShardIterator":
+            return self._located is not None
+        return False
+
+    async def __call__(self, operation: str, request: Request, _scope: Scope, proceed: Proceed) -> Response:
+        if operation == "GetRecords":
+            return await self._get_records(request, proceed)
+        if operation == "GetShardIterator":
+            return await self._get_shard_iterator(request, proceed)
+        if operation == "SubscribeToShard":
+            response = await proceed(request)
+            events = struck(self._stage, self._clock, _stream_named(request), response["EventStream"])
+            return {**response, "EventStream": events}
+        single = operation == "PutRecord"
+        return await self._put(request, proceed, [request] if single else request["Records"], single=single)
+
+    # Publishing
+
+    async def _put(
+        self, request: Request, proceed: Proceed, entries: Sequence[Request], *, single: bool
+    ) -> Response:
+        messages = [Message(entry["Data"], entry["PartitionKey"]) for entry in entries]
+        call = self._stage.publishing(_stream_named(request), Kind.KINESIS, messages, single=single)
+        await self._stage.delayed(call)
+        if call.failure and not call.failure.written:
+            raise _raised(call.failure)
+        if single:
+            response = await self._put_one(call, request, proceed)
+        else:
+            response = await self._put_batch(call, request, proceed)
+        if call.actions:
+            await asyncio.to_thread(self._stage.act, call)
+        if call.failure:
+            raise _raised(call.failure)
+        return response
+
+    async def _put_one(self, call: Call, request: Request, proceed: Proceed) -> Response:
+        (item,) = call.items
+        if item.failure:
+            raise _raised(item.failure)
+        response: Response = {}
+        for _ in range(1 + item.copies):
+            response = await proceed({**request, "Data": item.data})
+            await asyncio.sleep(0)
+        return response
+
+    async def _put_batch(self, call: Call, request: Request, proceed: Proceed) -> Response:
+        answers: list[Response] = [
+            {"ErrorCode": item.failure.code, "ErrorMessage": item.failure.message} if item.failure else {}
+            for item in call.items
+        ]
+        rest: Response = {}
+        places = [at for at, item in enumerate(call.items) if not item.failure]
+        while places:
+            for some in _chunks(places, lambda at: len(call.items[at].data)):
+                entries = [{**request["Records"][at], "Data": call.items[at].data} for at in some]
+                rest = await proceed({**request, "Records": entries})
+                for at, answer in zip(some, rest["Records"], strict=True):
+                    if not answers[at] or "ErrorCode" not in answer:
+                        answers[at] = answer
+            places = [at for at in places if call.items[at].copies > 0]
+            for at in places:
+                call.items[at].copies -= 1
+            # A hundred copies of a large batch are much work: others have their turn in between.
+            await asyncio.sleep(0)
+        failed = sum("ErrorCode" in answer for answer in answers)
+        return {**rest, "Records": answers, "FailedRecordCount": failed}
+
+    # Delivering
+
+    async def _get_shard_iterator(self, request: Request, proceed: Proceed) -> Response:
+        response = await proceed(request)
+        if self._located is not None:
+            self._located.put(response["ShardIterator"], _stream_named(request))
+        return response
+
+    async def _get_records(self, request: Request, proceed: Proceed) -> Response:
+        limit = min(request.get("Limit") or _MOST_RECORDS, _MOST_RECORDS)
+        held = self._held.find(request["ShardIterator"])
+        if held is None:
+            stream = self._stream_of_iterator(request["ShardIterator"]) or ""
+            held = HeldRead(stream, request["ShardIterator"])
+        response: Response = {"Records": [], "MillisBehindLatest": 0}
+        if held.following is not None and len(held.pending) < _MOST_HELD:
+            asked = {**request, "ShardIterator": held.following, "Limit": min(limit, _MOST_HELD)}
+            try:
+                response = await self._fetch(held, asked, proceed)
+            except _FoundNothing:
+                return {"Records": [], "NextShardIterator": request["ShardIterator"], "MillisBehindLatest": 1}
+        due = held.pending.take(self._clock.time(), limit)
+        response["Records"] = [{**each.record, "Data": each.data} for each in due]
+        return self._goes_on(response, held)
+
+    async def _fetch(self, held: HeldRead, request: Request, proceed: Proceed) -> Response:
+        """Read on at the backend, and let the faults strike what came; the response without its records."""
+        response = await proceed(request)
+        records: list[Record] = response["Records"]
+        if records:
+            call = self._stage.delivering(held.stream, Kind.KINESIS, map(_message, records))
+            await self._stage.delayed(call)
+            if call.failure:
+                raise _raised(call.failure)
+            held.pending.add(zip(call.items, records, strict=True))
+        held.following = response.get("NextShardIterator")
+        held.children = response.get("ChildShards", [])
+        if self._located is not None and held.following:
+            self._located.put(held.following, held.stream)
+        return response
+
+    def _goes_on(self, response: Response, held: HeldRead) -> Response:
+        """Tell the client where to read on: at the backend's iterator, or at ours while something is held."""
+        ends = {"NextShardIterator": held.following, "ChildShards": held.children}
+        if len(held.pending):
+            ends = {"NextShardIterator": self._held.keep(held)}
+            response["MillisBehindLatest"] = max(response.get("MillisBehindLatest", 0), 1)
+        kept = {name: value for name, value in response.items() if name not in _ENDS}
+        return kept | {name: value for name, value in ends.items() if value}
+
+    def _known_stream(self, iterator: str) -> str | None:
+        return self._located.get(iterator) if self._located is not None else None
+
+
+_ENDS: Final = frozenset({"NextShardIterator", "ChildShards"})
+
+
+class _FoundNothing(Exception):  # noqa: N818 -- a signal, not an error
+    """A read that is to find nothing."""
+
+
+class _Located:
+    """The streams of the iterators given out last."""
+
+    def __init__(self) -> None:
+        self._streams: OrderedDict[str, str] = OrderedDict()
+
+    def get(self, iterator: str) -> str | None:
+        return self._streams.get(iterator)
+
+    def put(self, iterator: str, stream: str) -> None:
+        self._streams[iterator] = stream
+        if len(self._streams) > _MOST_ITERATORS:
+            self._streams.popitem(last=False)
+
+
+def _message(record: Record) -> Message:
+    return Message(record["Data"], record["PartitionKey"], record["ApproximateArrivalTimestamp"])
+
+
+def _raised(failure: Failure) -> Exception:
+    if failure.kind == "cut":
+        return ConnectionAborted()
+    if failure.kind == "nothing":
+        return _FoundNothing()
+    return KinesisError(failure.code, failure.message, failure.status)
+
+
+def _stream_named(request: Request) -> str:
+    return stream_named(request) or ""
+
+
+def _chunks(places: Iterable[int], weight: Callable[[int], int]) -> Iterable[list[int]]:
+    """Places in order, in groups small enough for one call: messages may have grown."""
+    group: list[int] = []
+    size = 0
+    for place in places:
+        if group and size + weight(place) > _LARGEST_CALL:
+            yield group
+            group, size = [], 0
+        group.append(place)
+        size += weight(place)
+    if group:
+        yield group

@@ -1,0 +1,256 @@
+"""Kinesis over HTTP: a request in, through the interceptors to the backend, the answer out.
+
+The checks come in AWS's order: method, content type, body, operation,
+authentication, types, constraints. Bad input is answered with AWS's error and
+never with a 500.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from traceback import format_exception
+from typing import Any, NamedTuple
+
+from emulator.events import Events
+from emulator.http.asgi import (
+    BodyTooLong,
+    ConnectionAborted,
+    Headers,
+    HttpScope,
+    Receive,
+    Send,
+    answer,
+    whole_body,
+)
+from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.scope import Scope
+from emulator.listeners.aws import eventstream
+from emulator.listeners.aws.credentials import (
+    DEFAULT_ACCOUNT,
+    DEFAULT_REGION,
+    Caller,
+    caller_of,
+    incomplete,
+    incomplete_query,
+)
+from emulator.listeners.aws.error_bodies import JSON_1_1
+from emulator.listeners.aws.interception import (
+    Backend,
+    EventStream,
+    Interceptor,
+    Request,
+    intercepted,
+    wanted,
+)
+from emulator.listeners.aws.protocols import WireProtocol, protocol_of
+from emulator.listeners.aws.request_ids import kinesis_ids
+from emulator.listeners.aws.request_validation import check
+from emulator.listeners.aws.service_model import Operation, kinesis_model
+from emulator.listeners.aws.stream_access import StreamAccess
+
+TARGET_PREFIX = b"Kinesis_20131202."
+_MOST_BODY_BYTES = 64 << 20
+_UNAUTHORISED = (
+    b"<AccessDeniedException>\n"
+    b"  <Message>Unable to determine service/operation name to be authorized</Message>\n"
+    b"</AccessDeniedException>\n"
+)
+
+
+class _Call(NamedTuple):
+    """A request as it came."""
+
+    operation: str
+    method: str
+    headers: dict[bytes, bytes]
+    query: bytes
+    body: bytes
+
+    def header(self, name: bytes) -> bytes:
+        return self.headers.get(name, b"")
+
+
+class _Answer(NamedTuple):
+    status: int
+    content_type: bytes
+    body: bytes
+    error: str = ""
+
+
+class _Subscription(NamedTuple):
+    protocol: WireProtocol
+    events: EventStream
+
+
+class KinesisFace:
+    """Answers Kinesis requests in the protocol that they came in."""
+
+    def __init__(
+        self, backend: Backend, interceptors: Sequence[Interceptor], events: Events, access: StreamAccess
+    ) -> None:
+        self._backend = backend
+        self._access = access
+        self._interceptors = interceptors
+        self._events = events
+
+    async def __call__(
+        self, scope: HttpScope, receive: Receive, send: Send, headers: dict[bytes, bytes]
+    ) -> None:
+        """Answer one request. Raises ConnectionAborted when an interceptor wants the connection closed."""
+        operation = headers.get(b"x-amz-target", b"").removeprefix(TARGET_PREFIX).decode("latin-1")
+        call = _Call(operation, scope["method"], headers, scope["query_string"], b"")
+        protocol = protocol_of(call.header(b"content-type"))
+        try:
+            call = call._replace(body=await whole_body(receive, _MOST_BODY_BYTES))
+            reply = self._fast(call, protocol) or await self._full(call, protocol)
+        except KinesisError as error:
+            reply = _error(error, protocol)
+        except BodyTooLong:
+            reply = _error(KinesisError("RequestEntityTooLargeException", "", 413), protocol)
+        except ConnectionAborted:
+            raise
+        except Exception as error:  # noqa: BLE001 -- the client gets AWS's error, the events get the reason
+            reply = self._failure(call, error, protocol)
+        if isinstance(reply, _Subscription):
+            await _send_events(reply, receive, send)
+        else:
+            await answer(send, reply.status, _response_headers(reply), reply.body)
+
+    def _fast(self, call: _Call, protocol: WireProtocol | None) -> _Answer | None:
+        """The answer from bytes to bytes, where nobody has to look inside; None for the full path."""
+        fast = self._backend.fast_paths.get(call.operation)
+        if fast is None or protocol is None or protocol.content_type is not JSON_1_1 or call.method != "POST":
+            return None
+        if wanted(self._interceptors, call.operation, call.body):
+            return None
+        authorization = call.headers.get(b"authorization")
+        if authorization is None or incomplete(authorization, dated=b"x-amz-date" in call.headers):
+            return None
+        if self._access.restricts(_caller(call)):
+            return None
+        try:
+            return _Answer(200, JSON_1_1, fast(call.body, _scope(call)))
+        except NotFast:
+            return None
+
+    async def _full(self, call: _Call, protocol: WireProtocol | None) -> _Answer | _Subscription:
+        if call.method != "POST" or (protocol is None and not call.operation):
+            return _Answer(403, b"application/xml", _UNAUTHORISED, "AccessDeniedException")
+        if protocol is None:
+            return _Answer(
+                404, b"application/xml", b"<UnknownOperationException/>\n", "UnknownOperationException"
+            )
+        operation = _known_operation(call)
+        _authenticate(call)
+        request = protocol.read(call.body, operation.request) if operation.request else {}
+        if operation.request:
+            check(request, operation.request)
+        self._access.check(_caller(call), call.operation, request, _scope(call))
+        response = await self._respond(call, request)
+        if "EventStream" in response:
+            return _Subscription(protocol, response["EventStream"])
+        body = protocol.write(response, operation.response) if operation.response else b""
+        return _Answer(200, protocol.content_type, body)
+
+    async def _respond(self, call: _Call, request: Request) -> dict[str, Any]:
+        return await intercepted(self._interceptors, self._backend, call.operation, request, _scope(call))
+
+    def _failure(self, call: _Call, error: Exception, protocol: WireProtocol | None) -> _Answer:
+        trace = "".join(format_exception(error))
+        self._events.emit(
+            "aws.request.failed", service="kinesis", target=call.operation, error=repr(error), trace=trace
+        )
+        return _error(
+            KinesisError("InternalFailure", "The request failed inside the sandbox.", 500), protocol
+        )
+
+
+def _known_operation(call: _Call) -> Operation:
+    operation = kinesis_model().operations.get(call.operation)
+    named = call.header(b"x-amz-target").startswith(TARGET_PREFIX)
+    if operation is None or not named:
+        raise KinesisError("UnknownOperationException", "")
+    if not call.body:
+        raise KinesisError("SerializationException", "")
+    return operation
+
+
+def _authenticate(call: _Call) -> None:
+    authorization = call.headers.get(b"authorization")
+    presigned = b"X-Amz-Algorithm" in call.query
+    if authorization is not None and presigned:
+        raise KinesisError(
+            "InvalidSignatureException",
+            "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
+        )
+    if authorization is None and not presigned:
+        raise KinesisError("MissingAuthenticationTokenException", "Missing Authentication Token")
+    dated = b"x-amz-date" in call.headers or b"date" in call.headers
+    lacking = (
+        incomplete_query(call.query) if authorization is None else incomplete(authorization, dated=dated)
+    )
+    if lacking:
+        raise KinesisError("IncompleteSignatureException", lacking)
+
+
+def _caller(call: _Call) -> Caller | None:
+    return caller_of(call.headers.get(b"authorization"), call.query)
+
+
+def _scope(call: _Call) -> Scope:
+    caller = _caller(call)
+    return Scope(caller.account, caller.region) if caller else Scope(DEFAULT_ACCOUNT, DEFAULT_REGION)
+
+
+def _error(error: KinesisError, protocol: WireProtocol | None) -> _Answer:
+    fields = {"__type": error.code}
+    if error.message:
+        # The part of AWS that reads a body spells the member otherwise than the service behind it.
+        fields["Message" if error.code == "SerializationException" else "message"] = error.message
+    writer = protocol or protocol_of(JSON_1_1)
+    assert writer is not None
+    return _Answer(error.status, writer.content_type, writer.error(fields), error.code)
+
+
+def _response_headers(reply: _Answer) -> Headers:
+    headers = [*kinesis_ids(), (b"content-type", reply.content_type)]
+    if reply.error:
+        headers.append((b"x-amzn-errortype", reply.error.encode()))
+    return headers
+
+
+async def _send_events(subscription: _Subscription, receive: Receive, send: Send) -> None:
+    """Send the events as they come, until they end or the client leaves."""
+    headers = [*kinesis_ids(), (b"content-type", eventstream.CONTENT_TYPE)]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    sending = asyncio.ensure_future(_send_frames(subscription, send))
+    gone = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        sending.cancel()
+        gone.cancel()
+        outcome, _ = await asyncio.gather(sending, gone, return_exceptions=True)
+    if isinstance(outcome, Exception):
+        raise outcome
+
+
+async def _send_frames(subscription: _Subscription, send: Send) -> None:
+    protocol = subscription.protocol
+
+    async def send_frame(frame: bytes) -> None:
+        await send({"type": "http.response.body", "body": frame, "more_body": True})
+
+    shapes = kinesis_model().shapes
+    await send_frame(eventstream.event("initial-response", protocol.content_type, protocol.write({}, "")))
+    try:
+        async with aclosing(subscription.events) as events:
+            async for kind, event in events:
+                payload = protocol.write(event, shapes[kind].name)
+                await send_frame(eventstream.event(kind, protocol.content_type, payload))
+    except KinesisError as error:
+        payload = protocol.error({"message": error.message})
+        await send_frame(eventstream.exception(error.code, protocol.content_type, payload))
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

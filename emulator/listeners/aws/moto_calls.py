@@ -1,0 +1,191 @@
+"""What moto calls over HTTP for its clients: subscribers of SNS, and what other services were given a URL of.
+
+moto uses ``requests``. While a sandbox runs, what stands in its modules in place of that asks first whether
+the URL may be called; subscribers of SNS are told on threads of their own, so that a slow one delays nobody.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
+
+from emulator.destinations import Destinations, Forbidden
+from emulator.events import Events
+
+if TYPE_CHECKING:
+    import httpx
+
+_ANSWER_SECONDS: Final = 10.0
+_AT_ONCE: Final = 8
+_MOST_WAITING: Final = 10_000
+_LEFT_ALONE: Final = ("moto.core", "moto.moto_api", "moto.utilities")
+_SNS: Final = "moto.sns.models"
+_METHODS: Final = ("get", "post", "put", "patch", "delete", "head", "options")
+_FORM_BYTES: Final = 1 << 18
+_running: list[MotoCalls] = []
+"""moto has one state for the whole process, however many sandboxes are in it."""
+
+
+class MotoCalls:
+    """In force from ``install`` to ``close``."""
+
+    def __init__(self, destinations: Destinations, events: Events) -> None:
+        self.destinations = destinations
+        self._events = events
+        self._client: httpx.Client | None = None
+        self._waiting: queue.Queue[Callable[[], None]] = queue.Queue(_MOST_WAITING)
+        self._threads = 0
+        self._modules = 0
+        self._lock = threading.Lock()
+
+    def install(self) -> None:
+        """Stand in every module of moto that is there by now."""
+        if self._modules == len(sys.modules):
+            return
+        with self._lock:
+            if self not in _running:
+                _running.append(self)
+            self._modules = len(sys.modules)
+        _stand_in()
+
+    def close(self) -> None:
+        """Call nobody any more; the last one leaves moto as it was."""
+        if self in _running:
+            _running.remove(self)
+        if not _running:
+            _give_back()
+        if self._client is not None:
+            self._client.close()
+
+    def refused_subscription(self, body: Any, query: str) -> str | None:
+        """Why SNS's subscription in a request's ``body`` or query must not be; None when it may, or is none.
+
+        The body is left at its beginning.
+        """
+        form = body.read(_FORM_BYTES).decode("latin-1")
+        body.seek(0)
+        given = parse_qs(f"{form}&{query}")
+        if "Subscribe" not in given.get("Action", ()) or not {"http", "https"} & {*given.get("Protocol", ())}:
+            return None
+        try:
+            for url in given.get("Endpoint", ()):
+                _check(url)
+        except Forbidden as error:
+            return str(error)
+        return None
+
+    def call(self, method: str, url: str, **given: Any) -> Any:
+        """As ``requests.request``. Raises ``requests.ConnectionError`` for what must not be called."""
+        import httpx  # noqa: PLC0415 -- only who has something called needs them
+        import requests  # noqa: PLC0415 -- as above
+
+        allowed = {name: given[name] for name in ("params", "data", "json", "headers") if name in given}
+        prepared = requests.Request(method.upper(), url, **allowed).prepare()
+        try:
+            _check(str(prepared.url))
+            answer = self._http().request(
+                str(prepared.method), str(prepared.url), headers=dict(prepared.headers), content=prepared.body
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, Forbidden) as error:
+            raise requests.ConnectionError(str(error)) from error
+        response = requests.Response()
+        response.status_code, response.url = answer.status_code, str(answer.url)
+        response.headers.update(answer.headers)
+        response.raw = BytesIO(answer.content)
+        return response
+
+    def tell(self, _method: str, url: str, **given: Any) -> None:
+        """Have a subscriber of SNS told, soon."""
+        try:
+            self._waiting.put_nowait(partial(self._tell, url, given))
+        except queue.Full:
+            self._failed(url, f"{_MOST_WAITING} notifications wait already")
+            return
+        with self._lock:
+            if self._threads < _AT_ONCE:
+                self._threads += 1
+                threading.Thread(target=self._run, name="sns", daemon=True).start()
+
+    def _run(self) -> None:
+        while self in _running:
+            try:
+                self._waiting.get(timeout=_ANSWER_SECONDS)()
+            except queue.Empty:
+                break
+        with self._lock:
+            self._threads -= 1
+
+    def _tell(self, url: str, given: dict[str, Any]) -> None:
+        try:
+            answer = self.call("post", url, **given)
+        except (OSError, ValueError) as error:
+            self._failed(url, str(error))
+            return
+        if answer.status_code >= 400:
+            self._failed(url, f"it answered {answer.status_code}")
+        else:
+            self._events.emit("sns.notified", subscriber=url)
+
+    def _failed(self, url: str, why: str) -> None:
+        self._events.emit("sns.notification_failed", subscriber=url, why=why)
+
+    def _http(self) -> httpx.Client:
+        from emulator.http.outgoing import checked_client  # noqa: PLC0415 -- only who has something called needs it
+
+        with self._lock:
+            if self._client is None:
+                self._client = checked_client(self.destinations, _ANSWER_SECONDS)
+                self._client.follow_redirects = True
+            return self._client
+
+
+class _InPlaceOfRequests:
+    """What moto's modules have by the name ``requests``."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self.request = ask
+        for method in _METHODS:
+            setattr(self, method, partial(ask, method))
+
+    def __getattr__(self, name: str) -> Any:
+        import requests  # noqa: PLC0415 -- is there, since moto has imported it
+
+        return getattr(requests, name)
+
+
+def _ask(method: str, url: str, **given: Any) -> Any:
+    return _running[-1].call(method, url, **given)
+
+
+def _tell(method: str, url: str, **given: Any) -> None:
+    _running[-1].tell(method, url, **given)
+
+
+_asking: Final = _InPlaceOfRequests(_ask)
+_telling: Final = _InPlaceOfRequests(_tell)
+
+
+def _check(url: str) -> None:
+    """No sandbox of this process may be called by another, either. Raises ``Forbidden``."""
+    for each in tuple(_running):
+        each.destinations.check(url)
+
+
+def _stand_in() -> None:
+    requests = sys.modules.get("requests")
+    for name, module in tuple(sys.modules.items()):
+        calls = name.startswith("moto.") and not name.startswith(_LEFT_ALONE)
+        if calls and requests is not None and vars(module).get("requests") is requests:
+            vars(module)["requests"] = _telling if name == _SNS else _asking
+
+
+def _give_back() -> None:
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith("moto.") and vars(module).get("requests") in (_asking, _telling):
+            vars(module)["requests"] = sys.modules["requests"]

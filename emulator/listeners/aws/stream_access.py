@@ -1,0 +1,139 @@
+"""Which access key may do what with which stream, so that wrongly scoped keys can be rehearsed.
+
+A key without a permission may do everything; signatures are not verified, so this keeps nobody out who knows
+another key.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from typing import Final
+
+from emulator.events import Events
+from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.scope import Scope, consumer_of, stream_of
+from emulator.listeners.aws.credentials import Caller
+from emulator.listeners.aws.interception import Request, stream_named
+from emulator.listeners.aws.service_model import kinesis_model
+from rdss_sandbox.shapes.access import KeyPermission
+
+_SERVICE: Final = "kinesis:"
+
+
+class UnknownPermission(KeyError):  # noqa: N818 -- named as what it says
+    """No permission is for this access key."""
+
+
+class BadPermission(ValueError):  # noqa: N818 -- named as what it says
+    """A permission that could never allow anything: says which name is wrong and which there are."""
+
+
+class StreamAccess:
+    """The permissions in force. ``given`` ones hold from the start, and again after ``reset``.
+
+    ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known. Raises
+    ``BadPermission``.
+    """
+
+    def __init__(
+        self,
+        events: Events,
+        stream_of_iterator: Callable[[str], str | None] = lambda _: None,
+        given: Iterable[KeyPermission] = (),
+    ) -> None:
+        self._events = events
+        self._stream_of_iterator = stream_of_iterator
+        self._given = tuple(_checked(permission) for permission in given)
+        self._lock = threading.Lock()
+        self._by_key: dict[str, KeyPermission] = {}
+        self.reset()
+
+    def permissions(self) -> tuple[KeyPermission, ...]:
+        """Every permission in force, by access key."""
+        return tuple(self._by_key[key] for key in sorted(self._by_key))
+
+    def permit(self, permission: KeyPermission) -> KeyPermission:
+        """Put a permission in force, in place of the one that the key had. Raises ``BadPermission``."""
+        self._change({**self._by_key, permission.access_key: _checked(permission)})
+        return permission
+
+    def forget(self, access_key: str) -> KeyPermission:
+        """Let the key do everything again and return what it was held to. Raises ``UnknownPermission``."""
+        if (found := self._by_key.get(access_key)) is None:
+            raise UnknownPermission(
+                f"no permission is for the access key {access_key!r}; it may do everything"
+            )
+        self._change({key: held for key, held in self._by_key.items() if key != access_key})
+        return found
+
+    def reset(self) -> None:
+        """Go back to what was given at the start."""
+        self._change({permission.access_key: permission for permission in self._given})
+
+    def restricts(self, caller: Caller | None) -> bool:
+        """Whether this caller's requests have to be looked at."""
+        return bool(self._by_key) and caller is not None and caller.access_key in self._by_key
+
+    def check(self, caller: Caller | None, operation: str, request: Request, scope: Scope) -> None:
+        """Let the request pass. Raises AccessDeniedException with AWS's text, and tells of it by an event."""
+        permission = self._by_key.get(caller.access_key) if caller else None
+        if permission is None or self._allows(permission, operation, request):
+            return
+        resource = self._resource(request, scope)
+        self._events.emit(
+            "access.denied", access_key=permission.access_key, operation=operation, resource=resource
+        )
+        raise KinesisError(
+            "AccessDeniedException",
+            f"User: arn:aws:iam::{scope.account}:user/{permission.access_key} is not authorized to perform: "
+            f"{_SERVICE}{operation} on resource: {resource} because no identity-based policy allows the "
+            f"{_SERVICE}{operation} action",
+        )
+
+    def _allows(self, permission: KeyPermission, operation: str, request: Request) -> bool:
+        if not any(
+            fnmatchcase(operation, pattern.removeprefix(_SERVICE)) for pattern in permission.operations
+        ):
+            return False
+        if request.get("NextToken"):
+            # Whoever holds a token was given it by a call that named the stream.
+            return True
+        stream = self._stream(request)
+        return "*" in permission.streams or (
+            stream is not None and any(fnmatchcase(stream, pattern) for pattern in permission.streams)
+        )
+
+    def _stream(self, request: Request) -> str | None:
+        if iterator := request.get("ShardIterator"):
+            return self._stream_of_iterator(iterator)
+        resource = str(request.get("ResourceARN") or "")
+        if consumer := consumer_of(resource):
+            resource = consumer.stream_arn
+        found = stream_of(resource)
+        return found[1] if found else stream_named(request)
+
+    def _resource(self, request: Request, scope: Scope) -> str:
+        named = request.get("ConsumerARN") or request.get("StreamARN") or request.get("ResourceARN")
+        if named:
+            return str(named)
+        stream = self._stream(request)
+        return scope.stream_arn(stream) if stream else "*"
+
+    def _change(self, by_key: dict[str, KeyPermission]) -> None:
+        with self._lock:
+            self._by_key = by_key
+
+
+def _checked(permission: KeyPermission) -> KeyPermission:
+    if not permission.access_key:
+        raise BadPermission("a permission needs the access key that it is for")
+    known = kinesis_model().operations
+    for pattern in permission.operations:
+        name = pattern.removeprefix(_SERVICE)
+        if not any(fnmatchcase(operation, name) for operation in known):
+            raise BadPermission(
+                f"no operation of Kinesis is called {pattern!r}; they are {', '.join(sorted(known))}"
+            )
+    return permission

@@ -1,0 +1,437 @@
+"""The message index: every message of every stream as a row, numbered densely in the order of arrival.
+
+The streams are the truth and the index is made from them, in small slices and
+only when somebody asks, so that it never slows what it watches. It lies in
+SQLite beside the streams; a missing, older or damaged index is made again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from emulator.clock import stopwatch
+from emulator.journal import no_space
+from emulator.machine.private_files import touch
+from emulator.message_index.sql_filter import FIELDS, MARKS, Condition, compile_filter
+from emulator.streams.merged_reading import Reading, Record, ShardKey, Streams, in_order
+from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
+from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
+from schemas.envelope import oversize
+from schemas.peek import Peek, identity, peek
+from schemas.sequence import shared_message_id
+
+LATE_SECONDS = 60.0
+
+CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
+
+_FORMAT = 3
+_FILTERS_KEPT = 8
+_MOST_PARAMETERS = 10_000
+_TABLES = """
+CREATE TABLE shard (
+  no INTEGER PRIMARY KEY, stream TEXT NOT NULL, shard TEXT NOT NULL, generation TEXT NOT NULL,
+  read_up_to TEXT, UNIQUE (stream, shard, generation));
+CREATE TABLE message (
+  id INTEGER PRIMARY KEY, time REAL NOT NULL, shard_no INTEGER NOT NULL, sequence_number TEXT NOT NULL,
+  partition_key TEXT NOT NULL, message_id TEXT, message_type TEXT, message_class TEXT, sequence TEXT,
+  position INTEGER, total INTEGER, size INTEGER NOT NULL, code TEXT, tenant INTEGER, version TEXT,
+  marks INTEGER NOT NULL, digest INTEGER NOT NULL, expires REAL);
+CREATE INDEX message_by_id ON message (message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX message_by_digest ON message (digest) WHERE message_id IS NULL;
+CREATE INDEX message_by_sequence ON message (sequence, position) WHERE total > 1;
+"""
+_COLUMNS = """id, time, stream, shard, sequence_number, partition_key, message_id, message_type,
+  message_class, sequence, position, total, size, code, tenant, version, marks"""
+_SEQUENCE = """sequence, stream, min(message_type), max(total), group_concat(DISTINCT position), count(*),
+  sum(size), min(time), max(time), min(expires)"""
+_POSITIONS_SHOWN = 10_000
+_SEQUENCES_REMEMBERED = 10_000
+_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
+_MARKS_OF = tuple(
+    tuple(mark for bit, mark in enumerate(MARKS) if bits & 1 << bit) for bits in range(1 << len(MARKS))
+)
+_DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
+
+
+_Found: TypeAlias = tuple[Reading, Record, Peek]
+
+
+@dataclass(slots=True)
+class _Matches:
+    """The ids that a filter lets through, up to the id ``seen``."""
+
+    ids: array[int]
+    seen: int = 0
+
+
+class MessageIndex:
+    """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None: a temporary file.
+
+    ``origin`` gives, for a stream and a partition key, the stream within which a message may be a duplicate.
+    ``found`` is told, as ``Events.emit`` is, what is amiss with messages.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        path: Path | None = None,
+        origin: Callable[[str, str], str] = lambda stream, _: stream,
+        *,
+        found: Callable[..., object] = lambda _kind, **_fields: None,
+    ) -> None:
+        self._streams = streams
+        self._origin = origin
+        self._path = path
+        self._found = found
+        self._lock = threading.RLock()
+        self._parts: OrderedDict[tuple[str, str | None], tuple[str, int | None] | None] = OrderedDict()
+        self._matches: OrderedDict[Condition, _Matches] = OrderedDict()
+        self._db = _open(path)
+        self._load()
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def clear(self) -> None:
+        """Forget every message, and read what the streams hold from the start."""
+        with self._lock:
+            self._db.executescript("DROP TABLE message; DROP TABLE shard;" + _TABLES)
+            self._matches.clear()
+            self._load()
+
+    def catch_up(self, seconds: float = 0.1) -> bool:
+        """Index what is new, for at most about this many real seconds; whether nothing is left."""
+        deadline = stopwatch() + seconds
+        with self._lock:
+            while self._slice_kept():
+                if stopwatch() >= deadline:
+                    return False
+        return True
+
+    def page(
+        self, filter_text: str = "", *, offset: int | None = None, after: int | None = None, limit: int = 100
+    ) -> MessagePage:
+        """Up to ``limit`` matching rows, oldest first: from the ``offset``-th match or after an id.
+
+        A negative ``offset`` counts from the end. FilterError when the filter cannot be read.
+        """
+        condition = compile_filter(filter_text)
+        with self._lock:
+            if condition.everything:
+                return self._page_of_all(offset, after, limit)
+            ids = self._matching(condition)
+            start = bisect_right(ids, after) if after is not None else _from_end(offset or 0, len(ids))
+            return MessagePage(self._rows(ids[start : start + limit]), len(ids), self.last)
+
+    def counts(self, field: CountedField, filter_text: str = "") -> tuple[Count, ...]:
+        """How many matching messages have each value of ``field``. FilterError for a bad filter."""
+        condition = compile_filter(filter_text)
+        column, _ = FIELDS[field]
+        query = (
+            f"SELECT {column}, count(*) {_FROM} WHERE {condition.sql or '1'} "
+            f"GROUP BY {column} ORDER BY count(*) DESC, {column}"
+        )
+        with self._lock:
+            rows = self._db.execute(query, condition.parameters).fetchall()
+        return tuple(Count(*row) for row in rows)
+
+    def sequences(
+        self, filter_text: str = "", *, unfinished: bool = False, offset: int = 0, limit: int = 100
+    ) -> SequencePage:
+        """Up to ``limit`` sequences of matching messages in each stream, in the order of their first parts.
+
+        ``unfinished`` leaves out those of which every part is there.
+        FilterError when the filter cannot be read.
+        """
+        condition = compile_filter(filter_text)
+        where = (
+            f"WHERE total > 1 AND sequence IS NOT NULL AND ({condition.sql or '1'}) GROUP BY sequence, stream"
+        )
+        if unfinished:
+            there = "CASE WHEN position BETWEEN 1 AND total THEN position END"
+            where += f" HAVING count(DISTINCT {there}) < max(total)"
+        with self._lock:
+            counted = f"SELECT count(*) FROM (SELECT 1 {_FROM} {where})"  # noqa: S608 -- a compiled filter
+            (total,) = self._db.execute(counted, condition.parameters).fetchone()
+            page = f"SELECT {_SEQUENCE} {_FROM} {where} ORDER BY min(id) LIMIT ? OFFSET ?"
+            rows = self._db.execute(page, (*condition.parameters, limit, offset)).fetchall()
+        return SequencePage(tuple(_sequence(row) for row in rows), total)
+
+    def row(self, row_id: int) -> MessageRow | None:
+        with self._lock:
+            rows = self._rows([row_id])
+        return rows[0] if rows else None
+
+    def data(self, row: MessageRow) -> bytes | None:
+        """The message's bytes, or None when its stream no longer holds them."""
+        with self._lock:
+            found = self._db.execute(
+                f"SELECT generation {_FROM} WHERE message.id = ?",
+                (row.id,),
+            ).fetchone()
+        if found is None:
+            return None
+        return self._streams.at(ShardKey(row.stream, row.shard, found[0]), row.sequence_number)
+
+    # -- reading the streams
+
+    def _load(self) -> None:
+        rows = self._db.execute("SELECT stream, shard, generation, no, read_up_to FROM shard")
+        self._readings = {ShardKey(*row[:3]): Reading(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
+        self.last: int = self._db.execute("SELECT coalesce(max(id), 0) FROM message").fetchone()[0]
+
+    def _slice(self) -> bool:
+        """Read a little of every shard and index it in the order of arrival; whether there was anything."""
+        readings = [self._reading(shard) for shard in self._streams.shards()]
+        found = [
+            (reading, record, peek(record.data)) for reading, record in in_order(readings, self._streams)
+        ]
+        self._add(found)
+        changed = {reading.no: reading.read_up_to for reading, _, _ in found}
+        self._db.executemany(
+            "UPDATE shard SET read_up_to = ? WHERE no = ?", ((p, no) for no, p in changed.items())
+        )
+        return bool(found)
+
+    def _slice_kept(self) -> bool:
+        self._db.execute("BEGIN")
+        try:
+            indexed = self._slice()
+            self._db.execute("COMMIT")
+        except BaseException:
+            # On a full disk SQLite has rolled back itself.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            self._load()
+            raise
+        return indexed
+
+    def _reading(self, shard: ShardKey) -> Reading:
+        reading = self._readings.get(shard)
+        if reading is None:
+            cursor = self._db.execute(
+                "INSERT INTO shard (stream, shard, generation) VALUES (?, ?, ?)",
+                (shard.stream, shard.shard, shard.generation),
+            )
+            assert cursor.lastrowid is not None
+            reading = self._readings[shard] = Reading(shard, cursor.lastrowid, None)
+        return reading
+
+    def _add(self, found: list[_Found]) -> None:
+        known = self._known(found)
+        rows: list[tuple[object, ...]] = []
+        for reading, record, seen in found:
+            digest = _digest(record.data)
+            origin = self._origin(reading.shard.stream, record.partition_key or "")
+            who = (origin, identity(seen) or digest)
+            marks = _marks(seen, record)
+            if (earlier := known.get(who)) is not None:
+                marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
+            known[who] = digest
+            self._note_sharing(origin, seen)
+            self.last += 1
+            rows.append(
+                (
+                    *(
+                        self.last,
+                        record.arrived,
+                        reading.no,
+                        record.sequence_number,
+                        record.partition_key or "",
+                    ),
+                    *(seen.message_id, seen.message_type, seen.message_class),
+                    *(seen.sequence, seen.position, seen.total),
+                    *(len(record.data), seen.error_code, seen.tenant, seen.version, marks, digest),
+                    _moment(seen.expires),
+                )
+            )
+        self._insert(rows)
+
+    def _known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
+        """Of messages in the index that these may repeat, the newest one's digest by origin and identity."""
+        names = list(
+            {seen.message_id for _, _, seen in found if seen.message_id is not None and _whole(seen)}
+        )
+        digests = list({_digest(record.data) for _, record, seen in found if identity(seen) is None})
+        known = self._known_parts({seen for _, _, seen in found if not _whole(seen)})
+        for column, values in (("message_id", names), ("digest", digests)):
+            nameless = " AND message_id IS NULL" if column == "digest" else ""
+            for start in range(0, len(values), _MOST_PARAMETERS):
+                asked = values[start : start + _MOST_PARAMETERS]
+                marks = ", ".join("?" * len(asked))
+                where = f"{column} IN ({marks}){nameless}"
+                query = f"SELECT stream, partition_key, {column}, digest {_FROM} WHERE {where} ORDER BY id"
+                known |= {
+                    (self._origin(stream, key), value): digest
+                    for stream, key, value, digest in self._db.execute(query, asked)
+                }
+        return known
+
+    def _known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
+        """``_known`` for parts of sequences."""
+        places = list({(part.sequence, part.position) for part in parts})
+        known: dict[tuple[str, str | int], int] = {}
+        for start in range(0, len(places), _MOST_PARAMETERS):
+            asked = places[start : start + _MOST_PARAMETERS]
+            pairs = ", ".join(["(?, ?)"] * len(asked))
+            query = (
+                f"SELECT stream, partition_key, sequence || '/' || position, digest {_FROM} "
+                f"WHERE total > 1 AND (sequence, position) IN (VALUES {pairs}) ORDER BY message.id"
+            )
+            rows = self._db.execute(query, [_storable(value) for pair in asked for value in pair])
+            known |= {(self._origin(stream, key), place): digest for stream, key, place, digest in rows}
+        return known
+
+    def _note_sharing(self, stream: str, seen: Peek) -> None:
+        """Tell once of each sequence that some of its parts have the same messageId."""
+        if _whole(seen) or seen.message_id is None:
+            return
+        where = (stream, seen.sequence)
+        first = self._parts.setdefault(where, (seen.message_id, seen.position))
+        if len(self._parts) > _SEQUENCES_REMEMBERED:
+            self._parts.popitem(last=False)
+        if first is not None and first[0] == seen.message_id and first[1] != seen.position:
+            self._parts[where] = None
+            self._found(
+                "sequence.shared_message_id",
+                stream=stream,
+                sequence=seen.sequence,
+                message_id=seen.message_id,
+                why=shared_message_id(seen.message_id),
+            )
+
+    def _insert(self, rows: list[tuple[object, ...]]) -> None:
+        try:
+            self._db.executemany(_INSERT, rows)
+        except (OverflowError, UnicodeEncodeError):
+            first = rows[0][0]
+            self._db.execute("DELETE FROM message WHERE id >= ?", (first,))
+            self._db.executemany(_INSERT, [[_storable(value) for value in row] for row in rows])
+
+    # -- answering
+
+    def _page_of_all(self, offset: int | None, after: int | None, limit: int) -> MessagePage:
+        first = after if after is not None else _from_end(offset or 0, self.last)
+        rows = self._rows(range(first + 1, min(first + limit, self.last) + 1))
+        return MessagePage(rows, self.last, self.last)
+
+    def _matching(self, condition: Condition) -> array[int]:
+        """The ids that match; only rows that came since the last time are looked at."""
+        found = self._matches.pop(condition, None) or _Matches(array("q"))
+        self._matches[condition] = found
+        if len(self._matches) > _FILTERS_KEPT:
+            self._matches.popitem(last=False)
+        if found.seen < self.last:
+            query = f"SELECT id {_FROM} WHERE id > ? AND ({condition.sql}) ORDER BY id"
+            rows = self._db.execute(query, (found.seen, *condition.parameters))
+            found.ids.extend(row[0] for row in rows)
+            found.seen = self.last
+        return found.ids
+
+    def _rows(self, ids: Iterable[int]) -> tuple[MessageRow, ...]:
+        wanted = list(ids)
+        if not wanted:
+            return ()
+        marks = ", ".join("?" * len(wanted))
+        rows = self._db.execute(f"SELECT {_COLUMNS} {_FROM} WHERE id IN ({marks}) ORDER BY id", wanted)
+        return tuple(MessageRow(*(*row[:-1], _MARKS_OF[row[-1]])) for row in rows)
+
+
+def _sequence(row: Sequence[Any]) -> SequenceRow:
+    sequence, stream, message_type, total, listed, parts, size, *times = row
+    positions = sorted(int(position) for position in (listed or "").split(",") if position)
+    shown = tuple(positions[:_POSITIONS_SHOWN])
+    return SequenceRow(sequence, stream, message_type, total, shown, parts, size, *times)
+
+
+def _whole(seen: Peek) -> bool:
+    """Whether a message is told from others by its messageId."""
+    return identity(seen) == seen.message_id
+
+
+def _marks(seen: Peek, record: Record) -> int:
+    """What the message by itself deserves."""
+    return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _late(seen, record.arrived) else 0)
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
+
+
+def _storable(value: object) -> object:
+    """What JSON can say and SQLite cannot hold: integers over 64 bits, halves of surrogate pairs."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    return None if isinstance(value, int) and value.bit_length() > 63 else value
+
+
+def _late(seen: Peek, arrived: float) -> bool:
+    published, expires = _moment(seen.published), _moment(seen.expires)
+    return (published is not None and arrived > published + LATE_SECONDS) or (
+        expires is not None and arrived > expires
+    )
+
+
+def _moment(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.timestamp() if moment.tzinfo else None
+
+
+def _from_end(offset: int, total: int) -> int:
+    return max(0, total + offset) if offset < 0 else offset
+
+
+def _open(path: Path | None) -> sqlite3.Connection:
+    if path is None:
+        return _connect("")  # in memory while it is small, then in a file that nobody else sees
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _connect(str(touch(path)))
+    except (OSError, sqlite3.DatabaseError):
+        for leftover in path.parent.glob(f"{path.name}*"):
+            leftover.unlink()
+    try:
+        return _connect(str(touch(path)))
+    except (OSError, sqlite3.OperationalError) as error:
+        if not no_space(error):
+            raise
+        # It is made from the streams at every start that finds none.
+        return _connect(":memory:")
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    db = sqlite3.connect(name, check_same_thread=False, isolation_level=None)
+    try:
+        # Losing the index costs nothing but making it again.
+        db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000;")
+        if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
+        _check(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check(db: sqlite3.Connection) -> None:
+    found = db.execute("PRAGMA user_version").fetchone()[0]
+    if found != _FORMAT:
+        raise sqlite3.DatabaseError(f"index format {found}, expected {_FORMAT}")
+    db.execute("SELECT max(id) FROM message").fetchone()

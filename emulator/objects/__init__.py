@@ -1,5 +1,0 @@
-"""The bodies of S3's objects, outside of memory."""
-
-from emulator.objects.bodies import Bodies, Body, Chunk
-
-__all__ = ["Bodies", "Body", "Chunk"]

@@ -1,0 +1,118 @@
+"""What can happen to queues, as it is kept in the journal.
+
+A change says what came of an operation, never how it was decided, so that
+applying the same changes at the same times gives the same queues. What the
+clock alone ends is not written down: the clock ends it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from emulator.queues.engine.address import Address
+from emulator.queues.engine.message import Message
+from emulator.queues.engine.subscription import Subscription
+
+
+class QueueSet(msgspec.Struct, array_like=True, tag="queue"):
+    """The queue is there with this metadata; ``number`` is what its next message has at least."""
+
+    at: Address
+    metadata: dict[str, Any]
+    number: int = 1
+
+
+class QueueGone(msgspec.Struct, array_like=True, tag="queue gone"):
+    """The queue was deleted with all that is in it."""
+
+    at: Address
+
+
+class Posted(msgspec.Struct, array_like=True, tag="posted"):
+    """Messages came into the queue."""
+
+    at: Address
+    messages: list[Message]
+
+
+class Claimed(msgspec.Struct, array_like=True, tag="claimed"):
+    """A claim was made; ``messages`` are (number, how often it has been claimed with this time)."""
+
+    at: Address
+    claim: str
+    client: str
+    ttl: int
+    grace: int
+    since: float
+    messages: list[tuple[int, int]]
+
+
+class Renewed(msgspec.Struct, array_like=True, tag="renewed"):
+    """A claim begins anew."""
+
+    at: Address
+    claim: str
+    ttl: int
+    grace: int
+    since: float
+
+
+class Released(msgspec.Struct, array_like=True, tag="released"):
+    """A claim was given up."""
+
+    at: Address
+    claim: str
+
+
+class Removed(msgspec.Struct, array_like=True, tag="removed"):
+    """Messages left the queue, by their numbers."""
+
+    at: Address
+    numbers: list[int]
+
+
+class Subscribed(msgspec.Struct, array_like=True, tag="subscribed"):
+    """A subscription is as given here."""
+
+    at: Address
+    subscription: Subscription
+
+
+class Unsubscribed(msgspec.Struct, array_like=True, tag="unsubscribed"):
+    """A subscription was deleted."""
+
+    at: Address
+    id: str
+
+
+class SecretSet(msgspec.Struct, array_like=True, tag="secret"):
+    """The key that signs pre-signed URLs."""
+
+    text: str
+
+
+Change = (
+    QueueSet
+    | QueueGone
+    | Posted
+    | Claimed
+    | Renewed
+    | Released
+    | Removed
+    | Subscribed
+    | Unsubscribed
+    | SecretSet
+)
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """Changes that happened together, at ``time`` (seconds since the epoch)."""
+
+    time: float
+    changes: list[Change]
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Entry).decode

@@ -1,0 +1,162 @@
+"""What a queue's metadata says: the client's own keys, and the reserved ones that set how the queue works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from emulator.queues.engine import checks
+from emulator.queues.engine.errors import BadPatch, BadValue, PatchConflict
+from rdss_sandbox.shapes import queue_limits as limits
+from rdss_sandbox.shapes.queue_limits import Range
+
+DEFAULT_TTL: Final = "_default_message_ttl"
+DEFAULT_DELAY: Final = "_default_message_delay"
+MOST_BYTES: Final = "_max_messages_post_size"
+MOST_CLAIMS: Final = "_max_claim_count"
+DEAD_LETTERS: Final = "_dead_letter_queue"
+DEAD_LETTERS_TTL: Final = "_dead_letter_queue_messages_ttl"
+ENCRYPTED: Final = "_enable_encrypt_messages"
+RETRY_POLICY: Final = "_retry_policy"
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    MOST_BYTES: limits.POST_BYTES,
+    DEFAULT_TTL: limits.DEFAULT_MESSAGE_TTL,
+    DEFAULT_DELAY: 0,
+    DEAD_LETTERS: None,
+    DEAD_LETTERS_TTL: None,
+    MOST_CLAIMS: None,
+    ENCRYPTED: False,
+}
+
+_INTEGERS: Final[Mapping[str, Range | None]] = {
+    DEFAULT_TTL: limits.MESSAGE_TTL,
+    DEFAULT_DELAY: limits.MESSAGE_DELAY,
+    MOST_BYTES: Range(1, limits.POST_BYTES),
+    DEAD_LETTERS_TTL: limits.MESSAGE_TTL,
+    MOST_CLAIMS: None,
+}
+_OPERATIONS: Final = ("add", "remove", "replace")
+_RETRY_NUMBERS: Final = (
+    "retries_with_no_delay",
+    "minimum_delay_retries",
+    "minimum_delay",
+    "maximum_delay",
+    "maximum_delay_retries",
+)
+BACKOFFS: Final = ("linear", "arithmetic", "exponential", "geometric")
+SHORTEST_DELAY: Final = 5
+LONGEST_DELAY: Final = 30
+_LEAST_SPREAD: Final = 10
+
+
+def shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata with the defaults of the reserved keys that are not set."""
+    return {**metadata, **{key: value for key, value in DEFAULTS.items() if not metadata.get(key)}}
+
+
+def counts_claims(metadata: Mapping[str, Any]) -> bool:
+    """Whether the queue has a use for how often its messages were claimed; Zaqar counts in no other."""
+    return MOST_CLAIMS in metadata and DEAD_LETTERS in metadata
+
+
+def check(metadata: Mapping[str, Any]) -> None:
+    """Raise ``BadValue`` when a reserved key has a value that it cannot have, or any that cannot be kept."""
+    checks.kept(metadata)
+    for key, allowed in _INTEGERS.items():
+        value = metadata.get(key)
+        if value is None:
+            continue
+        if not _is_integer(value):
+            raise BadValue(f"{key} must be integer.")
+        if allowed is not None and not allowed.holds(value):
+            raise BadValue(f"{key} can not exceed {_bounds(key, allowed)}.")
+    if not isinstance(metadata.get(DEAD_LETTERS), str | None):
+        raise BadValue(f"{DEAD_LETTERS} must be the name of a queue.")
+    if not isinstance(metadata.get(ENCRYPTED), bool | None):
+        raise BadValue(f"{ENCRYPTED} must be boolean.")
+    check_retry_policy(metadata.get(RETRY_POLICY))
+
+
+def check_retry_policy(policy: Any) -> None:
+    """Raise ``BadValue`` when the policy of a queue or subscription cannot be followed; None is none."""
+    if not policy:
+        return
+    if not isinstance(policy, dict):
+        raise BadValue("retry_policy must be a dict.")
+    for key in _RETRY_NUMBERS:
+        if policy.get(key) and not _is_integer(policy[key]):
+            raise BadValue(f"Retry policy: {key} must be a integer.")
+    if (backoff := policy.get("retry_backoff_function")) and backoff not in BACKOFFS:
+        raise BadValue("invalid retry_backoff_function.")
+    if not isinstance(policy.get("ignore_subscription_override"), bool | None):
+        raise BadValue("ignore_subscription_override must be a boolean.")
+    shortest = policy.get("minimum_delay") or SHORTEST_DELAY
+    longest = policy.get("maximum_delay") or LONGEST_DELAY
+    if longest < shortest:
+        raise BadValue("minimum_delay must less than maximum_delay.")
+    if longest - shortest < _LEAST_SPREAD:
+        raise BadValue("invalid minimum_delay and maximum_delay.")
+
+
+def patched(metadata: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
+    """The metadata after the operations: ``{"op": add|remove|replace, "path": "/metadata/key", "value"}``.
+
+    Raises ``BadPatch`` for one that cannot be read, ``PatchConflict`` for replacing or removing what is not
+    there, ``BadValue`` when the outcome is not allowed.
+    """
+    result = dict(metadata)
+    for name, key, value in [_operation(each) for each in operations]:
+        known = key in result or key in DEFAULTS
+        if name != "add" and not known:
+            raise PatchConflict(f"Can't {name} non-existent object {key}.")
+        if name == "remove":
+            result.pop(key, None)
+        else:
+            result[key] = value
+    check(result)
+    return result
+
+
+def _operation(raw: Any) -> tuple[str, str, Any]:
+    """The operation's name, the key it is about, and the value it gives."""
+    if not isinstance(raw, dict):
+        raise BadPatch("Operations must be JSON objects.")
+    name, path = raw.get("op"), raw.get("path")
+    if name not in _OPERATIONS:
+        available = ", ".join(_OPERATIONS)
+        raise BadPatch(f"Invalid operation: `{name}`. It must be one of the following: {available}.")
+    if path is None:
+        raise BadPatch("Unable to find 'path' in JSON Schema change")
+    parts = _pointer(path)
+    if len(parts) != 2:
+        raise BadPatch(f"Invalid JSON pointer for this resource: '{path}, e.g /metadata/key'")
+    if parts[0].lower() != "metadata":
+        raise BadPatch("The root of path must be metadata, e.g /metadata/key.")
+    if name != "remove" and "value" not in raw:
+        raise BadPatch(f'Operation "{name}" requires a member named "value".')
+    return name, parts[1], raw.get("value")
+
+
+def _pointer(path: Any) -> list[str]:
+    """The parts of a JSON pointer (RFC 6901)."""
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise BadPatch(f'Pointer `{path}` does not start with "/".')
+    if re.search(r"~(?![01])", path):
+        raise BadPatch(f'Pointer `{path}` contains "~" not part of a recognized escape sequence.')
+    parts = path[1:].split("/")
+    if not all(part.strip() for part in parts):
+        raise BadPatch(f"Pointer `{path}` has an empty part.")
+    return [part.replace("~1", "/").replace("~0", "~").strip() for part in parts]
+
+
+def _bounds(key: str, allowed: Range) -> str:
+    if key == MOST_BYTES:
+        # The second blank is Zaqar's.
+        return f"{allowed.most},  and must be at least greater than 0"
+    return f"{allowed.most} seconds, and must be at least {allowed.least} seconds long"
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,153 @@
+"""Subscriptions, as they are kept; who delivers to them reads them here."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from emulator.destinations import Destinations, Forbidden
+from emulator.queues.engine import checks
+from emulator.queues.engine.address import Address
+from emulator.queues.engine.changes import Change, QueueSet, Subscribed, Unsubscribed
+from emulator.queues.engine.errors import BadValue, SubscriberTaken, SubscriptionNotThere
+from emulator.queues.engine.metadata import RETRY_POLICY, check_retry_policy
+from emulator.queues.engine.store import Store
+from emulator.queues.engine.subscription import Subscription
+from emulator.rng import new_uuid
+from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_TTL
+
+
+class Made(NamedTuple):
+    """A subscription, and whether it is ``new`` or was there already."""
+
+    subscription: Subscription
+    new: bool
+
+
+class Subscriptions:
+    """Operations on subscriptions. A queue has one for each subscriber, which may be one of ``destinations``.
+
+    Whether it may be is asked of the name service, so ``create`` and ``update`` may take long.
+    """
+
+    def __init__(self, store: Store, destinations: Destinations) -> None:
+        self._store = store
+        self._destinations = destinations
+
+    def create(
+        self,
+        at: Address,
+        subscriber: str,
+        *,
+        ttl: int = DEFAULT_SUBSCRIPTION_TTL,
+        options: dict[str, Any] | None = None,
+    ) -> Made:
+        """Subscribe to the queue, which is made if it is not there. Raises ``BadValue``."""
+        self._check(subscriber, ttl, options)
+        with self._store.lock:
+            now = self._store.now()
+            queue = self._store.queue(at, now)
+            there = self._of(at, subscriber, now)
+            if there is not None:
+                return Made(there, new=False)
+            number = max((each.number for each in queue.subscriptions.values()), default=0) if queue else 0
+            made = Subscription(number + 1, new_uuid(), subscriber, ttl, now, options or {})
+            changes: list[Change] = [] if queue else [QueueSet(at, {})]
+            self._store.commit(now, *changes, Subscribed(at, made))
+            self._store.tell("subscribed", at, subscription=made.id, subscriber=subscriber)
+            return Made(made, new=True)
+
+    def page(self, at: Address, *, after: str = "", limit: int = DEFAULT_PAGE) -> list[Subscription]:
+        """Those made later than the one with the id ``after``, oldest first. Raises ``BadValue``."""
+        checks.page_limit(limit)
+        with self._store.lock:
+            queue = self._store.queue(at, self._store.now())
+            found = sorted(queue.subscriptions.values(), key=lambda each: each.number) if queue else []
+            number = next((each.number for each in found if each.id == after), 0)
+            return [each for each in found if each.number > number][:limit]
+
+    def get(self, at: Address, id_: str) -> Subscription:
+        """Raises ``SubscriptionNotThere``."""
+        with self._store.lock:
+            queue = self._store.queue(at, self._store.now())
+            if queue is None or id_ not in queue.subscriptions:
+                raise SubscriptionNotThere(id_)
+            return queue.subscriptions[id_]
+
+    def update(
+        self,
+        at: Address,
+        id_: str,
+        *,
+        subscriber: str | None = None,
+        ttl: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Change what is given; a ttl counts from now.
+
+        Raises ``SubscriptionNotThere``, ``SubscriberTaken`` and ``BadValue``.
+        """
+        self._check(subscriber, ttl, options)
+        with self._store.lock:
+            now = self._store.now()
+            old = self.get(at, id_)
+            other = self._of(at, subscriber, now) if subscriber else None
+            if other is not None and other.id != id_:
+                raise SubscriberTaken(other.subscriber)
+            self._replace(
+                at,
+                Subscription(
+                    old.number,
+                    id_,
+                    subscriber or old.subscriber,
+                    old.ttl if ttl is None else ttl,
+                    old.since if ttl is None else now,
+                    old.options if options is None else options,
+                    old.confirmed,
+                ),
+            )
+
+    def confirm(self, at: Address, id_: str, *, confirmed: bool) -> Subscription:
+        """Raises ``SubscriptionNotThere``."""
+        with self._store.lock:
+            old = self.get(at, id_)
+            fresh = Subscription(old.number, id_, old.subscriber, old.ttl, old.since, old.options, confirmed)
+            self._replace(at, fresh)
+            self._store.tell("subscription_confirmed", at, subscription=id_, confirmed=confirmed)
+            return fresh
+
+    def delete(self, at: Address, id_: str) -> None:
+        """Delete it, which may be gone already."""
+        with self._store.lock:
+            now = self._store.now()
+            queue = self._store.queue(at, now)
+            if queue is not None and id_ in queue.subscriptions:
+                self._store.commit(now, Unsubscribed(at, id_))
+                self._store.tell("unsubscribed", at, subscription=id_)
+
+    def _check(self, subscriber: str | None, ttl: int | None, options: Any) -> None:
+        _check(subscriber, ttl, options)
+        if subscriber is not None:
+            try:
+                self._destinations.check(subscriber.removeprefix("trust+"))
+            except Forbidden as error:
+                raise BadValue(f"The subscriber cannot be called. {error}.") from error
+
+    def _of(self, at: Address, subscriber: str, now: float) -> Subscription | None:
+        queue = self._store.queue(at, now)
+        subscriptions = queue.subscriptions.values() if queue else ()
+        return next((each for each in subscriptions if each.subscriber == subscriber), None)
+
+    def _replace(self, at: Address, fresh: Subscription) -> None:
+        self._store.commit(self._store.now(), Subscribed(at, fresh))
+
+
+def _check(subscriber: str | None, ttl: int | None, options: Any) -> None:
+    checks.kept([ttl, options])
+    if subscriber is not None:
+        checks.subscriber(subscriber)
+    if ttl is not None:
+        checks.subscription_ttl(ttl)
+    if options is not None:
+        if not isinstance(options, dict):
+            raise BadValue("Options must be a dict.")
+        check_retry_policy(options.get(RETRY_POLICY))

@@ -1,0 +1,204 @@
+"""One queue in memory: who may have which message next, and what is over when."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+from emulator.queues.engine.address import Address
+from emulator.queues.engine.deadlines import Deadlines
+from emulator.queues.engine.message import Claim, Found, Message
+from emulator.queues.engine.order import Order
+from emulator.queues.engine.subscription import Subscription
+
+_EMPTY_CLAIMS_KEPT: Final = 1000
+_LEAST_STALE: Final = 1024
+
+
+class Passed(NamedTuple):
+    """What time has ended: claims, each with the messages it still held, and messages."""
+
+    claims: list[tuple[Claim, list[Message]]]
+    messages: list[Message]
+
+
+class Queue:
+    """The messages, claims and subscriptions of a queue, as of the last ``pass_time``.
+
+    Every method costs in proportion to what it is asked for, not to the length of the queue.
+    """
+
+    def __init__(self, at: Address, metadata: dict[str, Any], number: int = 1) -> None:
+        self.at = at
+        self.metadata = metadata
+        self.number = number
+        self.messages = Order()
+        self.claims: dict[str, Claim] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self._ids: dict[str, Message] = {}
+        self._held: dict[int, Claim] = {}
+        self._free: list[int] = []
+        self._delayed: Deadlines[int] = Deadlines()
+        self._lives: Deadlines[int] = Deadlines()
+        self._terms: Deadlines[str] = Deadlines()
+        self._done: deque[str] = deque()
+
+    # -- looking
+
+    def get(self, id_: str) -> Message | None:
+        return self._ids.get(id_)
+
+    def holder(self, message: Message) -> Claim | None:
+        """The claim that holds the message."""
+        return self._held.get(message.number)
+
+    def found(self, message: Message) -> Found:
+        claim = self._held.get(message.number)
+        return Found(message, claim.id if claim else None)
+
+    @property
+    def claimed(self) -> int:
+        """How many messages are held."""
+        return len(self._held)
+
+    def held_by(self, claim: Claim) -> list[Message]:
+        return [message for number in claim.numbers if (message := self.messages.get(number))]
+
+    def page(self, after: int, limit: int, wanted: Callable[[Message], bool]) -> list[Found]:
+        """Up to ``limit`` wanted messages with numbers above ``after``."""
+        found: list[Found] = []
+        for message in self.messages.after(after):
+            if wanted(message):
+                found.append(self.found(message))
+                if len(found) == limit:
+                    break
+        return found
+
+    # -- changing
+
+    def add(self, message: Message, now: float) -> None:
+        self.number = max(self.number, message.number + 1)
+        self.messages.add(message)
+        self._ids[message.id] = message
+        self._lives.add(message.expires, message.number)
+        if message.ready > now:
+            self._delayed.add(message.ready, message.number)
+        else:
+            heapq.heappush(self._free, message.number)
+
+    def take(self, limit: int) -> list[Message]:
+        """The oldest messages that nobody holds; hold them or ``put_back``."""
+        taken: list[Message] = []
+        last = -1
+        free = self._free
+        while free and len(taken) < limit:
+            number = heapq.heappop(free)
+            message = self.messages.get(number)
+            if message is not None and number != last and number not in self._held:
+                taken.append(message)
+                last = number
+        return taken
+
+    def put_back(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            heapq.heappush(self._free, message.number)
+
+    def hold(self, claim: Claim, counts: Iterable[tuple[int, int]]) -> None:
+        """Have ``claim`` hold messages by (number, how often it was claimed with this time)."""
+        self.claims[claim.id] = claim
+        self._terms.add(claim.ends, claim.id)
+        for number, count in counts:
+            message = self.messages.get(number)
+            if message is not None:
+                message.claims = count
+                claim.numbers[number] = None
+                self._held[number] = claim
+                self._outlive(message, claim)
+        if not claim.numbers:
+            self._finished(claim)
+
+    def renew(self, claim: Claim, ttl: int, grace: int, now: float) -> None:
+        claim.ttl, claim.grace, claim.since = ttl, grace, now
+        self._terms.add(claim.ends, claim.id)
+        for message in self.held_by(claim):
+            self._outlive(message, claim)
+
+    def release(self, claim: Claim) -> list[Message]:
+        """Forget the claim; the messages that are free again."""
+        del self.claims[claim.id]
+        messages = self.held_by(claim)
+        for number in claim.numbers:
+            del self._held[number]
+        self.put_back(messages)
+        return messages
+
+    def remove(self, number: int) -> Message | None:
+        message = self.messages.get(number)
+        if message is None:
+            return None
+        self.messages.remove(number)
+        del self._ids[message.id]
+        claim = self._held.pop(number, None)
+        if claim is not None:
+            del claim.numbers[number]
+            if not claim.numbers:
+                self._finished(claim)
+        return message
+
+    # -- time
+
+    def pass_time(self, now: float) -> Passed | None:
+        """Do what is due by ``now``; what that ended, None when nothing did."""
+        for number in self._delayed.due(now):
+            message = self.messages.get(number)
+            if message is not None and number not in self._held:
+                heapq.heappush(self._free, number)
+        passed = Passed([], [])
+        for id_ in self._terms.due(now):
+            claim = self.claims.get(id_)
+            if claim is not None and claim.ends <= now:
+                passed.claims.append((claim, self.release(claim)))
+        for number in self._lives.due(now):
+            message = self.messages.get(number)
+            if message is not None and message.expires <= now:
+                self.remove(number)
+                passed.messages.append(message)
+        if self.subscriptions:
+            for subscription in [each for each in self.subscriptions.values() if each.expires <= now]:
+                del self.subscriptions[subscription.id]
+        self._tidy(now)
+        return passed if passed.claims or passed.messages else None
+
+    def next_due(self) -> float | None:
+        """When ``pass_time`` may next have something to do."""
+        deadlines = (self._delayed, self._lives, self._terms)
+        return min((when for each in deadlines if (when := each.soonest()) is not None), default=None)
+
+    def _outlive(self, message: Message, claim: Claim) -> None:
+        before = message.expires
+        message.outlive(claim.ends, claim.grace, claim.since)
+        if message.expires != before:
+            self._lives.add(message.expires, message.number)
+
+    def _finished(self, claim: Claim) -> None:
+        """A claim with nothing left in it stays to be looked at until its end, unless very many do."""
+        self._done.append(claim.id)
+        if len(self._done) > _EMPTY_CLAIMS_KEPT:
+            oldest = self.claims.get(self._done.popleft())
+            if oldest is not None and not oldest.numbers:
+                del self.claims[oldest.id]
+
+    def _tidy(self, now: float) -> None:
+        living = len(self.messages)
+        if self._lives.crowded(living):
+            self._lives.renew((message.expires, message.number) for message in self.messages)
+        if self._delayed.crowded(living):
+            self._delayed.renew((m.ready, m.number) for m in self.messages if m.ready > now)
+        if self._terms.crowded(len(self.claims)):
+            self._terms.renew((claim.ends, claim.id) for claim in self.claims.values())
+        if len(self._free) > 2 * living + _LEAST_STALE:
+            free = (m.number for m in self.messages if m.ready <= now and m.number not in self._held)
+            self._free = list(free)
+            heapq.heapify(self._free)

@@ -1,0 +1,125 @@
+"""Every queue as the changes have made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from emulator.queues.engine.address import Address
+from emulator.queues.engine.changes import (
+    Change,
+    Claimed,
+    Posted,
+    QueueGone,
+    QueueSet,
+    Released,
+    Removed,
+    Renewed,
+    SecretSet,
+    Subscribed,
+    Unsubscribed,
+)
+from emulator.queues.engine.message import Claim, Message
+from emulator.queues.engine.queue import Queue
+
+_MESSAGES_IN_A_CHANGE: Final = 100
+
+
+class State:
+    """All queues, and the key that signs; changed by ``apply`` alone."""
+
+    def __init__(self) -> None:
+        self.queues: dict[Address, Queue] = {}
+        self.secret = ""
+
+    def apply(self, change: Change, now: float) -> None:
+        """Make it so. A change to a queue or claim that is gone changes nothing."""
+        if isinstance(change, SecretSet):
+            self.secret = change.text
+        elif isinstance(change, QueueSet):
+            self._set(change)
+        elif isinstance(change, QueueGone):
+            self.queues.pop(change.at, None)
+        elif (queue := self.queues.get(change.at)) is not None:
+            _APPLY[type(change)](queue, change, now)
+
+    def pass_time(self, change: Change, now: float) -> None:
+        """End what the clock had ended by ``now`` in the queue that ``change`` is about."""
+        queue = None if isinstance(change, SecretSet) else self.queues.get(change.at)
+        if queue is not None:
+            queue.pass_time(now)
+
+    def changes(self) -> Iterator[Change]:
+        """Changes that make this state out of nothing."""
+        if self.secret:
+            yield SecretSet(self.secret)
+        for queue in self.queues.values():
+            yield from _changes(queue)
+
+    def _set(self, change: QueueSet) -> None:
+        queue = self.queues.get(change.at)
+        if queue is None:
+            self.queues[change.at] = Queue(change.at, change.metadata, change.number)
+        else:
+            queue.metadata = change.metadata
+
+
+def _posted(queue: Queue, change: Posted, now: float) -> None:
+    for message in change.messages:
+        queue.add(message, now)
+
+
+def _claimed(queue: Queue, change: Claimed, _now: float) -> None:
+    claim = Claim(change.claim, change.client, change.ttl, change.grace, change.since)
+    queue.hold(claim, change.messages)
+
+
+def _renewed(queue: Queue, change: Renewed, _now: float) -> None:
+    if (claim := queue.claims.get(change.claim)) is not None:
+        queue.renew(claim, change.ttl, change.grace, change.since)
+
+
+def _released(queue: Queue, change: Released, _now: float) -> None:
+    if (claim := queue.claims.get(change.claim)) is not None:
+        queue.release(claim)
+
+
+def _removed(queue: Queue, change: Removed, _now: float) -> None:
+    for number in change.numbers:
+        queue.remove(number)
+
+
+def _subscribed(queue: Queue, change: Subscribed, _now: float) -> None:
+    queue.subscriptions[change.subscription.id] = change.subscription
+
+
+def _unsubscribed(queue: Queue, change: Unsubscribed, _now: float) -> None:
+    queue.subscriptions.pop(change.id, None)
+
+
+_APPLY: Final[dict[type, Callable[[Queue, Any, float], None]]] = {
+    Posted: _posted,
+    Claimed: _claimed,
+    Renewed: _renewed,
+    Released: _released,
+    Removed: _removed,
+    Subscribed: _subscribed,
+    Unsubscribed: _unsubscribed,
+}
+
+
+def _changes(queue: Queue) -> Iterator[Change]:
+    yield QueueSet(queue.at, queue.metadata, queue.number)
+    batch: list[Message] = []
+    for message in queue.messages:
+        batch.append(message)
+        if len(batch) == _MESSAGES_IN_A_CHANGE:
+            yield Posted(queue.at, batch)
+            batch = []
+    if batch:
+        yield Posted(queue.at, batch)
+    for claim in queue.claims.values():
+        counts = [(message.number, message.claims) for message in queue.held_by(claim)]
+        yield Claimed(queue.at, claim.id, claim.client, claim.ttl, claim.grace, claim.since, counts)
+    for subscription in queue.subscriptions.values():
+        yield Subscribed(queue.at, subscription)

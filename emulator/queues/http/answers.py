@@ -1,0 +1,140 @@
+"""What the messaging API answers: a status, headers and a JSON body, and how it refuses."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from emulator.http.asgi import Headers
+from emulator.queues.engine.errors import (
+    BadPatch,
+    BadValue,
+    ClaimNotThere,
+    MessageClaimed,
+    MessageNotClaimed,
+    NotThere,
+    PatchConflict,
+    QueuesError,
+    SubscriberTaken,
+)
+
+encode = msgspec.json.Encoder().encode
+_JSON: Final = (b"content-type", b"application/json")
+_VARY: Final = (b"vary", b"Accept")
+
+
+class Answer(NamedTuple):
+    """A response; ``headers`` are those besides the content's type."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    def all_headers(self) -> Headers:
+        """With the content's type, which a 204 does not have."""
+        given = list(self.headers)
+        if self.status != HTTPStatus.NO_CONTENT and not any(name == b"content-type" for name, _ in given):
+            given.append(_JSON)
+        return given
+
+
+NO_CONTENT: Final = Answer(HTTPStatus.NO_CONTENT)
+
+
+def found(document: Any) -> Answer:
+    """200 with the document."""
+    return Answer(HTTPStatus.OK, encode(document))
+
+
+def located(status: int, path: str, body: bytes = b"") -> Answer:
+    """An answer that says where the thing is."""
+    return Answer(status, body, ((b"location", path.encode()),))
+
+
+class Refused(Exception):  # noqa: N818 -- named as the answer it is
+    """A request that is answered with an error: title and description as people are shown them."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        title: str | None = None,
+        description: str | None = None,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        super().__init__(description or title or status.phrase)
+        self.status = status
+        self.title = title
+        self.description = description
+        self.headers = headers
+
+    def answer(self) -> Answer:
+        shown = {"title": self.title, "description": self.description}
+        body = {key: value for key, value in shown.items() if value is not None}
+        return Answer(self.status, encode(body) if body else b"", (*self.headers, _VARY))
+
+
+def bad_body(description: str) -> Refused:
+    return Refused(HTTPStatus.BAD_REQUEST, "Invalid request body", description)
+
+
+def bad_request(description: str) -> Refused:
+    return Refused(HTTPStatus.BAD_REQUEST, "Invalid API request", description)
+
+
+def bad_parameter(name: str, why: str) -> Refused:
+    description = f'The "{name}" parameter is invalid. {why}'
+    return Refused(HTTPStatus.BAD_REQUEST, "Invalid parameter", description)
+
+
+def not_found(description: str) -> Refused:
+    return Refused(HTTPStatus.NOT_FOUND, "Not found", description)
+
+
+def nothing_here() -> Refused:
+    """For a path that leads nowhere, and a signature that opens nothing."""
+    return Refused(HTTPStatus.NOT_FOUND, "404 Not Found")
+
+
+def not_allowed(allowed: str) -> Refused:
+    headers = ((b"allow", allowed.encode()),)
+    return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "405 Method Not Allowed", headers=headers)
+
+
+def unavailable(error: Exception) -> Refused:
+    """For what could not be written down, or a channel that cannot be had: nothing has happened."""
+    return Refused(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Service temporarily unavailable",
+        f"{error} Please try again in a few seconds.",
+    )
+
+
+def refusal(error: QueuesError) -> Refused:
+    """How the API says what the engine refuses."""
+    match error:
+        case NotThere():
+            return not_found(str(error))
+        case BadValue():
+            return bad_request(str(error))
+        case BadPatch():
+            return bad_body(str(error))
+        case PatchConflict() | SubscriberTaken():
+            return Refused(HTTPStatus.CONFLICT, "Resource conflict", str(error))
+        case _:
+            return unavailable(error)
+
+
+def cannot_delete(error: ClaimNotThere | MessageClaimed | MessageNotClaimed) -> Refused:
+    """How the API says that a message stays: 403 for one that another holds, 400 for a claim that is over."""
+    status = HTTPStatus.BAD_REQUEST
+    match error:
+        case MessageClaimed():
+            status = HTTPStatus.FORBIDDEN
+            why = "This message is claimed; it cannot be deleted without a valid claim ID."
+        case MessageNotClaimed():
+            why = "A claim was specified, but the message is not currently claimed."
+        case ClaimNotThere():
+            why = "The specified claim does not exist or has expired."
+    return Refused(status, "Unable to delete", why)

@@ -1,0 +1,127 @@
+"""A request to the messaging API, and how its parts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from emulator.queues.engine import Address, QueueEngine
+from emulator.queues.http.answers import Refused, bad_body, bad_parameter
+
+_TRUE: Final = frozenset(("true", "True", "t", "yes", "y", "1", "on"))
+_FALSE: Final = frozenset(("false", "False", "f", "no", "n", "0", "off"))
+_decode = msgspec.json.decode
+
+
+@dataclass(slots=True)
+class Call:
+    """A request whose path is known. ``names`` are the variable parts of the path.
+
+    ``project`` and ``client`` (a UUID in its usual form) are "" where they are not given and need not be.
+    """
+
+    engine: QueueEngine
+    version: str
+    method: str
+    path: str
+    query: str
+    names: list[str]
+    params: dict[str, list[str]]
+    headers: dict[bytes, bytes]
+    body: bytes
+    project: str = ""
+    client: str = ""
+
+    @property
+    def at(self) -> Address:
+        """The queue that the path names."""
+        return Address(self.project, self.names[0])
+
+    @property
+    def queue_path(self) -> str:
+        """The path of that queue."""
+        return f"/{self.version}/queues/{self.names[0]}"
+
+    def header(self, name: bytes) -> str | None:
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    # -- the query
+
+    def text(self, name: str) -> str | None:
+        given = self.params.get(name)
+        return given[-1] if given else None
+
+    def integer(self, name: str, default: int) -> int:
+        """Raises ``Refused`` for what is no integer."""
+        given = self.text(name)
+        if given is None:
+            return default
+        try:
+            return int(given)
+        except ValueError as error:
+            raise bad_parameter(name, "The value must be an integer.") from error
+
+    def flag(self, name: str) -> bool:
+        """Raises ``Refused`` for what is neither true nor false; False when it is not given."""
+        given = self.text(name)
+        if given is None or given in _FALSE:
+            return False
+        if given in _TRUE:
+            return True
+        raise bad_parameter(name, 'The value of the parameter must be "true" or "false".')
+
+    def several(self, name: str) -> list[str] | None:
+        """Values given one by one or joined by commas; None when there are none."""
+        given = self.params.get(name)
+        return [each for text in given for each in text.split(",") if each] if given else None
+
+    def next_page(self, marker: str, kept: Collection[str]) -> list[dict[str, str]]:
+        """The link to what comes after ``marker``, with those parameters of this query that are ``kept``."""
+        params = {name: values[-1] for name, values in self.params.items() if name in kept}
+        return [{"rel": "next", "href": f"{self.path}?{urlencode(params | {'marker': marker})}"}]
+
+    # -- the body
+
+    def json(self) -> Any:
+        """The body's JSON. Raises ``Refused``, with other words where not even its length was given."""
+        if not self.body and b"content-length" not in self.headers:
+            raise bad_body("Request body can not be empty")
+        try:
+            return _decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise bad_body("Request body could not be parsed.") from error
+
+    def document(self) -> dict[str, Any]:
+        """The body's JSON object. Raises ``Refused`` when it is none."""
+        document = self.json()
+        if not isinstance(document, dict):
+            raise bad_body("Document type not supported.")
+        return document
+
+    def document_or_empty(self) -> dict[str, Any]:
+        """The body's JSON object, empty when there is no body."""
+        return self.document() if self.body else {}
+
+
+def field(document: dict[str, Any], name: str, default: int | None) -> int:
+    """An integer of a document; ``default`` None requires it. Raises ``Refused``."""
+    return checked_integer(document.get(name, default), name)
+
+
+def checked_integer(value: Any, name: str) -> int:
+    """``value``, which must be there and an integer. Raises ``Refused``."""
+    if value is None or value is msgspec.UNSET:
+        raise bad_body(f'Missing "{name}" field.')
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise bad_body(f'The value of the "{name}" field must be a int.')
+    return value
+
+
+def missing_header(name: str) -> Refused:
+    return Refused(HTTPStatus.BAD_REQUEST, "Missing header value", f'The "{name}" header is required.')

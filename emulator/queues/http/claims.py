@@ -1,0 +1,68 @@
+"""Claims in v1.1 and v2: claim, look, renew, release."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from emulator.queues.engine import Found, Held
+from emulator.queues.http import rendering
+from emulator.queues.http.answers import NO_CONTENT, Answer, located
+from emulator.queues.http.call import Call, field
+from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_TTL, DEFAULT_CLAIMED
+
+
+def post_claim(call: Call) -> Answer:
+    """201 with the messages that are held now, or 204 when there was none to hold."""
+    document = call.document_or_empty()
+    held = made(
+        call,
+        ttl=field(document, "ttl", DEFAULT_CLAIM_TTL),
+        grace=field(document, "grace", DEFAULT_CLAIM_GRACE),
+    )
+    if held is None:
+        return NO_CONTENT
+    messages = rendering.messages(_found(held), call.queue_path, call.engine.now())
+    return located(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", b'{"messages":%b}' % messages)
+
+
+def made(call: Call, *, ttl: int, grace: int) -> Held | None:
+    """The claim that was asked for. Raises ``BadValue`` and ``Refused``."""
+    limit = call.integer("limit", DEFAULT_CLAIMED)
+    return call.engine.claims.create(call.at, ttl=ttl, grace=grace, limit=limit, client=call.client)
+
+
+def get_claim(call: Call) -> Answer:
+    """The claim's age and ttl, and the messages that it still holds."""
+    held = call.engine.claims.get(call.at, call.names[1])
+    now = call.engine.now()
+    return Answer(HTTPStatus.OK, shown(call, held, rendering.messages(_found(held), call.queue_path, now)))
+
+
+def shown(call: Call, held: Held, messages: bytes) -> bytes:
+    """The document of a claim."""
+    age = held.claim.age(call.engine.now())
+    return b'{"age":%d,"ttl":%d,"messages":%b,"href":"%b"}' % (
+        age,
+        held.claim.ttl,
+        messages,
+        call.path.encode(),
+    )
+
+
+def patch_claim(call: Call) -> Answer:
+    """Renew: the age begins again."""
+    document = call.document()
+    ttl = field(document, "ttl", DEFAULT_CLAIM_TTL)
+    grace = field(document, "grace", DEFAULT_CLAIM_GRACE)
+    call.engine.claims.renew(call.at, call.names[1], ttl=ttl, grace=grace)
+    return NO_CONTENT
+
+
+def delete_claim(call: Call) -> Answer:
+    """Release; 204 also for a claim that is not there."""
+    call.engine.claims.release(call.at, call.names[1])
+    return NO_CONTENT
+
+
+def _found(held: Held) -> list[Found]:
+    return [Found(message, held.claim.id) for message in held.messages]

@@ -1,0 +1,101 @@
+"""Messages as they are posted: the fields are looked at, the bodies stay the bytes that came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from emulator.queues.engine import NewMessage
+from emulator.queues.engine.errors import BadValue, QueueNotThere
+from emulator.queues.engine.metadata import MOST_BYTES
+from emulator.queues.http.answers import bad_body, bad_request
+from emulator.queues.http.call import Call, checked_integer
+from rdss_sandbox.shapes.queue_limits import POST_BYTES
+
+
+class _Item(msgspec.Struct):
+    body: msgspec.Raw = msgspec.Raw()
+    ttl: Any = msgspec.UNSET
+    delay: Any = msgspec.UNSET
+
+
+class _Document(msgspec.Struct):
+    messages: list[_Item]
+
+
+_decode_document = msgspec.json.Decoder(_Document).decode
+_decode_array = msgspec.json.Decoder(list[_Item]).decode
+
+
+def in_document(call: Call) -> list[NewMessage]:
+    """``{"messages": [{"body", "ttl", "delay"}]}``; ttl and delay may be missing. Raises ``Refused``."""
+    _check_size(call)
+    try:
+        items = _decode_document(call.body).messages if _is_text(call.body) else []
+    except (msgspec.DecodeError, RecursionError):
+        items = []
+    if not items:
+        _refuse_document(call)
+    return [
+        NewMessage(
+            _body(item),
+            None if item.ttl is msgspec.UNSET else checked_integer(item.ttl, "ttl"),
+            None if item.delay is msgspec.UNSET else checked_integer(item.delay, "delay"),
+        )
+        for item in items
+    ]
+
+
+def in_array(call: Call) -> list[NewMessage]:
+    """``[{"body", "ttl"}]``, as v1 has it; both must be there. Raises ``Refused``."""
+    _check_size(call)
+    try:
+        items = _decode_array(call.body) if _is_text(call.body) else []
+    except (msgspec.DecodeError, RecursionError):
+        items = []
+    if not items:
+        _refuse_array(call.json())
+    return [NewMessage(_body(item), checked_integer(item.ttl, "ttl"), 0) for item in items]
+
+
+def _refuse_document(call: Call) -> None:
+    document = call.json()
+    if isinstance(document, dict | list) and "messages" not in document:
+        raise bad_request("No messages were found in the request body.")
+    if not isinstance(document, dict):
+        raise bad_body("Document type not supported.")
+    _refuse_array(document["messages"])
+
+
+def _refuse_array(messages: Any) -> None:
+    if messages == []:
+        raise BadValue("No messages to enqueu.")
+    raise bad_body("Document type not supported.")
+
+
+def _check_size(call: Call) -> None:
+    if len(call.body) > POST_BYTES:
+        raise bad_request(f"Message collection size is too large. Max size {POST_BYTES}")
+    try:
+        own = call.engine.queues.metadata(call.at).get(MOST_BYTES)
+    except QueueNotThere:
+        return
+    if own and len(call.body) > own:
+        raise bad_request(f"Message collection size is too large. The max size for current queue is {own}.")
+
+
+def _body(item: _Item) -> bytes:
+    body = bytes(item.body)
+    if not body:
+        raise bad_body('Missing "body" field.')
+    return body
+
+
+def _is_text(body: bytes) -> bool:
+    """Whether it is UTF-8 all through, the bodies that are not looked into included."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

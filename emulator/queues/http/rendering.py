@@ -1,0 +1,78 @@
+"""Messages as the API shows them. Their bodies are passed on byte for byte, as they were posted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from emulator.clock import timestamp
+from emulator.queues.engine import Found, Message
+
+
+def messages(found: Iterable[Found], queue_path: str, now: float) -> bytes:
+    """``[{"id", "href", "ttl", "age", "body"}]``; the href of one that is held names the claim."""
+    return b"[" + b",".join([message(each, queue_path, now) for each in found]) + b"]"
+
+
+def message(found: Found, queue_path: str, now: float) -> bytes:
+    shown, claim = found
+    return b'{"id":"%b","href":"%b","ttl":%d,"age":%d,"body":%b}' % (
+        shown.id.encode(),
+        href(shown, queue_path, claim),
+        shown.ttl,
+        shown.age(now),
+        shown.body,
+    )
+
+
+def messages_v1(found: Iterable[Found], queue_path: str, now: float) -> bytes:
+    """``[{"href", "ttl", "age", "body"}]``."""
+    return b"[" + b",".join([message_v1(each, queue_path, now) for each in found]) + b"]"
+
+
+def message_v1(found: Found, queue_path: str, now: float) -> bytes:
+    shown, claim = found
+    return b'{"href":"%b","ttl":%d,"age":%d,"body":%b}' % (
+        href(shown, queue_path, claim),
+        shown.ttl,
+        shown.age(now),
+        shown.body,
+    )
+
+
+def popped(found: Iterable[Message], claim: str, now: float, *, counted: bool) -> bytes:
+    """``[{"id", "age", "ttl", "body", "claim_id", "claim_count"}]`` of what a ``claim`` of that moment took.
+
+    Claims are ``counted`` in a queue that has a use for their number.
+    """
+    shown = [
+        b'{"id":"%b","age":%d,"ttl":%d,"body":%b,"claim_id":"%b","claim_count":%d}'
+        % (
+            each.id.encode(),
+            each.age(now),
+            each.ttl,
+            each.body,
+            claim.encode(),
+            each.claims if counted else 0,
+        )
+        for each in found
+    ]
+    return b"[" + b",".join(shown) + b"]"
+
+
+def milestone(found: Found, queue_path: str, now: float, *, counted: bool) -> bytes:
+    """The oldest or newest message, in a queue's statistics; ``counted`` as in ``popped``."""
+    shown, claim = found
+    return b'{"age":%d,"ttl":%d,"body":%b,"claim_id":%b,"claim_count":%d,"created":"%b","href":"%b"}' % (
+        shown.age(now),
+        shown.ttl,
+        shown.body,
+        b'"%b"' % claim.encode() if claim else b"null",
+        shown.claims if counted else 0,
+        f"{timestamp(shown.created)[:19]}Z".encode(),
+        href(shown, queue_path, None),
+    )
+
+
+def href(shown: Message, queue_path: str, claim: str | None) -> bytes:
+    held = f"?claim_id={claim}" if claim else ""
+    return f"{queue_path}/messages/{shown.id}{held}".encode()

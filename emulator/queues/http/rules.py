@@ -1,0 +1,130 @@
+"""What a request must have before it is looked at: headers, a project, a queue's name, a right signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from emulator.queues.engine import checks
+from emulator.queues.engine.errors import BadValue
+from emulator.queues.engine.signatures import Signed
+from emulator.queues.http.answers import Refused, nothing_here
+from emulator.queues.http.call import Call, missing_header
+
+Rule: TypeAlias = Callable[[Call], None]
+"""Reads what it is about into the call, or raises ``Refused``."""
+
+_JSON_RANGES: Final = ("*/*", "application/*", "application/json")
+
+
+def signature(call: Call) -> None:
+    """A signature that is given must be ours, and of this method and path; anything else finds nothing."""
+    given = call.header(b"url-signature")
+    if given is None:
+        return
+    methods = (call.header(b"url-methods") or "").split(",")
+    paths = (call.header(b"url-paths") or "").split(",")
+    inside = any(call.path == path or call.path.startswith(path + "/") for path in paths)
+    signed = Signed(
+        paths, methods, call.header(b"x-project-id") or "", call.header(b"url-expires") or "", given
+    )
+    if call.method not in methods or not inside or not call.engine.verify(signed):
+        raise nothing_here()
+
+
+def content(call: Call) -> None:
+    """No form data."""
+    given = call.header(b"content-type") or ""
+    if call.body and given.lower() == "application/x-www-form-urlencoded":
+        raise Refused(
+            HTTPStatus.BAD_REQUEST,
+            "Invalid Content-Type",
+            "Endpoint does not accept `application/x-www-form-urlencoded` content; currently supported media "
+            "type is `application/json`; specify proper client-side media type with the "
+            '"Content-Type" header.',
+        )
+
+
+def accept(call: Call) -> None:
+    """JSON must be welcome."""
+    given = call.headers.get(b"accept")
+    if given is not None and not _welcomes_json(given):
+        raise Refused(HTTPStatus.NOT_ACCEPTABLE)
+
+
+def client(call: Call) -> None:
+    """The client says who it is, with a UUID."""
+    if b"client-id" not in call.headers:
+        raise missing_header("Client-Id")
+    optional_client(call)
+
+
+def optional_client(call: Call) -> None:
+    """A client that says who it is does so with a UUID."""
+    given = call.headers.get(b"client-id")
+    if given is not None:
+        try:
+            call.client = _uuid(given)
+        except ValueError as error:
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, "Wrong UUID value", "Malformed hexadecimal UUID."
+            ) from error
+
+
+def project(call: Call) -> None:
+    """The project must be named."""
+    optional_project(call)
+    if not call.project:
+        raise Refused(HTTPStatus.BAD_REQUEST, "Project-Id Missing", "The header X-PROJECT-ID was missing")
+
+
+def optional_project(call: Call) -> None:
+    """A project that is named has a name."""
+    given = call.header(b"x-project-id")
+    if given == "":
+        raise Refused(
+            HTTPStatus.BAD_REQUEST,
+            "Empty project header not allowed",
+            "X-PROJECT-ID cannot be an empty string. Specify the right header X-PROJECT-ID and retry.",
+        )
+    call.project = given or ""
+
+
+def queue(call: Call) -> None:
+    """A queue that the path names has a name that a queue can have."""
+    if call.names:
+        try:
+            checks.queue_address(call.project, call.names[0])
+        except BadValue as error:
+            raise Refused(
+                HTTPStatus.BAD_REQUEST,
+                "Invalid queue identification",
+                "The format of the submitted queue name or project id is not valid.",
+            ) from error
+
+
+DISCOVERY: Final[tuple[Rule, ...]] = (accept,)
+V1: Final[tuple[Rule, ...]] = (signature, content, accept, optional_client, optional_project, queue)
+V1_1_AND_2: Final[tuple[Rule, ...]] = (signature, content, accept, client, project, queue)
+
+
+@lru_cache(maxsize=256)
+def _welcomes_json(accepted: bytes) -> bool:
+    for part in accepted.decode("latin-1").split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        if media.lower() in _JSON_RANGES and not any(_is_zero(each) for each in parameters):
+            return True
+    return False
+
+
+def _is_zero(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return name.strip() == "q" and value.strip(" 0.") == ""
+
+
+@lru_cache(maxsize=4096)
+def _uuid(text: bytes) -> str:
+    return str(UUID(text.decode("latin-1")))

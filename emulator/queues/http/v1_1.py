@@ -1,0 +1,52 @@
+"""Version 1.1: as version 2, without what is reserved in metadata, patches, sharing and subscriptions."""
+
+from __future__ import annotations
+
+from emulator.queues.http import claims, messages, queues
+from emulator.queues.http.answers import NO_CONTENT, Answer
+from emulator.queues.http.call import Call
+from emulator.queues.http.routes import Route
+
+
+def ping(_call: Call) -> Answer:
+    """Whether the service answers at all."""
+    return NO_CONTENT
+
+
+MESSAGES_AND_CLAIMS = (
+    Route("queue_stats", "queues/{queue_name}/stats", {"GET": queues.get_stats}),
+    Route(
+        "messages",
+        "queues/{queue_name}/messages",
+        {
+            "GET": messages.get_messages,
+            "POST": messages.post_messages,
+            "DELETE": messages.delete_messages,
+        },
+        ("marker", *messages.LIST_PARAMETERS, "ids", "pop"),
+        "messages_limit",
+    ),
+    Route(
+        "message",
+        "queues/{queue_name}/messages/{message_id}",
+        {"GET": messages.get_message, "DELETE": messages.delete_message},
+        ("claim_id",),
+    ),
+    Route("claim", "queues/{queue_name}/claims", {"POST": claims.post_claim}, ("limit",), "claim_limit"),
+    Route(
+        "claim-item",
+        "queues/{queue_name}/claims/{claim_id}",
+        {"GET": claims.get_claim, "PATCH": claims.patch_claim, "DELETE": claims.delete_claim},
+    ),
+    Route("ping", "ping", {"GET": ping, "HEAD": ping}),
+)
+
+ROUTES = (
+    Route("queues", "queues", {"GET": queues.list_queues}, ("marker", "limit", "detailed"), "queue_limit"),
+    Route(
+        "queue",
+        "queues/{queue_name}",
+        {"GET": queues.get_queue, "PUT": queues.put_queue, "DELETE": queues.delete_queue},
+    ),
+    *MESSAGES_AND_CLAIMS,
+)

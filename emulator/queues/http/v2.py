@@ -1,0 +1,138 @@
+"""Version 2: what it has besides version 1.1."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from emulator.queues.engine import checks
+from emulator.queues.engine.errors import BadValue
+from emulator.queues.engine.metadata import shown
+from emulator.queues.http import queues, subscriptions, v1_1
+from emulator.queues.http.answers import (
+    NO_CONTENT,
+    Answer,
+    Refused,
+    bad_body,
+    bad_request,
+    found,
+)
+from emulator.queues.http.call import Call
+from emulator.queues.http.routes import Route
+from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
+
+_JSON_PATCH: Final = "application/openstack-messaging-v2.0-json-patch"
+_SHAREABLE: Final = frozenset(("messages", "subscriptions", "claims"))
+_SHARE_FIELDS: Final = frozenset(("paths", "methods", "expires"))
+_LIST_PARAMETERS: Final = frozenset(("marker", "limit", "detailed", "name", "with_count"))
+
+
+def list_queues(call: Call) -> Answer:
+    """Also by a part of the ``name``, and by metadata: any other parameter is a key with its value."""
+    after, name = call.text("marker") or "", call.text("name") or ""
+    wanted = {key: values[-1] for key, values in call.params.items() if key not in _LIST_PARAMETERS}
+    there = [
+        queue
+        for queue in call.engine.queues.page(call.project, after, name)
+        if all(_same(queue.metadata.get(key), value) for key, value in wanted.items())
+    ]
+    page = queues.page(call, there)
+    document = queues.listed(call, page, [shown(queue.metadata) for queue in page])
+    if call.flag("with_count") and (count := len(call.engine.queues.page(call.project))):
+        document["count"] = count
+    return found(document)
+
+
+def get_queue(call: Call) -> Answer:
+    """The metadata with the defaults of what is reserved, also of a queue that is not there yet."""
+    return found(shown(queues.metadata_of(call)))
+
+
+def patch_queue(call: Call) -> Answer:
+    """Change the metadata by a JSON patch."""
+    if len(call.body) > METADATA_BYTES:
+        raise bad_body(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
+    if (call.header(b"content-type") or "").partition(";")[0].strip() != _JSON_PATCH:
+        accepted = {"Accept-Patch": _JSON_PATCH}
+        description = f"Accepted media type for PATCH: {accepted}."
+        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "415 Unsupported Media Type", description)
+    if not call.body:
+        raise bad_body("PATCH body could not be empty for update.")
+    operations = call.json()
+    if not isinstance(operations, list):
+        raise bad_body("Document type not supported.")
+    try:
+        return found(shown(call.engine.queues.patch(call.at, operations)))
+    except BadValue as error:
+        raise bad_body(str(error)) from error
+
+
+def purge_queue(call: Call) -> Answer:
+    """Remove messages, subscriptions, or, without a body, both."""
+    types: Any = sorted(checks.RESOURCE_TYPES)
+    if call.body:
+        document = call.document()
+        if "resource_types" not in document:
+            raise bad_request('Post body must contain key "resource_types".')
+        types = document["resource_types"]
+    checks.resource_types(types)
+    call.engine.queues.purge(call.at, messages="messages" in types, subscriptions="subscriptions" in types)
+    return NO_CONTENT
+
+
+def share_queue(call: Call) -> Answer:
+    """A signature that lets its bearer use some paths of the queue with some methods for some time."""
+    document = call.document()
+    if unknown := document.keys() - _SHARE_FIELDS:
+        raise bad_request(f"Unknown keys: {checks.as_set(unknown)}")
+    paths = document.get("paths") or ["messages"]
+    if not isinstance(paths, list):
+        raise bad_request(f"Invalid paths: {paths}")
+    if unknown := set(map(str, paths)) - _SHAREABLE:
+        raise bad_request(f"Invalid paths: {checks.as_set(unknown)}")
+    full = [f"{call.queue_path}/{path}" for path in paths]
+    return found(call.engine.sign(call.at, full, document.get("methods"), document.get("expires")))
+
+
+ROUTES = (
+    Route("queues", "queues", {"GET": list_queues}, tuple(sorted(_LIST_PARAMETERS)), "queue_limit"),
+    Route(
+        "queue",
+        "queues/{queue_name}",
+        {
+            "GET": get_queue,
+            "PUT": queues.put_queue,
+            "PATCH": patch_queue,
+            "DELETE": queues.delete_queue,
+        },
+    ),
+    Route("queue_share", "queues/{queue_name}/share", {"POST": share_queue}),
+    Route("queue_purge", "queues/{queue_name}/purge", {"POST": purge_queue}),
+    *v1_1.MESSAGES_AND_CLAIMS,
+    Route(
+        "subscriptions",
+        "queues/{queue_name}/subscriptions",
+        {"GET": subscriptions.list_subscriptions, "POST": subscriptions.post_subscription},
+        ("marker", "limit"),
+        "subscription_limit",
+    ),
+    Route(
+        "subscription",
+        "queues/{queue_name}/subscriptions/{subscription_id}",
+        {
+            "GET": subscriptions.get_subscription,
+            "PATCH": subscriptions.patch_subscription,
+            "DELETE": subscriptions.delete_subscription,
+        },
+    ),
+    Route(
+        "subscription_confirm",
+        "queues/{queue_name}/subscriptions/{subscription_id}/confirm",
+        {"PUT": subscriptions.confirm_subscription},
+    ),
+)
+
+
+def _same(value: Any, text: str) -> bool:
+    """Whether a metadata value is what a query's text says, which has no types."""
+    return str(value) == text if isinstance(value, str | int) and not isinstance(value, bool) else False

@@ -1,0 +1,165 @@
+"""The messaging API over WebSocket: ``{"action", "headers", "body"}`` as JSON text, or as MessagePack.
+
+Each action is done as the request of version 2 that it stands for; the answer is ``{"request", "headers":
+{"status"}, "body"}``. ``subscription_create`` without a subscriber sends what is posted to this connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from emulator.events import Events
+from emulator.http.asgi import HttpScope, Message, Receive, Send
+from emulator.queues.engine import Address, QueueEngine, QueuesError, checks
+from emulator.queues.http.actions import ACTIONS, content, target
+from emulator.queues.http.answers import Answer, Refused, bad_request
+from rdss_sandbox.shapes.events import Event
+
+Ask = Callable[[HttpScope, bytes], Awaitable[Answer]]
+_POSTED: Final = ("queue.messages_posted", "queue.messages_arrived")
+_FORBIDDEN: Final = 403
+_AUTHENTICATION: Final = "x-auth-token"
+_encode, _decode = msgspec.json.encode, msgspec.json.decode
+_pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
+
+
+class Socket:
+    """One connection. ``ask`` answers a request of version 2; without the ``token`` nothing is done."""
+
+    def __init__(
+        self, engine: QueueEngine, events: Events, ask: Ask, send: Send, token: str | None = None
+    ) -> None:
+        self._engine = engine
+        self._events = events
+        self._ask = ask
+        self._send = send
+        self._token = token
+        self._wanted: set[Address] = set()
+        self._packed = False
+        self._loop = asyncio.get_running_loop()
+        self._news: asyncio.Queue[tuple[Address, list[str]]] = asyncio.Queue()
+
+    async def converse(self, receive: Receive) -> None:
+        """Until the client leaves."""
+        telling = asyncio.create_task(self._tell())
+        try:
+            with self._events.subscribed(self._heard):
+                while (message := await receive())["type"] == "websocket.receive":
+                    await self._say(await self._answer(message))
+        except ConnectionResetError:
+            return
+        finally:
+            telling.cancel()
+
+    async def _answer(self, message: Message) -> dict[str, Any]:
+        self._packed = message.get("bytes") is not None
+        raw = message["bytes"] if self._packed else message["text"]
+        try:
+            asked = (_unpack if self._packed else _decode)(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return _response({}, 400, {"error": "Can't decode binary" if self._packed else "Invalid JSON"})
+        request = asked if isinstance(asked, dict) else {}
+        try:
+            status, body = await self._done(request)
+        except Refused as refused:
+            answer = refused.answer()
+            status, body = answer.status, _error(answer)
+        except QueuesError as error:
+            status, body = 400, {"error": str(error)}
+        return _response(request, status, body)
+
+    async def _done(self, request: Mapping[str, Any]) -> tuple[int, Any]:
+        name, headers, fields = request.get("action"), request.get("headers"), request.get("body") or {}
+        if name == "authenticate":
+            self._authenticate(headers)
+        if self._token is not None:
+            return _FORBIDDEN, {"error": "You need to be authenticated: give X-Auth-Token to 'authenticate'."}
+        if name == "authenticate":
+            return 200, {"message": "Authentified."}
+        action = ACTIONS.get(name) if isinstance(name, str) else None
+        if action is None:
+            raise bad_request(f"{name!r} is not a valid action")
+        if not isinstance(headers, dict) or not isinstance(fields, dict):
+            raise bad_request("A request has an action, headers, and a body, which are objects.")
+        if name == "subscription_create" and not fields.get("subscriber"):
+            return self._subscribe(headers, fields)
+        path, query = target(action, fields)
+        document = content(action, fields)
+        answer = await self._ask(
+            _scope(action.method, path, query, headers), b"" if document is None else _encode(document)
+        )
+        return answer.status, _error(answer) if answer.status >= 400 else _body(answer)
+
+    def _authenticate(self, headers: Any) -> None:
+        given = (
+            {str(key).lower(): value for key, value in headers.items()} if isinstance(headers, dict) else {}
+        )
+        token = str(given.get(_AUTHENTICATION, ""))
+        if self._token is not None and hmac.compare_digest(token.encode(), self._token.encode()):
+            self._token = None
+
+    def _subscribe(self, headers: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[int, Any]:
+        at = Address(str(headers.get("X-Project-ID", "")), str(fields.get("queue_name", "")))
+        if not at.project:
+            raise bad_request("The header X-Project-ID is required.")
+        checks.queue_address(*at)
+        self._wanted.add(at)
+        return 201, {"message": f"Subscription to {at.name} created, for as long as this connection lasts."}
+
+    def _heard(self, event: Event) -> None:
+        """Called wherever messages are posted, with the queues locked: takes note, and no more."""
+        if self._wanted and event.kind in _POSTED:
+            at = Address(event.fields["project"], event.fields["queue"])
+            if at in self._wanted:
+                self._loop.call_soon_threadsafe(self._news.put_nowait, (at, event.fields["messages"]))
+
+    async def _tell(self) -> None:
+        while True:
+            at, ids = await self._news.get()
+            for message in self._engine.messages.known(at, ids):
+                told = {"ttl": message.ttl, "queue_name": at.name, "Message_Type": "Notification"}
+                try:
+                    await self._say({"body": _decode(message.body)} | told)
+                except ConnectionResetError:
+                    return
+
+    async def _say(self, document: dict[str, Any]) -> None:
+        if self._packed:
+            await self._send({"type": "websocket.send", "bytes": _pack(document)})
+        else:
+            await self._send({"type": "websocket.send", "text": _encode(document).decode()})
+
+
+def _scope(method: str, path: str, query: str, headers: Mapping[str, Any]) -> HttpScope:
+    given = [(str(name).lower().encode(), str(value).encode("latin-1")) for name, value in headers.items()]
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [*given, (b"accept", b"application/json")],
+    }
+
+
+def _response(request: Mapping[str, Any], status: int, body: Any) -> dict[str, Any]:
+    said = {name: request.get(name) for name in ("action", "headers", "body")}
+    return {"request": said | {"api": "v2"}, "headers": {"status": int(status)}, "body": body}
+
+
+def _body(answer: Answer) -> Any:
+    document = _decode(answer.body) if answer.body else {}
+    location = next((value.decode() for name, value in answer.headers if name == b"location"), None)
+    if location is not None and isinstance(document, dict):
+        document |= {"location": location}
+    return document
+
+
+def _error(answer: Answer) -> dict[str, Any]:
+    said = _decode(answer.body) if answer.body else {}
+    return {"error": said.get("description") or said.get("title") or "refused"}

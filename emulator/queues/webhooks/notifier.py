@@ -1,0 +1,223 @@
+"""Delivers what is posted to queues to those who subscribed, and tries again where that fails."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.queues.engine import Address, QueueEngine, QueuesError
+from emulator.queues.engine.errors import SubscriptionNotThere
+from emulator.queues.engine.subscription import Subscription
+from emulator.queues.webhooks.requests import Notification, of_confirmation, of_message
+from emulator.queues.webhooks.retries import policy_of, waits
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.queue_limits import PAGE
+from rdss_sandbox.shapes.queues import PROJECT
+
+if TYPE_CHECKING:
+    import httpx
+
+_POSTED: Final = ("queue.messages_posted", "queue.messages_arrived")
+_AT_ONCE: Final = 16
+_ANSWER_SECONDS: Final = 10.0
+_IDLE_SECONDS: Final = 3600.0
+
+
+@dataclass(slots=True)
+class _Job:
+    """A notification, the subscription it is for, and the waits that are left if it fails."""
+
+    at: Address
+    subscription: str
+    message: str | None
+    notification: Notification
+    left: list[float]
+    attempt: int = 1
+
+
+@dataclass(order=True, slots=True)
+class _Due:
+    when: float
+    number: int
+    job: _Job = field(compare=False)
+
+
+class Notifier:
+    """Watches the events of the queues; ``start`` it once the port of the queues answers.
+
+    With ``confirming``, nobody is told anything before it has agreed. Retries wait on the clock.
+    """
+
+    def __init__(
+        self, queues: QueueEngine, clock: Clock, events: Events, *, confirming: bool = False
+    ) -> None:
+        self._queues = queues
+        self._clock = clock
+        self._events = events
+        self._confirming = confirming
+        self._numbers = count()
+        self._news: list[Event] = []
+        self._stirred: set[str] = set()
+        self._due: list[_Due] = []
+        self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._wanted_at_all = any(each.subscriptions for each in queues.queues.overview())
+        self._woken = False
+        self._closed = False
+        self._http: httpx.Client | None = None
+        self._thread = threading.Thread(target=self._run, name="notifications", daemon=True)
+
+    def start(self) -> None:
+        """Notify from now on, of what is posted from now on."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Notify nobody any more; what was to be tried again is not."""
+        self._closed = True
+        self._wake()
+        self._thread.join(_ANSWER_SECONDS)
+        if self._http is not None:
+            self._http.close()
+
+    def heard(self, event: Event) -> None:
+        """Take note of an event; returns at once."""
+        subscribed = event.kind == "queue.subscribed"
+        self._wanted_at_all |= subscribed
+        if subscribed or (self._wanted_at_all and event.kind in _POSTED):
+            with self._lock:
+                self._news.append(event)
+            self._wake()
+
+    def stirred(self, stream: str, _shard: str) -> None:
+        """There may be new records in a stream, of which a view may have subscribers; returns at once."""
+        if self._wanted_at_all and self._queues.has_view(stream):
+            with self._lock:
+                self._stirred.add(stream)
+            self._wake()
+
+    def _wake(self) -> None:
+        self._woken = True
+        self._clock.nudge()
+
+    def _run(self) -> None:
+        while not self._closed:
+            self._woken = False
+            self._look()
+            while job := self._next():
+                self._send(job)
+            self._clock.wait(self._pause(), lambda: self._woken)
+
+    def _look(self) -> None:
+        with self._lock:
+            news, self._news = self._news, []
+            stirred, self._stirred = self._stirred, set()
+        if any(any(self._subscriptions(Address(PROJECT, stream))) for stream in stirred):
+            # A channel may be slow, and what it brings is an event again.
+            threading.Thread(target=self._queues.refresh_views, name="views", daemon=True).start()
+        for event in news:
+            at = Address(event.fields["project"], event.fields["queue"])
+            if event.kind == "queue.subscribed":
+                self._ask_for_confirmation(at, event.fields["subscription"])
+            else:
+                self._tell(at, event.fields["messages"])
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            due = self._due and self._due[0].when <= self._clock.time()
+            return heapq.heappop(self._due).job if due else None
+
+    def _pause(self) -> float:
+        with self._lock:
+            return max(self._due[0].when - self._clock.time(), 0.0) if self._due else _IDLE_SECONDS
+
+    def _tell(self, at: Address, ids: list[str]) -> None:
+        subscriptions = [each for each in self._subscriptions(at) if each.confirmed or not self._confirming]
+        if not subscriptions:
+            return
+        metadata = self._queues.queues.metadata(at)
+        for message in self._queues.messages.known(at, ids):
+            for each in subscriptions:
+                retries = waits(policy_of(metadata, each.options))
+                self._plan(_Job(at, each.id, message.id, of_message(at, each, message), retries), 0.0)
+
+    def _ask_for_confirmation(self, at: Address, id_: str) -> None:
+        if not self._confirming:
+            return
+        path = f"/v2/queues/{at.name}/subscriptions/{id_}/confirm"
+        try:
+            subscription = self._queues.subscriptions.get(at, id_)
+        except SubscriptionNotThere:
+            return
+        question = of_confirmation(at, subscription, self._queues.sign(at, [path], ["PUT"], None))
+        self._plan(_Job(at, id_, None, question, waits({})), 0.0)
+
+    def _subscriptions(self, at: Address) -> Iterator[Subscription]:
+        after = ""
+        while page := self._queues.subscriptions.page(at, after=after, limit=PAGE.most):
+            yield from page
+            after = page[-1].id
+
+    def _plan(self, job: _Job, wait: float) -> None:
+        with self._lock:
+            heapq.heappush(self._due, _Due(self._clock.time() + wait, next(self._numbers), job))
+
+    def _send(self, job: _Job) -> None:
+        """On a thread of its own, so that a subscriber who is slow holds up no other."""
+        self._room.acquire()
+        threading.Thread(target=self._try, args=(job,), name="notification", daemon=True).start()
+
+    def _try(self, job: _Job) -> None:
+        why = self._failure(job.notification)
+        self._room.release()
+        if self._closed:
+            return
+        told = {
+            "project": job.at.project,
+            "queue": job.at.name,
+            "subscription": job.subscription,
+            "subscriber": job.notification.url,
+            "message": job.message,
+            "attempt": job.attempt,
+        }
+        if why is None:
+            self._events.emit("queue.notified", **told)
+            return
+        again = job.left.pop(0) if job.left and self._wanted(job) else None
+        if again is not None:
+            job.attempt += 1
+            self._plan(job, again)
+        self._events.emit("queue.notification_failed", **told, why=why, again=again)
+        self._wake()
+
+    def _wanted(self, job: _Job) -> bool:
+        """Whether the subscription is still there."""
+        try:
+            self._queues.subscriptions.get(job.at, job.subscription)
+        except QueuesError:
+            return False
+        return True
+
+    def _failure(self, notification: Notification) -> str | None:
+        """Deliver; why that failed. An answer below 500 is one that the subscriber meant."""
+        if not notification.url.startswith("http"):
+            return "there is no mail here: nothing was sent"
+        import httpx  # noqa: PLC0415 -- only those who subscribe need it
+
+        from emulator.http.outgoing import checked_client  # noqa: PLC0415 -- as above
+
+        with self._lock:
+            if self._http is None:
+                self._http = checked_client(self._queues.destinations, _ANSWER_SECONDS)
+        try:
+            answer = self._http.post(
+                notification.url, content=notification.body, headers=dict(notification.headers)
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RuntimeError) as error:
+            return f"{type(error).__name__}: {error}"
+        return None if 200 <= answer.status_code < 500 else f"it answered {answer.status_code}"

@@ -1,0 +1,71 @@
+"""What a subscriber is sent: a message of the queue, or the question whether it wants to be subscribed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from emulator.queues.engine import Address, Message
+from emulator.queues.engine.signatures import Signed
+from emulator.queues.engine.subscription import Subscription
+
+_PLACE: Final = "$zaqar_message$"
+_encode: Final = msgspec.json.encode
+
+
+class Notification(NamedTuple):
+    """A POST to ``url``."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def of_message(at: Address, subscription: Subscription, message: Message) -> Notification:
+    """A message, in the subscription's own words where it has some (``post_data``, ``post_headers``)."""
+    body = msgspec.Raw(message.body)
+    content = _encode(
+        {"body": body, "ttl": message.ttl, "queue_name": at.name, "Message_Type": "Notification"}
+    )
+    template = subscription.options.get("post_data")
+    return _to(subscription, _filled(template, content) if template else content)
+
+
+def of_confirmation(at: Address, subscription: Subscription, signed: Signed) -> Notification:
+    """How to confirm, or to refuse: a request that is signed already."""
+    return _to(
+        subscription,
+        _encode(
+            {
+                "Message_Type": "SubscriptionConfirmation",
+                "Message": (
+                    f"You have chosen to subscribe to the queue: {at.name}. This queue belongs to project: "
+                    f"{at.project}. To confirm this subscription, PUT the SubscribeBody to the path in "
+                    "URL-Paths with the headers given here; to refuse it, PUT the UnsubscribeBody."
+                ),
+                "URL-Signature": signed.signature,
+                "URL-Methods": ",".join(signed.methods),
+                "URL-Paths": ",".join(signed.paths),
+                "URL-Expires": signed.expires,
+                "X-Project-ID": signed.project,
+                "SubscribeBody": {"confirmed": True},
+                "UnsubscribeBody": {"confirmed": False},
+                "queue_name": at.name,
+            }
+        ),
+    )
+
+
+def _to(subscription: Subscription, body: bytes) -> Notification:
+    own = subscription.options.get("post_headers") or {}
+    headers = {"Content-Type": "application/json"} | {str(name): str(value) for name, value in own.items()}
+    return Notification(subscription.subscriber.removeprefix("trust+"), headers, body)
+
+
+def _filled(template: Any, message: bytes) -> bytes:
+    """The client's text, or JSON, with the message where its place is marked."""
+    text = template if isinstance(template, str) else _encode(template).decode()
+    whole = message.decode()
+    return text.replace(f'"{_PLACE}"', whole).replace(_PLACE, whole).encode()

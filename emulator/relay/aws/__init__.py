@@ -1,0 +1,1 @@
+"""Kinesis and the other services of an upstream, with the faults in front."""

@@ -1,0 +1,264 @@
+"""The AWS port of a relay: Kinesis through the interceptors, and everything, streamed, on to an upstream."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from emulator.events import Events
+from emulator.http.asgi import (
+    ConnectionAborted,
+    Headers,
+    HttpScope,
+    Message,
+    Receive,
+    Send,
+    answer,
+    whole_body,
+)
+from emulator.listeners.aws.aws_chunked import unframed
+from emulator.listeners.aws.credentials import DEFAULT_REGION, Caller, caller_of
+from emulator.listeners.aws.doors import AWS_HEALTH_PATHS
+from emulator.listeners.aws.error_bodies import service_error
+from emulator.listeners.aws.interception import Backend, Interceptor, wanted
+from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
+from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.relay.aws.connections import Reply, UpstreamLost, UpstreamUnreachable
+from emulator.relay.aws.endpoints import Endpoint, Endpoints
+from emulator.relay.aws.traffic import Traffic
+
+_SIGNED_CHUNKS = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+_DROPPED_FROM_ANSWERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
+_MISSING_TOKEN = "requests are signed anew with your credentials, so they must be signed to begin with"  # noqa: S105 -- says what is missing
+
+
+class _Request(NamedTuple):
+    """A request as it came, less its body; ``operation`` is Kinesis' or empty."""
+
+    method: str
+    target: bytes
+    headers: Headers
+    given: dict[bytes, bytes]
+    caller: Caller | None
+    operation: str
+
+    @property
+    def service(self) -> str:
+        return self.caller.service if self.caller else "s3"
+
+    @property
+    def region(self) -> str:
+        return self.caller.region if self.caller else DEFAULT_REGION
+
+
+class RelayApp:
+    """The ASGI application of a relay's AWS port.
+
+    A Kinesis call that an interceptor wants, or whose key may not do everything by ``access``, is decoded
+    and goes through ``backend``; every other request goes on byte for byte. ``traffic`` is told of what
+    passed.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        backend: Backend,
+        traffic: Traffic,
+        *,
+        events: Events,
+        interceptors: Sequence[Interceptor] = (),
+        version: str = "",
+        access: StreamAccess | None = None,
+        reset: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._endpoints = endpoints
+        self._access = access or StreamAccess(events)
+        self._kinesis = KinesisFace(backend, interceptors, events, self._access)
+        self._traffic = traffic
+        self._interceptors = interceptors
+        self._version = version
+        self._reset = reset
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        request = _request(scope)
+        if request.caller is None and not request.operation and scope["path"] in AWS_HEALTH_PATHS:
+            await self._health(receive, send)
+            return
+        if is_moto_api(scope["path"]) and not request.operation:
+            await answer_moto_api(scope, receive, send, self._reset)
+            return
+        if self._noted(request):
+            body = await whole_body(receive)
+            if self._access.restricts(request.caller) or wanted(self._interceptors, request.operation, body):
+                await self._kinesis(scope, _replayed(body, receive), send, request.given)
+                return
+            await self._relay(request, _replayed(body, receive), send)
+        else:
+            await self._relay(request, receive, send)
+
+    def _noted(self, request: _Request) -> bool:
+        """Whether the request is to be looked into at all."""
+        if not request.operation:
+            return False
+        return (
+            request.operation in self._traffic.operations
+            or self._access.restricts(request.caller)
+            or any(i.wants(request.operation, None) for i in self._interceptors)
+        )
+
+    async def _relay(self, request: _Request, receive: Receive, send: Send) -> None:
+        try:
+            endpoint = self._endpoints.of(request.service, request.region)
+            if endpoint.signs and (why := _not_to_be_signed(request)):
+                await _refuse(send, request, 403, "MissingAuthenticationTokenException", why)
+                return
+            asked, body = await _ask(endpoint, request, receive)
+        except LookupError as error:
+            await _refuse(send, request, 501, "NotImplemented", str(error))
+        except UpstreamUnreachable as error:
+            await _refuse(send, request, 503, "ServiceUnavailable", str(error))
+        except UpstreamLost as error:
+            raise ConnectionAborted from error
+        else:
+            await self._answer(request, body, asked, receive, send)
+
+    async def _answer(
+        self, request: _Request, body: bytes, reply: Reply, receive: Receive, send: Send
+    ) -> None:
+        headers = [header for header in reply.headers if header[0] not in _DROPPED_FROM_ANSWERS]
+        if request.operation in self._traffic.operations or reply.complete:
+            try:
+                whole = await reply.whole()
+            except UpstreamLost as error:
+                raise ConnectionAborted from error
+            await answer(send, reply.status, headers, whole)
+            if reply.status == 200:
+                self._traffic.passed(request.operation, request.given, body, whole)
+            return
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await _stream(reply, receive, send)
+
+    async def _health(self, receive: Receive, send: Send) -> None:
+        await whole_body(receive)
+        services = dict.fromkeys(("kinesis", "s3", "dynamodb", "sqs", "sns", "sts", "ssm"), "running")
+        said = {"services": services, "edition": "relay", "version": self._version}
+        await answer(send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(said))
+
+
+def _request(scope: HttpScope) -> _Request:
+    headers: Headers = [(name.lower(), value) for name, value in scope["headers"]]
+    given = dict(headers)
+    query: bytes = scope["query_string"]
+    target = scope["raw_path"] + (b"?" + query if query else b"")
+    named = given.get(b"x-amz-target", b"")
+    operation = named.removeprefix(TARGET_PREFIX).decode("latin-1") if named.startswith(TARGET_PREFIX) else ""
+    caller = caller_of(given.get(b"authorization"), query)
+    return _Request(scope["method"], target, headers, given, caller, operation)
+
+
+def _not_to_be_signed(request: _Request) -> str | None:
+    """Why a request must not get the caller's signature; a page in a browser can send what is not signed."""
+    if b"authorization" in request.given and request.caller:
+        return None
+    if request.caller and request.service == "s3" and request.method in {"GET", "HEAD"}:
+        return None
+    return _MISSING_TOKEN
+
+
+async def _ask(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple[Reply, bytes]:
+    """Send the request on; the reply, and the body where it came in one piece."""
+    first = await receive()
+    if first["type"] == "http.disconnect":
+        raise ConnectionAborted
+    body: bytes = first["body"]
+    whole = not first["more_body"]
+    headers, rest = request.headers, None if whole else _rest(receive)
+    if endpoint.signs and request.given.get(b"x-amz-content-sha256", b"").startswith(_SIGNED_CHUNKS):
+        headers, rest = _without_chunks(request), unframed(_all(body, rest))
+        body, whole = b"", False
+    prepared = endpoint.prepare(
+        request.method,
+        request.target,
+        headers,
+        body if whole else None,
+        service=request.service,
+        region=request.region,
+    )
+    sent = await endpoint.connections.ask(request.method, *prepared, body, rest)
+    return sent, body
+
+
+def _without_chunks(request: _Request) -> Headers:
+    """The headers of an aws-chunked request as those of a plain one."""
+    length = request.given.get(b"x-amz-decoded-content-length", b"0")
+    dropped = {b"content-length", b"transfer-encoding", b"x-amz-decoded-content-length", b"x-amz-trailer"}
+    kept = [header for header in request.headers if header[0] not in {*dropped, b"content-encoding"}]
+    encodings = request.given.get(b"content-encoding", b"").split(b",")
+    if others := [each.strip() for each in encodings if each.strip() not in (b"", b"aws-chunked")]:
+        kept.append((b"content-encoding", b",".join(others)))
+    return [*kept, (b"content-length", length)]
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes] | None) -> AsyncIterator[bytes]:
+    yield first
+    if rest is not None:
+        async for piece in rest:
+            yield piece
+
+
+async def _rest(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionAborted
+        more = message["more_body"]
+        yield message["body"]
+
+
+async def _stream(reply: Reply, receive: Receive, send: Send) -> None:
+    """Pass the body on as it comes, until it ends or the client leaves."""
+    sending = asyncio.ensure_future(_send_pieces(reply, send))
+    gone = asyncio.ensure_future(_left(receive))
+    try:
+        await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not sending.done():
+            reply.abandon()
+    finally:
+        gone.cancel()
+        sending.cancel()
+        outcome, _ = await asyncio.gather(sending, gone, return_exceptions=True)
+    if isinstance(outcome, Exception):
+        raise ConnectionAborted from outcome
+
+
+async def _send_pieces(reply: Reply, send: Send) -> None:
+    async for piece in reply.pieces():
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A receive that gives the body, which was read already, once more."""
+    again: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return again.pop() if again else await receive()
+
+    return receive_again
+
+
+async def _refuse(send: Send, request: _Request, status: int, code: str, said: str) -> None:
+    headers, body = service_error(request.service, request.given, code, said)
+    with contextlib.suppress(ConnectionAborted):
+        await answer(send, status, headers, body)

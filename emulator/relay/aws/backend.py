@@ -1,0 +1,103 @@
+"""Kinesis calls that were decoded for an interceptor, made at the upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+
+from emulator.http.asgi import ConnectionAborted
+from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.scope import Scope
+from emulator.listeners.aws.error_bodies import JSON_1_1
+from emulator.listeners.aws.interception import EventStream, Request, Response
+from emulator.listeners.aws.kinesis import TARGET_PREFIX
+from emulator.listeners.aws.protocols import Json11
+from emulator.listeners.aws.service_model import kinesis_model
+from emulator.relay.aws.connections import Reply, UpstreamLost, UpstreamUnreachable
+from emulator.relay.aws.endpoints import Endpoint
+from emulator.relay.aws.traffic import Traffic
+
+_PROTOCOL: Final = Json11()
+
+
+class RelayBackend:
+    """Answers from an upstream, in JSON 1.1 and signed anew: what was signed may have been changed.
+
+    ``endpoint`` gives the one to ask for an account and region; it signs.
+    """
+
+    fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {}
+
+    def __init__(self, endpoint: Callable[[Scope], Endpoint], traffic: Traffic) -> None:
+        self._endpoint = endpoint
+        self._traffic = traffic
+
+    async def call(self, operation: str, request: Request, scope: Scope) -> Response:
+        """Answer in botocore's shapes. Raises KinesisError, ConnectionAborted when no answer came."""
+        try:
+            reply = await self._ask(operation, request, scope)
+            if operation == "SubscribeToShard" and reply.status == 200:
+                return {"EventStream": _events(reply)}
+            body = await reply.whole()
+        except UpstreamUnreachable as error:
+            raise KinesisError("ServiceUnavailable", str(error), 503) from error
+        except UpstreamLost as error:
+            raise ConnectionAborted from error
+        if reply.status != 200:
+            raise _error(reply.status, body)
+        shape = kinesis_model().operations[operation].response
+        response = _PROTOCOL.read(body, shape) if body and shape else {}
+        self._traffic.called(operation, request, response)
+        return response
+
+    async def _ask(self, operation: str, request: Request, scope: Scope) -> Reply:
+        endpoint = self._endpoint(scope)
+        body = _PROTOCOL.write(request, "")
+        headers = [
+            (b"content-type", JSON_1_1),
+            (b"x-amz-target", TARGET_PREFIX + operation.encode()),
+            (b"content-length", b"%d" % len(body)),
+        ]
+        prepared = endpoint.prepare("POST", b"/", headers, body, service="kinesis", region=scope.region)
+        return await endpoint.connections.ask("POST", *prepared, body)
+
+
+def _error(status: int, body: bytes) -> KinesisError:
+    try:
+        said = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        said = {}
+    fields: dict[str, Any] = said if isinstance(said, dict) else {}
+    code = str(fields.get("__type", "InternalFailure")).rpartition("#")[2]
+    return KinesisError(code, str(fields.get("message") or fields.get("Message") or ""), status)
+
+
+async def _events(reply: Reply) -> EventStream:
+    """The events of a subscription as they come."""
+    from botocore.eventstream import EventStreamBuffer  # noqa: PLC0415 -- slow to import, and seldom needed
+
+    frames: Any = EventStreamBuffer()
+    shapes = kinesis_model().shapes
+    ended = False
+    try:
+        async with aclosing(reply.pieces()) as pieces:
+            async for piece in pieces:
+                frames.add_data(piece)
+                for frame in frames:
+                    kind = frame.headers.get(":event-type")
+                    if kind is None:
+                        code = frame.headers.get(":exception-type", "InternalFailureException")
+                        raise KinesisError(str(code), _message(frame.payload))
+                    if kind != "initial-response":
+                        yield str(kind), _PROTOCOL.read(frame.payload, shapes[str(kind)].name)
+        ended = True
+    finally:
+        if not ended:
+            reply.abandon()
+
+
+def _message(payload: bytes) -> str:
+    return _error(400, payload).message

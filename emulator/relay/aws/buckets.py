@@ -1,0 +1,72 @@
+"""The sandbox's buckets at an upstream's S3."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from emulator.channels import Checkpoints
+from emulator.relay.aws.bucket_checkpoints import LoadedPositions
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+class UpstreamBuckets:
+    """Buckets that shall be there, made as soon as they are wanted unless they are there already."""
+
+    def __init__(self, client: S3Client, region: str) -> None:
+        self._client = client
+        self._region = region
+        self._wanted: list[str] = []
+        self.trouble: str | None = None
+        self.started = True
+        self._lock = threading.Lock()
+
+    def want(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Have these too; those that had to be made. Where there is no S3, none, and ``trouble`` says why."""
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- comes with the client
+
+        try:
+            made = self._want(names)
+        except (BotoCoreError, ClientError) as error:
+            self.trouble = f"buckets: {error}"
+            return ()
+        self.trouble = None
+        return made
+
+    def _want(self, names: Iterable[str]) -> tuple[str, ...]:
+        with self._lock:
+            there = {bucket["Name"] for bucket in self._client.list_buckets()["Buckets"]}
+            wanted = list(dict.fromkeys(names))
+            self._wanted += [name for name in wanted if name not in self._wanted]
+            missing = tuple(name for name in wanted if name not in there)
+            for name in missing:
+                self._make(name)
+        return missing
+
+    def empty(self) -> None:
+        """Remove every object of what is wanted."""
+        pages = self._client.get_paginator("list_objects_v2")
+        for name in self._wanted:
+            for page in pages.paginate(Bucket=name):
+                for found in page.get("Contents", ()):
+                    self._client.delete_object(Bucket=name, Key=found["Key"])
+
+    def client(self) -> S3Client:
+        """A boto3 client of the upstream."""
+        return self._client
+
+    def loaded(self, name: str, began: Callable[[str], int]) -> Checkpoints:
+        return LoadedPositions(self._client, name, began)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _make(self, name: str) -> None:
+        if self._region == "us-east-1":
+            self._client.create_bucket(Bucket=name)
+        else:
+            where: Any = {"LocationConstraint": self._region}
+            self._client.create_bucket(Bucket=name, CreateBucketConfiguration=where)

@@ -1,0 +1,127 @@
+"""Where a relay's requests go: one endpoint for every service, or AWS's own for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from emulator.http.asgi import Headers
+from emulator.kinesis import Scope
+from emulator.relay.aws.connections import Connections
+from emulator.relay.aws.signing import Signer, fixed_credentials
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
+_HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"te",
+        b"trailer",
+        b"upgrade",
+        b"http2-settings",
+        b"expect",
+    }
+)
+
+
+class Prepared(NamedTuple):
+    """A request as the upstream shall see it."""
+
+    target: bytes
+    headers: Headers
+
+
+class Endpoint:
+    """One host. With ``credentials`` requests are signed anew for it, without they go on as they came."""
+
+    def __init__(self, url: str, credentials: Credentials | None = None) -> None:
+        self.connections = Connections(url)
+        secure, authority = self.connections.secure, self.connections.authority
+        self._signer = Signer(credentials, authority, secure=secure) if credentials else None
+
+    @property
+    def signs(self) -> bool:
+        return self._signer is not None
+
+    def prepare(
+        self, method: str, target: bytes, headers: Headers, body: bytes | None, *, service: str, region: str
+    ) -> Prepared:
+        """The request for this host; ``body`` is None when it is not known yet.
+
+        Without signing, the client's Host stays: it is in its signature, and
+        in the addresses that the upstream hands out.
+        """
+        kept = [header for header in headers if header[0] not in _HOP_BY_HOP]
+        if self._signer is None:
+            return Prepared(target, kept)
+        return Prepared(*self._signer.signed(method, target, kept, body, service=service, region=region))
+
+
+class Endpoints(Protocol):
+    """Which host answers for a service in a region."""
+
+    def of(self, service: str, region: str) -> Endpoint:
+        """Raises LookupError when there is none."""
+
+    def close(self) -> None: ...
+
+
+class OneEndpoint:
+    """A host that answers for every service, as emulators do."""
+
+    def __init__(self, url: str, credentials: Credentials | None = None) -> None:
+        self._endpoint = Endpoint(url, credentials)
+
+    def of(self, _service: str, _region: str) -> Endpoint:
+        return self._endpoint
+
+    def close(self) -> None:
+        self._endpoint.connections.close()
+
+
+class AccountEndpoints:
+    """One host again, where the access key of a signature is the account, as emulators have it."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._endpoints: dict[str, Endpoint] = {}
+
+    def of(self, scope: Scope) -> Endpoint:
+        found = self._endpoints.get(scope.account)
+        if found is None:
+            found = Endpoint(self._url, fixed_credentials(scope.account, "sandbox"))
+            self._endpoints[scope.account] = found
+        return found
+
+    def close(self) -> None:
+        for endpoint in self._endpoints.values():
+            endpoint.connections.close()
+
+
+class AwsEndpoints:
+    """AWS itself: a host for each service and region, as botocore knows them. It signs every request anew."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        from botocore.loaders import Loader  # noqa: PLC0415 -- slow to import, and only this profile needs it
+        from botocore.regions import EndpointResolver  # noqa: PLC0415 -- as above
+
+        self._credentials = credentials
+        self._resolver = EndpointResolver(Loader().load_data("endpoints"))
+        self._endpoints: dict[tuple[str, str], Endpoint] = {}
+
+    def of(self, service: str, region: str) -> Endpoint:
+        found = self._endpoints.get((service, region))
+        if found is None:
+            known = self._resolver.construct_endpoint(service, region)
+            if known is None:
+                raise LookupError(f"AWS has no endpoint of the service {service!r} in {region!r}")
+            found = Endpoint(f"https://{known['hostname']}", self._credentials)
+            self._endpoints[service, region] = found
+        return found
+
+    def close(self) -> None:
+        for endpoint in self._endpoints.values():
+            endpoint.connections.close()

@@ -1,0 +1,53 @@
+"""The streams of the RDSS messaging system as it was deployed, for one environment (dev, uat, prod).
+
+Each institution has an input stream, on which it publishes, and an output stream, from which it reads; so
+have three groups of services. Messages that cannot be processed and the audit log have streams of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rdss_sandbox.shapes.topology import AuditTap, Topology
+
+INSTITUTIONS: Final = (20059, 1539, 280, 89, 1288, 747, 854, 471, 133, 44, 799, 476, 480)
+"""The JiscIDs of the institutions of the pilot."""
+SERVICES: Final = ("internal_services", "shared_services", "rdss_services")
+ENVIRONMENT: Final = "dev"
+
+
+def institution_input(jisc_id: int, environment: str = ENVIRONMENT) -> str:
+    return f"institute_{jisc_id}_input_{environment}"
+
+
+def institution_output(jisc_id: int, environment: str = ENVIRONMENT) -> str:
+    return f"institute_{jisc_id}_output_{environment}"
+
+
+def service_input(group: str, environment: str = ENVIRONMENT) -> str:
+    return f"{group}_input_{environment}"
+
+
+def service_output(group: str, environment: str = ENVIRONMENT) -> str:
+    return f"{group}_output_{environment}"
+
+
+def message_stream(queue: str, environment: str = ENVIRONMENT) -> str:
+    """The stream of the error or the invalid queue, or of the audit log."""
+    return f"message_{queue}_{environment}"
+
+
+def rdss_topology(environment: str = ENVIRONMENT) -> Topology:
+    """Every stream with one shard. What is dispatched is audited where it enters: routed copies are not."""
+    inputs = [institution_input(each, environment) for each in INSTITUTIONS]
+    inputs += [service_input(each, environment) for each in SERVICES]
+    outputs = [institution_output(each, environment) for each in INSTITUTIONS]
+    outputs += [service_output(each, environment) for each in SERVICES]
+    error, invalid = message_stream("error", environment), message_stream("invalid", environment)
+    audit = message_stream("audit", environment)
+    return Topology(
+        streams=dict.fromkeys((*inputs, *outputs, error, invalid, audit), 1),
+        buckets=("rdss-audit", "rdss-error", "rdss-invalid"),
+        audit=AuditTap(audit, "rdss-audit", (*inputs, error, invalid)),
+        archives={error: "rdss-error", invalid: "rdss-invalid"},
+    )

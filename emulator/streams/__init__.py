@@ -1,0 +1,1 @@
+"""Streams as the sandbox's own parts see them, whoever has them."""

@@ -1,0 +1,102 @@
+"""The streams by the names that people see: a stream of another account or region says so in its name."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import NamedTuple
+
+from emulator.kinesis import KinesisError, Scope, StreamView
+from emulator.streams.amqp_log import PREFIX as AMQP_PREFIX
+from emulator.streams.amqp_log import is_amqp, stream_of_channel
+from emulator.streams.merged_reading import Record, ShardKey
+from emulator.streams.service import StreamService
+
+
+class Listed(NamedTuple):
+    """A stream as listed; ``label`` is its name, with ``@region`` or ``@account/region`` if not of home."""
+
+    label: str
+    scope: Scope
+    view: StreamView
+
+
+class Catalogue:
+    """Every stream; ``home`` is the account and region of the sandbox's own streams.
+
+    ``copies`` are streams of home that only repeat what others hold: they are listed but not indexed.
+    Those of ``amqp`` are indexed, under the names of their exchanges and queues, but not listed.
+    """
+
+    def __init__(
+        self, streams: StreamService, home: Scope, amqp: StreamService, copies: Container[str] = ()
+    ) -> None:
+        self._streams = streams
+        self._amqp = amqp
+        self._copies = copies
+        self.home = home
+
+    def listed(self) -> Iterator[Listed]:
+        """Every stream, those of home first, each account and region by name."""
+        for scope in sorted(
+            {self.home, *self._streams.scopes()}, key=lambda scope: (scope != self.home, scope)
+        ):
+            for view in self._streams.streams(scope):
+                yield Listed(self._label(view.name, scope), scope, view)
+
+    def find(self, label: str) -> Listed | None:
+        """The stream of this label, or None."""
+        return next((listed for listed in self.listed() if listed.label == label), None)
+
+    def place(self, label: str) -> tuple[str, Scope]:
+        """The name and the scope that a label means, whether or not there is such a stream."""
+        name, at, place = label.partition("@")
+        if not at:
+            return name, self.home
+        account, slash, region = place.rpartition("/")
+        return name, Scope(account if slash else self.home.account, region)
+
+    def shards(self) -> Iterator[ShardKey]:
+        """Every shard to index; its first sequence number tells it from one of an earlier such stream."""
+        for listed in self.listed():
+            if listed.label not in self._copies:
+                yield from _keys(listed)
+        for view in self._amqp.streams(self.home):
+            name = view.name.removeprefix(AMQP_PREFIX)
+            for shard in view.shards:
+                yield ShardKey(name, shard.id, shard.starting_sequence_number)
+
+    def shards_of(self, label: str) -> Iterator[ShardKey]:
+        """The shards of one stream, be it one of copies; none when there is no such stream."""
+        listed = self.find(label)
+        return _keys(listed) if listed else iter(())
+
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
+        """Up to ``limit`` records of a shard after a sequence number; none when the shard is gone."""
+        streams, name, scope = self._where(shard)
+        try:
+            return [*streams.read(name, shard.shard, after, limit, scope)]
+        except KinesisError:
+            return []
+
+    def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
+        """The data of one record, or None when it is gone."""
+        streams, name, scope = self._where(shard)
+        try:
+            return streams.at(name, shard.shard, sequence_number, scope)
+        except KinesisError:
+            return None
+
+    def _where(self, shard: ShardKey) -> tuple[StreamService, str, Scope]:
+        if is_amqp(shard.shard):
+            return self._amqp, stream_of_channel(shard.stream), self.home
+        return self._streams, *self.place(shard.stream)
+
+    def _label(self, name: str, scope: Scope) -> str:
+        if scope == self.home:
+            return name
+        same_account = scope.account == self.home.account
+        return f"{name}@{scope.region}" if same_account else f"{name}@{scope.account}/{scope.region}"
+
+
+def _keys(listed: Listed) -> Iterator[ShardKey]:
+    return (ShardKey(listed.label, shard.id, shard.starting_sequence_number) for shard in listed.view.shards)

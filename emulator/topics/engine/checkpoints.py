@@ -1,0 +1,162 @@
+"""Checkpoints: the state that the transaction log has come to, so that a start need not read all of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from isal.isal_zlib import crc32
+
+from emulator.journal import DamagedLog, frames
+from emulator.journal.storage import sync_folders
+from emulator.machine.private_files import touch
+from emulator.topics.engine.definitions import Definition, Topic
+from emulator.topics.engine.hub import Hub
+from emulator.topics.engine.live_topic import LiveTopic
+from emulator.topics.engine.queues import MessageQueue
+from emulator.topics.engine.transaction_log import Entry, published
+
+ENTRIES_BETWEEN: Final = 100_000
+
+
+class Waiting(msgspec.Struct, array_like=True, gc=False):
+    """A message of the queue ``queue``, by its number in the log."""
+
+    queue: str
+    number: int
+    entry: Entry
+
+
+class Checkpoint(msgspec.Struct, gc=False):
+    """What all entries before ``next`` come to, under ``definitions``."""
+
+    next: int
+    definitions: tuple[Definition, ...]
+    sequences: dict[str, int]
+    records: list[Entry]
+    waiting: list[Waiting]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Checkpoint).decode
+
+
+class Checkpoints:
+    """Writes one now and then to ``path``, None for never, and has the log forget what is old.
+
+    ``retention`` is how many seconds the log remembers at least; None for all.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        path: Path | None,
+        definitions: Sequence[Definition],
+        *,
+        retention: float | None,
+        fsync: bool,
+    ) -> None:
+        self._hub = hub
+        self._path = path
+        self._definitions = tuple(definitions)
+        self._retention = retention
+        self._fsync = fsync
+
+    def read(self) -> Checkpoint | None:
+        """The checkpoint that fits log and definitions; None where the log alone tells everything.
+
+        Raises ``DamagedLog`` where it is needed and cannot be had.
+        """
+        log = self._hub.log
+        found = read_checkpoint(self._path) if self._path is not None else None
+        if found is not None and found.next <= log.next:
+            if log.first == 1 and found.definitions != self._definitions:
+                return None
+            return found
+        if log.first > 1 and self._path is not None and not log.lost:
+            raise DamagedLog(
+                self._path, 0, "the checkpoint is missing or damaged, and the log alone is not all"
+            )
+        return None
+
+    def begin(self) -> None:
+        """See to it that the next is written in time."""
+        size = sum(len(topic.store or ()) for topic in self._hub.topics.values())
+        self._hub.log.when_grown(max(ENTRIES_BETWEEN, 2 * size), self._put)
+
+    def write(self) -> None:
+        """Write one, and forget what is old in the log. A disk that cannot take it is an event, no loss."""
+        hub = self._hub
+        try:
+            if self._path is not None and hub.log.next > 1:
+                hub.log.sync()
+                _save(self._path, self._made(), fsync=self._fsync)
+            if self._retention is not None:
+                hub.log.trim(hub.clock.time() - self._retention)
+        except OSError as error:
+            hub.events.emit("topic.checkpoint_failed", error=str(error))
+        self.begin()
+
+    def _put(self) -> None:
+        self._hub.agenda.put(0.0, self.write)
+
+    def _made(self) -> Checkpoint:
+        topics = self._hub.topics.values()
+        return Checkpoint(
+            self._hub.log.next,
+            self._definitions,
+            self._hub.sequences,
+            [entry for topic in topics for entry in _records(topic)],
+            [one for topic in topics for one in _waiting(topic)],
+        )
+
+
+def read_checkpoint(path: Path) -> Checkpoint | None:
+    """The checkpoint at ``path``; None when there is none that is whole."""
+    try:
+        return _checked(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def write_empty_checkpoint(path: Path, first: int) -> None:
+    """Have a log whose entries before ``first`` are gone be read from there on."""
+    _save(path, Checkpoint(first, (), {}, [], []), fsync=True)
+
+
+def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
+    payload, draft = _encode(checkpoint), path.with_suffix(".draft")
+    with touch(draft).open("wb") as file:
+        file.write(frames.header(payload))
+        file.write(payload)
+        if fsync:
+            file.flush()
+            os.fsync(file.fileno())
+    draft.replace(path)
+    if fsync:
+        sync_folders(path, levels=1)
+
+
+def _checked(raw: bytes) -> Checkpoint | None:
+    """The checkpoint that a file holds, None when it holds none that is whole."""
+    frame = frames.parse(raw, 0)
+    payload = memoryview(raw)[frames.HEADER_BYTES :]
+    if frame is None or frame.length != len(payload) or crc32(payload) != frame.check:
+        return None
+    return _decode(payload)
+
+
+def _records(topic: LiveTopic) -> Iterator[Entry]:
+    if topic.store is None or not isinstance(topic.definition, Topic):
+        return
+    for record in topic.store:
+        yield published(record.said(topic.name))
+
+
+def _waiting(topic: LiveTopic) -> Iterator[Waiting]:
+    if isinstance(topic.queue, MessageQueue):
+        for update in topic.queue.outstanding():
+            yield Waiting(topic.name, update.number, published(update))

@@ -1,0 +1,239 @@
+"""Topics: publish and subscribe with a state of the world, a log, queues and views. No network in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.topics.engine.access import Door
+from emulator.topics.engine.assembly import assemble
+from emulator.topics.engine.checkpoints import Checkpoints
+from emulator.topics.engine.commands import (
+    Command,
+    DeltaPublish,
+    DeltaSubscribe,
+    Publish,
+    Sow,
+    SowAndDeltaSubscribe,
+    SowAndSubscribe,
+    SowDelete,
+    Subscribe,
+    Unsubscribe,
+)
+from emulator.topics.engine.definitions import EVERYBODY, BadDefinition, Definition
+from emulator.topics.engine.deleting import sow_delete
+from emulator.topics.engine.hub import Hub
+from emulator.topics.engine.live_topic import LiveTopic
+from emulator.topics.engine.messages import Message
+from emulator.topics.engine.publishing import publish
+from emulator.topics.engine.querying import sow
+from emulator.topics.engine.session import Handler, Session
+from emulator.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
+from emulator.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
+from rdss_sandbox.shapes.topics import Access
+
+HANDLERS: Final[dict[type[Command], Handler]] = {
+    Publish: publish,
+    DeltaPublish: publish,
+    Subscribe: subscribe,
+    DeltaSubscribe: subscribe,
+    Sow: sow,
+    SowAndSubscribe: sow_and_subscribe,
+    SowAndDeltaSubscribe: sow_and_subscribe,
+    Unsubscribe: unsubscribe,
+    SowDelete: sow_delete,
+}
+
+
+class NameInUse(Exception):  # noqa: N818 - it says what was found
+    """A client name belongs to a session of another user."""
+
+    def __init__(self, client_name: str) -> None:
+        super().__init__(f"{client_name!r} is the name of another user's client; connect under another name")
+
+
+class TopicSummary(msgspec.Struct, frozen=True):
+    """A topic as it is.
+
+    ``records`` in its state of the world, in a queue the messages that nobody has acknowledged; None where
+    there is neither. ``kind`` is empty for a topic that is not defined and only has subscriptions.
+    """
+
+    name: str
+    kind: str
+    records: int | None
+    subscriptions: int
+    logged: bool
+
+
+class Happening(msgspec.Struct, frozen=True):
+    """What the transaction log has of a topic: a message published, or a record deleted or expired."""
+
+    bookmark: str
+    topic: str
+    kind: Kind
+    time: float
+    sow_key: str
+    data: msgspec.Raw
+    correlation_id: str
+    user_id: str
+
+
+class Topics:
+    """Thread-safe. ``directory`` None keeps nothing beyond the process.
+
+    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power. The log can be
+    replayed for ``retention`` seconds at least, None for ever. Raises ``DamagedLog``, and
+    ``BadDefinition`` for definitions that cannot be.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        clock: Clock,
+        events: Events,
+        definitions: Sequence[Definition] = (),
+        *,
+        access: Access = EVERYBODY,
+        fsync: bool = False,
+        retention: float | None = None,
+    ) -> None:
+        if retention is not None and not retention >= 0:
+            raise BadDefinition(f"retention {retention} is no number of seconds from 0 on")
+        log = TransactionLog(directory, fsync=fsync)
+        path = None if directory is None else directory / "checkpoint"
+        try:
+            self._hub = hub = Hub(clock, events, Door(access), log)
+            self._checkpoints = Checkpoints(hub, path, definitions, retention=retention, fsync=fsync)
+            assemble(hub, definitions, self._checkpoints)
+            if log.torn_bytes:
+                events.emit("journal.cut", file=str(directory), bytes=log.torn_bytes)
+        except BaseException:
+            log.close()
+            raise
+        if log.lost:
+            # What is left of the log no longer tells everything.
+            self._checkpoints.write()
+        self._checkpoints.begin()
+        self._sessions: dict[Session, None] = {}
+        self._displaced: dict[str, tuple[Session, Callable[[], None]]] = {}
+
+    def session(
+        self,
+        user: str,
+        deliver: Callable[[Message], None],
+        *,
+        client_name: str = "",
+        displaced: Callable[[], None] = lambda: None,
+    ) -> Session:
+        """A session for ``user``; ``deliver`` is called on any executing thread and must not wait.
+
+        An open session of the same user and ``client_name`` is closed and its ``displaced`` called.
+        Raises NameInUse.
+        """
+        with self._hub.lock:
+            self._displace(user, client_name)
+            session = Session(self._hub, HANDLERS, user, deliver, client_name)
+            self._sessions[session] = None
+            session.on_close.append(lambda: self._left(session))
+            if client_name:
+                self._displaced[client_name] = session, displaced
+            return session
+
+    def tend(self) -> float | None:
+        """Do what time asks for: expiry, leases, conflation, long replays.
+
+        Returns in how many seconds of the clock there is more to do, None when nothing waits.
+        ``attendant.attend`` calls it at the right times.
+        """
+        with self._hub.lock:
+            self._hub.catch_up()
+            return self._hub.agenda.wait()
+
+    def on_sooner(self, sooner: Callable[[], None]) -> None:
+        """Have ``sooner`` called, on any thread, when there is something to do sooner than ``tend`` said."""
+        self._hub.agenda.sooner = sooner
+
+    def entitle(self, access: Access) -> None:
+        """From now on ``access`` decides; records that a subscription may no longer see leave it.
+
+        Raises ``BadDefinition``.
+        """
+        door = Door(access)
+        with self._hub.lock:
+            self._hub.entitle(door)
+
+    def summaries(self) -> list[TopicSummary]:
+        """Every topic that is defined or has subscriptions, by name."""
+        with self._hub.lock:
+            self._hub.catch_up()
+            return [_summary(topic) for _, topic in sorted(self._hub.topics.items())]
+
+    def history(self, topic: str, after: str = "0", limit: int = 1000) -> list[Happening]:
+        """Up to ``limit`` things that happened to ``topic`` after a bookmark, as the log has them.
+
+        Applied in order to the state of the world as it was at the bookmark, they make that of now. A
+        topic that is not logged has none. Raises ``Refused`` for a bookmark that is none.
+        """
+        with self._hub.lock:
+            self._hub.catch_up()
+            known = self._hub.topics.get(topic)
+            if known is None or not known.replays:
+                return []
+            number, _ = self._hub.log.start(after)
+            return list(islice(self._happenings(topic, number), limit))
+
+    def close(self) -> None:
+        """Close every session and give the files back."""
+        with self._hub.lock:
+            for session in tuple(self._sessions):
+                session.persistence.flush()
+                session.close()
+            self._checkpoints.write()
+            self._hub.log.close()
+
+    def _left(self, session: Session) -> None:
+        self._sessions.pop(session, None)
+        if self._displaced.get(session.client_name, (None,))[0] is session:
+            del self._displaced[session.client_name]
+
+    def _displace(self, user: str, client_name: str) -> None:
+        session, displaced = self._displaced.get(client_name, (None, None))
+        if session is None or displaced is None or session.closed:
+            return
+        if session.user != user:
+            raise NameInUse(client_name)
+        session.close()
+        displaced()
+
+    def _happenings(self, topic: str, number: int) -> Any:
+        for at, entry in self._hub.log.entries(number):
+            if entry.topic == topic:
+                yield Happening(
+                    bookmark_of(at),
+                    topic,
+                    entry.kind,
+                    entry.time,
+                    entry.key,
+                    entry.data,
+                    entry.correlation_id,
+                    entry.user_id if self._hub.door.reveals_users else "",
+                )
+
+
+def _summary(topic: LiveTopic) -> TopicSummary:
+    kept = topic.store if topic.queue is None else topic.queue
+    takers = topic.subscriptions if topic.queue is None else topic.queue.takers
+    return TopicSummary(
+        topic.name,
+        topic.definition.kind if topic.definition is not None else "",
+        None if kept is None else len(kept),
+        len(takers),
+        topic.logged,
+    )

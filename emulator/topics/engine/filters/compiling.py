@@ -1,0 +1,157 @@
+"""From a filter's tree to a function of a record."""
+
+from __future__ import annotations
+
+import operator as op
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any, Final, TypeAlias
+
+from emulator.topics.engine.filters import syntax as s
+from emulator.topics.engine.filters.indexing import literal_keys, value_keys
+from emulator.topics.engine.filters.paths import reader
+from emulator.topics.engine.filters.values import (
+    Relation,
+    calculated,
+    compared,
+    elements,
+    is_null,
+    remainder,
+    text_of,
+)
+
+Read: TypeAlias = Callable[[Any], Any]
+Test: TypeAlias = Callable[[Any], bool]
+
+RELATIONS: Final[dict[str, Relation]] = {
+    "=": compared(op.eq),
+    "!=": compared(op.ne),
+    "<": compared(op.lt),
+    "<=": compared(op.le),
+    ">": compared(op.gt),
+    ">=": compared(op.ge),
+}
+_OPERATIONS: Final = {
+    "+": calculated(op.add),
+    "-": calculated(op.sub),
+    "*": calculated(op.mul),
+    "/": calculated(op.truediv),
+    "%": calculated(remainder),
+}
+
+
+@singledispatch
+def compiled(condition: s.Condition) -> Test:
+    """The function that says of a record whether ``condition`` holds. It never raises."""
+    raise TypeError(f"{condition!r} is no condition")
+
+
+@compiled.register
+def _(condition: s.And) -> Test:
+    tests = tuple(compiled(one) for one in condition.conditions)
+    if len(tests) == 2:
+        one, other = tests
+        return lambda record: one(record) and other(record)
+    return lambda record: all(test(record) for test in tests)
+
+
+@compiled.register
+def _(condition: s.Or) -> Test:
+    tests = tuple(compiled(one) for one in condition.conditions)
+    if len(tests) == 2:
+        one, other = tests
+        return lambda record: one(record) or other(record)
+    return lambda record: any(test(record) for test in tests)
+
+
+@compiled.register
+def _(condition: s.Not) -> Test:
+    test = compiled(condition.condition)
+    return lambda record: not test(record)
+
+
+@compiled.register
+def _(condition: s.Otherwise) -> Test:
+    read, test = _read(condition.value), compiled(condition.condition)
+    return lambda record: not is_null(read(record)) and not test(record)
+
+
+@compiled.register
+def _(condition: s.IsNull) -> Test:
+    read = _read(condition.value)
+    return lambda record: is_null(read(record))
+
+
+@compiled.register
+def _(condition: s.Comparison) -> Test:
+    compare, left, right = RELATIONS[condition.operator], _read(condition.left), condition.right
+    if isinstance(right, s.Literal):
+        constant = right.value
+        if condition.operator == "=" and isinstance(constant, str) and constant:
+            return _says(left, constant)
+        return lambda record: compare(left(record), constant)
+    other = _read(right)
+    return lambda record: compare(left(record), other(record))
+
+
+@compiled.register
+def _(condition: s.Between) -> Test:
+    read, low, high = _read(condition.value), _read(condition.low), _read(condition.high)
+    least, most = RELATIONS[">="], RELATIONS["<="]
+
+    def test(record: Any) -> bool:
+        lowest, highest = low(record), high(record)
+        return any(least(one, lowest) and most(one, highest) for one in elements(read(record)))
+
+    return test
+
+
+@compiled.register
+def _(condition: s.Membership) -> Test:
+    read, items = _read(condition.value), condition.items
+    constants = [item.value for item in items if isinstance(item, s.Literal)]
+    if len(constants) == len(items):
+        keys = {key for constant in constants for key in literal_keys(constant)}
+        return lambda record: any(key in keys for key in value_keys(read(record)))
+    equal, reads = RELATIONS["="], tuple(_read(item) for item in items)
+
+    def test(record: Any) -> bool:
+        value = read(record)
+        return any(equal(value, item(record)) for item in reads)
+
+    return test
+
+
+@compiled.register
+def _(condition: s.Match) -> Test:
+    read, found_in = _read(condition.value), condition.pattern.found_in
+
+    def test(record: Any) -> bool:
+        value = read(record)
+        if type(value) is str:
+            return bool(value) and found_in(value)
+        texts = (text_of(one) for one in elements(value))
+        return any(text and found_in(text) for text in texts)
+
+    return test
+
+
+def _read(value: s.Value) -> Read:
+    match value:
+        case s.Literal(constant):
+            return lambda _: constant
+        case s.Identifier(path):
+            return reader(path)
+        case s.Arithmetic(operator, left, right):
+            calculate, one, other = _OPERATIONS[operator], _read(left), _read(right)
+            return lambda record: calculate(one(record), other(record))
+
+
+def _says(read: Read, text: str) -> Test:
+    equal = RELATIONS["="]
+
+    def test(record: Any) -> bool:
+        value = read(record)
+        return value == text if type(value) is str else equal(value, text)
+
+    return test

@@ -1,0 +1,33 @@
+"""A compiled filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.topics.engine.filters.compiling import compiled
+from emulator.topics.engine.filters.indexing import Equality, equalities
+from emulator.topics.engine.filters.parsing import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Says of a record, any JSON value, whether it matches ``text``; it never raises.
+
+    ``equalities`` are those that every matching record fulfils. ``holds`` is the
+    bare function, for loops in which a call more counts.
+    """
+
+    text: str
+    equalities: tuple[Equality, ...] = field(compare=False)
+    holds: Callable[[Any], bool] = field(compare=False, repr=False)
+
+    def __call__(self, record: Any) -> bool:
+        return self.holds(record)
+
+
+def compile_filter(text: str) -> Filter:
+    """The filter that ``text`` states. Raises FilterError, which says where it cannot be understood."""
+    condition = parse(text)
+    return Filter(text, equalities(condition), compiled(condition))

@@ -1,0 +1,109 @@
+"""What a filter says, as a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from emulator.patterns import Pattern
+from emulator.topics.engine.filters.paths import Path
+from emulator.topics.engine.filters.values import Number
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A string, a number, or None for NULL."""
+
+    value: str | Number | None
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """What is at ``path`` in the record."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``left`` and ``right`` joined by one of ``+ - * / %``."""
+
+    operator: str
+    left: Value
+    right: Value
+
+
+Value: TypeAlias = Literal | Identifier | Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``operator`` is one of ``= != < <= > >=``."""
+
+    operator: str
+    left: Value
+    right: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """``low`` and ``high`` included."""
+
+    value: Value
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """``value`` equals one of ``items``."""
+
+    value: Value
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """``pattern`` is found somewhere in ``value``."""
+
+    value: Value
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """``value`` is the empty string, an empty array, null or not there."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """``NOT`` written into an operator: false for NULL, else the opposite of ``condition`` on ``value``."""
+
+    value: Value
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of them."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of them."""
+
+    conditions: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Comparison | Between | Membership | Match | IsNull | Otherwise | Not | And | Or

@@ -1,0 +1,149 @@
+"""A topic at work: its records, its subscriptions, and what follows it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from emulator.topics.engine.access import Door
+from emulator.topics.engine.commands import NO_DATA
+from emulator.topics.engine.definitions import Definition, Queue, Topic
+from emulator.topics.engine.headers import Options
+from emulator.topics.engine.matching import Subscriptions
+from emulator.topics.engine.messages import OofMessage, Reason
+from emulator.topics.engine.records import Record, Store
+from emulator.topics.engine.subscription import Subscriber, Subscription
+from emulator.topics.engine.update import Update, send
+
+
+class Withdrawal(NamedTuple):
+    """``record`` is no longer in the state of the world of ``topic``."""
+
+    topic: str
+    record: Record
+    reason: Reason
+
+
+class Follower(Protocol):
+    """What is made of a topic: a queue, a view, a conflated topic."""
+
+    def updated(self, update: Update) -> None:
+        """Something was said in the topic."""
+
+    def withdrawn(self, withdrawal: Withdrawal) -> None:
+        """A record of the topic is gone."""
+
+
+class Line(Protocol):
+    """The messages of a queue, and who takes them."""
+
+    takers: dict[Subscription, None]
+
+    def __len__(self) -> int: ...
+    def join(self, subscription: Subscription) -> None: ...
+    def leave(self, subscription: Subscription) -> None: ...
+    def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int: ...
+
+
+class LiveTopic:
+    """``store`` None: no state of the world. ``logged``: in the transaction log.
+
+    ``takes_publishes``: clients publish to it, rather than it being made of other topics.
+    """
+
+    def __init__(self, name: str, definition: Definition | None, door: Door, store: Store | None) -> None:
+        self.name = name
+        self.definition = definition
+        self.store = store
+        self.logged = isinstance(definition, Queue) or (isinstance(definition, Topic) and definition.logged)
+        own_queue = isinstance(definition, Queue) and not definition.of
+        self.takes_publishes = definition is None or isinstance(definition, Topic) or own_queue
+        self.expiration = definition.expiration if isinstance(definition, Topic) else None
+        self.subscriptions = Subscriptions()
+        self.followers: list[Follower] = []
+        self.queue: Line | None = None
+        self._door = door
+
+    @property
+    def replays(self) -> bool:
+        """Whether what was published to it can be had again."""
+        return self.logged and isinstance(self.definition, Topic)
+
+    @property
+    def parses(self) -> bool:
+        """Whether anybody needs to look into the messages."""
+        return self.store is not None or self.logged or self.subscriptions.needs_data or bool(self.followers)
+
+    def attach(self, subscription: Subscription) -> None:
+        """Have ``subscription`` sent what it is entitled to from now on."""
+        rights = self._door.rights(subscription.session.user, self.name)
+        if rights.read and self.queue is not None:
+            self.queue.join(subscription)
+        elif rights.read:
+            self.subscriptions.add(subscription, rights.narrowed(subscription.holds))
+
+    def detach(self, subscription: Subscription) -> None:
+        """Have it sent nothing of this topic any more."""
+        if self.queue is not None:
+            self.queue.leave(subscription)
+        else:
+            self.subscriptions.remove(subscription)
+
+    def announce(self, update: Update, record: Record | None = None) -> None:
+        """Send ``update`` to whom it concerns; those who held ``record`` and no longer match get an oof."""
+        matching = self.subscriptions.matching(update.data, update.key)
+        entering: list[Subscription] = []
+        if record is not None:
+            if record.holders:
+                self._leave(record, matching)
+            entering = [one for one in matching if one.oof and one not in record.holders]
+            for one in entering:
+                one.hold(record)
+        if matching:
+            send(update, matching, entering)
+        for follower in self.followers:
+            follower.updated(update)
+
+    def withdraw(self, record: Record, reason: Reason) -> None:
+        """Take ``record`` out of the state of the world, and say so to those who held it."""
+        if self.store is not None:
+            self.store.drop(record.key)
+        self._out(record, list(record.holders), reason)
+        for follower in self.followers:
+            follower.withdrawn(Withdrawal(self.name, record, reason))
+
+    def reconsider(self, door: Door) -> None:
+        """Let ``door`` decide from now on; records that a subscription may no longer see leave it.
+
+        Nobody is sent anything before being attached again.
+        """
+        self._door = door
+        self.subscriptions = Subscriptions()
+        for taker in tuple(self.queue.takers if self.queue is not None else ()):
+            if not door.rights(taker.session.user, self.name).read:
+                self.detach(taker)
+        for record in self.store or ():
+            lost = [one for one in record.holders if not self._entitled(one, record)]
+            self._out(record, lost, "entitlement")
+
+    def _leave(self, record: Record, matching: list[Subscription]) -> None:
+        staying = set(matching)
+        lost = [one for one in record.holders if one not in staying]
+        entitled = [one for one in lost if self._entitled(one, record)]
+        self._out(record, entitled, "filter")
+        if len(entitled) < len(lost):
+            self._out(record, [one for one in lost if one in record.holders], "entitlement")
+
+    def _entitled(self, subscription: Subscription, record: Record) -> bool:
+        rights = self._door.rights(subscription.session.user, self.name)
+        return rights.read and rights.covers(record.data)
+
+    def _out(self, record: Record, lost: list[Subscription], reason: Reason) -> None:
+        together: dict[object, list[Subscription]] = {}
+        for one in lost:
+            one.let_go(record)
+            together.setdefault(one.session, []).append(one)
+        secret = reason == "entitlement"
+        for folded in together.values():
+            sids = ",".join(one.sub_id for one in folded)
+            correlation_id, body = ("", NO_DATA) if secret else (record.correlation_id, record.body)
+            folded[0].session.deliver(OofMessage(self.name, record.key, reason, sids, correlation_id, body))

@@ -1,0 +1,58 @@
+"""The order of a query's result: ``/field [ASC|DESC] [TEXT]``, comma-separated.
+
+Numbers come before strings, and what is NULL before both; a string that says a number is that number unless
+``TEXT`` is asked for. Records that are equal stay in the order in which they came to the topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from emulator.topics.engine.filters import read_path, reader
+from emulator.topics.engine.filters.values import elements, is_null, number_in, text_of
+from emulator.topics.engine.headers import listed
+from emulator.topics.engine.records import Record
+from emulator.topics.engine.refusals import Refused
+
+
+class Term(NamedTuple):
+    """One field of an order."""
+
+    read: Callable[[Any], Any]
+    descending: bool
+    text: bool
+
+
+def read_order(orderby: str) -> list[Term]:
+    """The terms of ``orderby``, the most important first. Raises Refused."""
+    return [_term(one) for one in listed(orderby)]
+
+
+def ordered(records: list[Record], terms: list[Term]) -> list[Record]:
+    """``records`` in the order of ``terms``."""
+    for term in reversed(terms):
+        records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
+    return records
+
+
+def _term(text: str) -> Term:
+    field, *words = text.split()
+    words = [word.upper() for word in words]
+    if words not in ([], ["ASC"], ["DESC"], ["TEXT"], ["ASC", "TEXT"], ["DESC", "TEXT"]):
+        raise Refused("bad order", f"{text!r} is not written as /field [ASC|DESC] [TEXT]")
+    try:
+        path = read_path(field)
+    except ValueError as error:
+        raise Refused("bad order", str(error)) from None
+    return Term(reader(path), "DESC" in words, "TEXT" in words)
+
+
+def _rank(term: Term, record: Any) -> tuple[int, Any]:
+    value = next(elements(term.read(record)), None)
+    if is_null(value) or isinstance(value, dict):
+        return 0, 0
+    if term.text:
+        return 2, text_of(value)
+    number = number_in(value) if isinstance(value, str) else value
+    return (2, value) if number is None else (1, number)

@@ -1,0 +1,132 @@
+"""``sow``: the records that are in the state of the world now."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final, TypeAlias
+
+from emulator.clock import timestamp
+from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.commands import Sow, SowAndSubscribe
+from emulator.topics.engine.filters import Filter as CompiledFilter
+from emulator.topics.engine.filters import FilterError, compile_filter
+from emulator.topics.engine.headers import listed, read_options
+from emulator.topics.engine.hub import Hub
+from emulator.topics.engine.live_topic import LiveTopic
+from emulator.topics.engine.messages import GroupBegin, GroupEnd, SowMessage, SowRecord
+from emulator.topics.engine.ordering import ordered, read_order
+from emulator.topics.engine.records import Record
+from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.session import Session
+from emulator.topics.engine.subscription import Subscription
+from emulator.topics.engine.topic_patterns import pattern_of
+
+Query: TypeAlias = Sow | SowAndSubscribe
+
+_OPTIONS: Final = frozenset({"skip_n"})
+
+
+def sow(hub: Hub, session: Session, command: Sow, receipt: Receipt) -> None:
+    """Send the records that match."""
+    options = read_options(command.opts, _OPTIONS)
+    asking = Subscription(session, "", command.topic)
+    asking.pattern = pattern_of(command.topic)
+    result = Result(hub, asking, command, read_filter(command.filter), skip=options.skip_n)
+    receipt.give("processed", query_id=result.query_id)
+    result.send(session)
+    receipt.give("completed", query_id=result.query_id)
+    receipt.give("stats", **result.counts())
+
+
+def read_filter(text: str) -> CompiledFilter | None:
+    """The filter that ``text`` says, None for none. Raises Refused."""
+    if not text:
+        return None
+    try:
+        return compile_filter(text)
+    except FilterError as error:
+        raise Refused("bad filter", str(error)) from None
+
+
+class Result:
+    """What a query finds for the one who is ``asking``, at this moment. Raises Refused.
+
+    By topic, in the order asked for or else that in which the records came.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        asking: Subscription,
+        command: Query,
+        filtered: CompiledFilter | None,
+        *,
+        skip: int = 0,
+    ) -> None:
+        self.query_id = command.query_id or command.cmd_id or asking.sub_id
+        self._hub = hub
+        self._batch_size = command.batch_size
+        _check(command)
+        terms = read_order(command.orderby)
+        keys = listed(command.sow_keys)
+        found: list[tuple[LiveTopic, Record]] = []
+        self._in_topic = 0
+        for topic in hub.fitting(asking):
+            visible = _visible(hub, asking, topic, keys)
+            self._in_topic += len(visible)
+            matching = [one for one in visible if filtered is None or filtered.holds(one.data)]
+            found += [(topic, one) for one in (ordered(matching, terms) if terms else matching)]
+        self._matches = len(found)
+        end = None if command.top_n is None else skip + command.top_n
+        self._found = found[skip:end]
+
+    def send(self, session: Session, subscription: Subscription | None = None) -> None:
+        """Send it, in batches of one topic each; ``subscription`` holds what it is sent, for its oofs."""
+        now = timestamp(self._hub.clock.time())
+        session.deliver(GroupBegin(self.query_id))
+        waiting = iter(self._found)
+        batch = list(islice(waiting, self._batch_size))
+        while batch:
+            topic = batch[0][0]
+            together = [record for of, record in batch if of is topic]
+            rest = batch[len(together) :]
+            session.deliver(_message(topic, self.query_id, together, now))
+            if subscription is not None and subscription.oof:
+                for record in together:
+                    subscription.hold(record)
+            batch = rest + list(islice(waiting, self._batch_size - len(rest)))
+        session.deliver(GroupEnd(self.query_id))
+
+    def counts(self) -> dict[str, int]:
+        """How many records there are, match, and were sent."""
+        return {
+            "topic_matches": self._in_topic,
+            "matches": self._matches,
+            "records_returned": len(self._found),
+        }
+
+
+def _check(command: Query) -> None:
+    if command.batch_size < 1:
+        raise Refused("bad batch size", f"{command.batch_size} is below 1")
+    if command.top_n is not None and command.top_n < 0:
+        raise Refused("bad command", f"top_n is {command.top_n}; leave it out for all records")
+
+
+def _visible(hub: Hub, asking: Subscription, topic: LiveTopic, keys: list[str]) -> list[Record]:
+    """The records of ``topic`` that the user may read, of those with ``keys`` if there are any."""
+    store = topic.store
+    if store is None:
+        raise Refused("invalid topic", f"{topic.name!r} keeps no state of the world to ask for")
+    records = list(store) if not keys else [one for one in map(store.get, dict.fromkeys(keys)) if one]
+    rights = hub.door.rights(asking.session.user, topic.name)
+    return records if rights.holds is None else [one for one in records if rights.covers(one.data)]
+
+
+def _message(topic: LiveTopic, query_id: str, records: list[Record], now: str) -> SowMessage:
+    lengths: list[int | None] = [len(memoryview(record.body)) for record in records]
+    data = tuple(
+        SowRecord(record.key, record.body, record.correlation_id, after)
+        for record, after in zip(records, [*lengths[1:], None], strict=True)
+    )
+    return SowMessage(topic.name, query_id, data, len(data), now, data[0].sow_key, lengths[0] or 0)

@@ -1,0 +1,248 @@
+"""Queues: each message to one subscriber, on lease until it is acknowledged."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from emulator.clock import timestamp
+from emulator.topics.engine.definitions import Queue
+from emulator.topics.engine.headers import Options
+from emulator.topics.engine.hub import Hub
+from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
+from emulator.topics.engine.messages import PublishMessage
+from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.subscription import Subscriber, Subscription
+from emulator.topics.engine.transaction_log import Entry, number_of
+from emulator.topics.engine.update import Update
+
+Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
+
+_decode = msgspec.json.Decoder().decode
+
+
+class _Lease:
+    """A message on its way to ``holder``."""
+
+    __slots__ = ("holder", "update")
+
+    def __init__(self, update: Update, holder: Subscription) -> None:
+        self.update = update
+        self.holder = holder
+
+
+class MessageQueue:
+    """What was published to the topics of ``definition`` and is not acknowledged, by number in the log."""
+
+    def __init__(self, hub: Hub, topic: LiveTopic, definition: Queue) -> None:
+        self._hub = hub
+        self._topic = topic
+        self._definition = definition
+        self._waiting: OrderedDict[int, Update] = OrderedDict()
+        self._leased: dict[int, _Lease] = {}
+        self._ends: deque[tuple[float, int, _Lease]] = deque()
+        self._cancels: dict[int, int] = {}
+        self.takers: dict[Subscription, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._leased)
+
+    def updated(self, update: Update) -> None:
+        """A message for the queue."""
+        self._waiting[update.number] = update
+        self._watch(update)
+        self._dispatch()
+
+    def withdrawn(self, withdrawal: Withdrawal) -> None:
+        """A record that is deleted stays in the queue: its message is the queue's own."""
+
+    def recall(self, update: Update) -> None:
+        """``update`` was in the queue before a restart, unparsed."""
+        self._waiting[update.number] = update
+
+    def recall_taken(self, numbers: Iterable[int]) -> None:
+        """The messages ``numbers`` had left the queue before a restart."""
+        for number in numbers:
+            self._waiting.pop(number, None)
+
+    def recalled(self) -> None:
+        """That is all: take up where the queue was."""
+        for update in self._waiting.values():
+            update.data = _decode(update.body)
+            self._watch(update)
+
+    def outstanding(self) -> list[Update]:
+        """The messages that nobody has acknowledged, in the order of the log."""
+        leased = {number: lease.update for number, lease in self._leased.items()}
+        return [update for _, update in sorted((leased | self._waiting).items())]
+
+    def join(self, subscription: Subscription) -> None:
+        """Have ``subscription`` take messages."""
+        self.takers[subscription] = None
+        self._dispatch()
+
+    def leave(self, subscription: Subscription) -> None:
+        """What ``subscription`` has goes back at once."""
+        self.takers.pop(subscription, None)
+        held = [number for number, lease in self._leased.items() if lease.holder is subscription]
+        self._give_back(held)
+
+    def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int:
+        """Acknowledge, cancel or expire what ``session`` has on lease; how many. All or Refused."""
+        numbers: list[int] = []
+        for bookmark in dict.fromkeys(bookmarks):
+            number = number_of(bookmark)
+            lease = None if number is None else self._leased.get(number)
+            if number is None or lease is None or lease.holder.session is not session:
+                raise Refused("bad bookmark", f"this session has no message {bookmark[:80]!r} on lease")
+            numbers.append(number)
+        if options.cancel:
+            self._cancel(numbers)
+        else:
+            self._take(numbers)
+            if options.expire:
+                self._discarded(numbers, "forced_expire")
+        self._dispatch()
+        return len(numbers)
+
+    def _watch(self, update: Update) -> None:
+        if update.expires is not None:
+            number = update.number
+            self._hub.agenda.put(update.expires - self._hub.clock.time(), lambda: self._expire(number))
+
+    def _dispatch(self) -> None:
+        """Hand out all that somebody can take; without leases that makes room for more at once."""
+        while self._hand_out(self._chosen()) and not self._leases:
+            pass
+
+    @property
+    def _leases(self) -> bool:
+        return self._definition.semantics == "at-least-once"
+
+    def _chosen(self) -> list[tuple[Update, Subscription]]:
+        chosen: list[tuple[Update, Subscription]] = []
+        free = [one for one in self.takers if one.backlog < self._most(one) and not one.session.closed]
+        for update in self._waiting.values() if free else ():
+            taker = next((one for one in free if one.holds is None or one.holds(update.data)), None)
+            if taker is None:
+                continue
+            chosen.append((update, taker))
+            taker.backlog += 1
+            free.remove(taker)
+            if taker.backlog < self._most(taker):
+                free.append(taker)
+            if not free:
+                break
+        return chosen
+
+    def _most(self, taker: Subscription) -> int:
+        return min(taker.max_backlog, self._definition.max_backlog)
+
+    def _hand_out(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+        """Whether messages were handed out."""
+        if chosen and not self._leases and not self._taken_for_good(chosen):
+            return False
+        messages: list[tuple[Subscription, PublishMessage]] = []
+        for update, taker in chosen:
+            del self._waiting[update.number]
+            until = self._lend(update, taker) if self._leases else ""
+            messages.append((taker, self._message(update, taker, until)))
+            # Whoever was served last comes last.
+            del self.takers[taker]
+            self.takers[taker] = None
+        # Who cannot take a message may be closed by it, and what it held be handed out anew at once.
+        for taker, message in messages:
+            taker.session.deliver(message)
+        return bool(chosen)
+
+    def _taken_for_good(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+        for _, taker in chosen:
+            taker.backlog -= 1
+        try:
+            self._log_taken([update.number for update, _ in chosen])
+        except Refused as refused:
+            self._hub.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
+            return False
+        return True
+
+    def _message(self, update: Update, taker: Subscription, until: str) -> PublishMessage:
+        message = update.message(taker.sub_id, taker, whole=True)
+        return msgspec.structs.replace(message, topic=self._topic.name, lease_period=until)
+
+    def _lend(self, update: Update, taker: Subscription) -> str:
+        clock, seconds = self._hub.clock, self._definition.lease
+        until = clock.elapsed() + seconds
+        lease = _Lease(update, taker)
+        self._leased[update.number] = lease
+        if not self._ends:
+            self._hub.agenda.put(seconds, self._end_leases)
+        self._ends.append((until, update.number, lease))
+        return timestamp(clock.time() + seconds)
+
+    def _end_leases(self) -> None:
+        now = self._hub.clock.elapsed()
+        over: list[int] = []
+        while self._ends and (self._ends[0][0] <= now or self._stale(self._ends[0])):
+            _, number, lease = self._ends.popleft()
+            if self._leased.get(number) is lease:
+                over.append(number)
+        if self._ends:
+            self._hub.agenda.put(self._ends[0][0] - now, self._end_leases)
+        self._give_back(over)
+
+    def _stale(self, end: tuple[float, int, _Lease]) -> bool:
+        return self._leased.get(end[1]) is not end[2]
+
+    def _give_back(self, numbers: list[int]) -> None:
+        """Have these messages wait again, before all that came after them."""
+        for number in sorted(numbers, reverse=True):
+            lease = self._leased.pop(number)
+            lease.holder.backlog -= 1
+            self._waiting[number] = lease.update
+            self._waiting.move_to_end(number, last=False)
+        if numbers:
+            self._dispatch()
+
+    def _cancel(self, numbers: list[int]) -> None:
+        most = self._definition.max_cancels
+        for number in numbers:
+            self._cancels[number] = self._cancels.get(number, 0) + 1
+        worn = [one for one in numbers if most is not None and self._cancels[one] >= most]
+        if worn:
+            self._take(worn)
+            self._discarded(worn, "max_cancels")
+        self._give_back([one for one in numbers if one in self._leased])
+
+    def _expire(self, number: int) -> None:
+        if number not in self._waiting and number not in self._leased:
+            return
+        try:
+            self._take([number])
+        except Refused as refused:
+            self._hub.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
+            self._hub.agenda.put(1.0, lambda: self._expire(number))
+            return
+        self._discarded([number], "time_limit")
+        self._dispatch()
+
+    def _take(self, numbers: list[int]) -> None:
+        """These messages leave the queue for good. Raises Refused."""
+        self._log_taken(numbers)
+        for number in numbers:
+            self._cancels.pop(number, None)
+            self._waiting.pop(number, None)
+            lease = self._leased.pop(number, None)
+            if lease is not None:
+                lease.holder.backlog -= 1
+
+    def _log_taken(self, numbers: list[int]) -> None:
+        entry = Entry("taken", self._topic.name, self._hub.clock.time(), numbers=tuple(numbers))
+        self._hub.log.append(entry)
+
+    def _discarded(self, numbers: list[int], reason: Discarded) -> None:
+        self._hub.events.emit(
+            "topic.queue_discarded", topic=self._topic.name, count=len(numbers), reason=reason
+        )

@@ -1,0 +1,96 @@
+"""``subscribe`` and its family, and ``unsubscribe``."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.commands import (
+    DeltaSubscribe,
+    SowAndDeltaSubscribe,
+    SowAndSubscribe,
+    Subscribe,
+    Unsubscribe,
+)
+from emulator.topics.engine.headers import Options, listed, read_options
+from emulator.topics.engine.hub import Hub
+from emulator.topics.engine.querying import Result, read_filter
+from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.replaying import Replay
+from emulator.topics.engine.session import Session
+from emulator.topics.engine.subscription import Subscription
+from emulator.topics.engine.topic_patterns import pattern_of
+
+Subscribing: TypeAlias = Subscribe | SowAndSubscribe
+
+_OPTIONS: Final = frozenset({"timestamp", "replace", "no_empties", "max_backlog"})
+_OPTIONS_WITH_QUERY: Final = frozenset({"oof", "timestamp", "replace", "no_empties", "skip_n"})
+
+
+def subscribe(hub: Hub, session: Session, command: Subscribe, receipt: Receipt) -> None:
+    """Send what is published from now on, or what was after a bookmark and then what is."""
+    options = read_options(command.opts, _OPTIONS)
+    subscription = _subscription(session, command, options, delta=isinstance(command, DeltaSubscribe))
+    subscription.max_backlog = options.max_backlog
+    hub.fitting(subscription)
+    replay = Replay(hub, subscription, receipt, command.bookmark) if command.bookmark else None
+    _enter(session, subscription, options)
+    receipt.give("processed", sub_id=subscription.sub_id)
+    if replay is not None:
+        replay.go_on()
+        return
+    hub.attach(subscription)
+    receipt.give("completed", sub_id=subscription.sub_id)
+
+
+def sow_and_subscribe(hub: Hub, session: Session, command: SowAndSubscribe, receipt: Receipt) -> None:
+    """Send the records that match, and then what happens to them."""
+    options = read_options(command.opts, _OPTIONS_WITH_QUERY)
+    subscription = _subscription(session, command, options, delta=isinstance(command, SowAndDeltaSubscribe))
+    subscription.oof = options.oof
+    keys = listed(command.sow_keys)
+    subscription.keys = frozenset(keys) if keys else None
+    result = Result(hub, subscription, command, read_filter(command.filter), skip=options.skip_n)
+    _enter(session, subscription, options)
+    receipt.give("processed", sub_id=subscription.sub_id, query_id=result.query_id)
+    result.send(session, subscription)
+    hub.attach(subscription)
+    receipt.give("completed", sub_id=subscription.sub_id, query_id=result.query_id)
+    receipt.give("stats", **result.counts())
+
+
+def unsubscribe(_hub: Hub, session: Session, command: Unsubscribe, receipt: Receipt) -> None:
+    """End one subscription, or all of the session."""
+    if command.sub_id == "all":
+        leaving = list(session.subscriptions.values())
+    elif command.sub_id in session.subscriptions:
+        leaving = [session.subscriptions[command.sub_id]]
+    else:
+        raise Refused("invalid subscription", f"this session has none with the id {command.sub_id[:80]!r}")
+    for subscription in leaving:
+        session.drop(subscription)
+    receipt.done()
+
+
+def _subscription(session: Session, command: Subscribing, options: Options, *, delta: bool) -> Subscription:
+    sub_id = command.sub_id or command.cmd_id
+    if not sub_id or "," in sub_id or sub_id == "all":
+        why = f"{sub_id[:80]!r} cannot name one; give sub_id or cmd_id without a comma, and not 'all'"
+        raise Refused("invalid subscription", why)
+    if sub_id in session.subscriptions and not options.replace:
+        why = f"{sub_id!r} is there; unsubscribe it, or take its place with the option replace"
+        raise Refused("subscription already exists", why)
+    subscription = Subscription(session, sub_id, command.topic)
+    subscription.pattern = pattern_of(command.topic)
+    filtered = read_filter(command.filter)
+    if filtered is not None:
+        subscription.holds, subscription.equalities = filtered.holds, filtered.equalities
+    subscription.shaped(timestamp=options.timestamp, delta=delta, no_empties=options.no_empties)
+    return subscription
+
+
+def _enter(session: Session, subscription: Subscription, options: Options) -> None:
+    replaced = session.subscriptions.get(subscription.sub_id)
+    if replaced is not None and options.replace:
+        session.drop(replaced)
+    session.subscriptions[subscription.sub_id] = subscription

@@ -1,0 +1,89 @@
+"""One subscription of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+from emulator.patterns import Pattern
+from emulator.topics.engine.filters import Equality
+from emulator.topics.engine.messages import Message
+
+Test: TypeAlias = Callable[[Any], bool]
+
+
+class Subscriber(Protocol):
+    """Whoever messages are for."""
+
+    user: str
+
+    closed: bool
+
+    def deliver(self, message: Message) -> None: ...
+
+
+class Holdable(Protocol):
+    """A record that knows which subscriptions were sent it."""
+
+    holders: dict[Subscription, None]
+
+
+class Subscription:
+    """What ``session`` wants to be sent under ``sub_id``, as long as it is ``live``.
+
+    ``pattern`` is ``topic`` where that is a regular expression. ``holds`` None takes everything; ``keys``
+    None every record. ``held`` are the records it was sent and is to be told of when they leave.
+    ``backlog`` counts the messages of a queue that it has on lease. ``shape`` tells apart the forms that
+    one message can have: subscriptions of one session with the same shape are folded into one message.
+    """
+
+    __slots__ = (
+        "backlog",
+        "delta",
+        "equalities",
+        "held",
+        "holds",
+        "keys",
+        "live",
+        "max_backlog",
+        "no_empties",
+        "oof",
+        "pattern",
+        "session",
+        "shape",
+        "sub_id",
+        "timestamp",
+        "topic",
+    )
+
+    def __init__(self, session: Subscriber, sub_id: str, topic: str) -> None:
+        self.session = session
+        self.sub_id = sub_id
+        self.topic = topic
+        self.pattern: Pattern | None = None
+        self.holds: Test | None = None
+        self.equalities: tuple[Equality, ...] = ()
+        self.keys: frozenset[str] | None = None
+        self.oof = self.delta = self.no_empties = self.timestamp = False
+        self.max_backlog = 1
+        self.backlog = 0
+        self.shape = 0
+        self.live = True
+        self.held: set[Holdable] = set()
+
+    def shaped(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
+        """Set the form in which messages are sent."""
+        self.timestamp, self.delta, self.no_empties = timestamp, delta, no_empties
+        self.shape = timestamp + 2 * delta + 4 * no_empties
+
+    def hold(self, record: Holdable) -> None:
+        """Remember that ``record`` was sent, if that did not end the subscription."""
+        if not self.live:
+            return
+        record.holders[self] = None
+        self.held.add(record)
+
+    def let_go(self, record: Holdable) -> None:
+        """Forget it."""
+        record.holders.pop(self, None)
+        self.held.discard(record)

@@ -1,0 +1,22 @@
+"""Topics that are named by a regular expression."""
+
+from __future__ import annotations
+
+import re
+
+from emulator.patterns import BadPattern, Pattern
+from emulator.topics.engine.refusals import Refused
+
+NAME = re.compile(r"[\w./:-]+")
+
+
+def pattern_of(topic: str) -> Pattern | None:
+    """The expression that ``topic`` is, None when it is a name. Raises Refused."""
+    if NAME.fullmatch(topic):
+        return None
+    try:
+        return Pattern(topic)
+    except BadPattern as error:
+        raise Refused(
+            "invalid topic", f"{topic[:80]!r} is neither a name nor a regular expression: {error}"
+        ) from None

@@ -1,0 +1,125 @@
+"""Views: records joined and aggregated from those of other topics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from emulator.topics.engine.definitions import Aggregate, Column, View
+from emulator.topics.engine.filters import read_path, reader
+from emulator.topics.engine.filters.values import number_in
+from emulator.topics.engine.hub import Hub
+from emulator.topics.engine.keys import opaque_key
+from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
+from emulator.topics.engine.records import Record
+from emulator.topics.engine.update import Update
+
+Member: TypeAlias = tuple[str, str]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class ViewMaker:
+    """Keeps the records of the view ``topic`` as its topics change, and announces each that differs.
+
+    What it announces has no one origin: no user and no correlation id. A record is made anew of
+    all its members, so a change costs as much as there are members.
+    """
+
+    def __init__(self, hub: Hub, topic: LiveTopic, definition: View) -> None:
+        self._hub = hub
+        self._topic = topic
+        self._definition = definition
+        self._keys = {str(read_path(path)[-1]): reader(read_path(path)) for path in definition.keys}
+        self._columns = [(column, reader(read_path(column.path))) for column in definition.columns]
+        self._members: dict[str, dict[Member, dict[str, Any]]] = {}
+        self._group_of: dict[Member, str] = {}
+
+    def updated(self, update: Update) -> None:
+        """A record of one of its topics is new or different."""
+        member = (update.topic, update.key)
+        group = opaque_key(self._topic.name, [read(update.data) for read in self._keys.values()])
+        left = self._group_of.get(member)
+        if left is not None and left != group:
+            self._remove(member)
+        members = self._members.setdefault(group, {})
+        members.pop(member, None)
+        members[member] = update.data
+        self._group_of[member] = group
+        self._show(group)
+
+    def withdrawn(self, withdrawal: Withdrawal) -> None:
+        """A record of one of its topics is gone."""
+        member = (withdrawal.topic, withdrawal.record.key)
+        if member in self._group_of:
+            self._remove(member)
+
+    def _remove(self, member: Member) -> None:
+        group = self._group_of.pop(member)
+        del self._members[group][member]
+        if self._members[group]:
+            self._show(group)
+            return
+        del self._members[group]
+        record = self._topic.store.get(group) if self._topic.store is not None else None
+        if record is not None:
+            self._topic.withdraw(record, "deleted")
+
+    def _show(self, group: str) -> None:
+        if self._topic.store is None:
+            return
+        data = self._row(self._members[group])
+        known = self._topic.store.get(group)
+        record = known or Record(group)
+        body = msgspec.Raw(_encode(data))
+        if known is not None and bytes(known.body) == bytes(body):
+            return
+        update = Update(self._topic.name, body, data, self._hub.clock.time(), group)
+        update.before = known.data if known is not None else None
+        update.kept = tuple(self._keys)
+        record.show(update)
+        self._topic.store.add(record)
+        self._topic.announce(update, record)
+
+    def _row(self, members: Mapping[Member, dict[str, Any]]) -> dict[str, Any]:
+        one = next(iter(members.values()))
+        row = {name: read(one) for name, read in self._keys.items()}
+        for column, read in self._columns:
+            row[column.name] = _AGGREGATES[column.aggregate](_values(column, read, members))
+        return row
+
+
+def _values(
+    column: Column, read: Callable[[Any], Any], members: Mapping[Member, dict[str, Any]]
+) -> list[Any]:
+    """What the members have that the column is about, the one that changed last at the end."""
+    said = [read(data) for (topic, _), data in members.items() if column.topic in ("", topic)]
+    return [value for value in said if value is not None]
+
+
+def _numbers(values: list[Any]) -> list[float]:
+    said = [number_in(one) if isinstance(one, str) else one for one in values]
+    return [one for one in said if isinstance(one, int | float)]
+
+
+def _sum(values: list[Any]) -> float:
+    numbers = _numbers(values)
+    return sum(numbers) if all(isinstance(one, int) for one in numbers) else math.fsum(numbers)
+
+
+def _average(values: list[Any]) -> float | None:
+    numbers = _numbers(values)
+    return _sum(values) / len(numbers) if numbers else None
+
+
+_AGGREGATES: Final[dict[Aggregate, Callable[[list[Any]], Any]]] = {
+    "last": lambda values: values[-1] if values else None,
+    "count": len,
+    "sum": _sum,
+    "min": lambda values: min(_numbers(values), default=None),
+    "max": lambda values: max(_numbers(values), default=None),
+    "avg": _average,
+}

@@ -1,0 +1,41 @@
+"""Topics over the network: commands as JSON on a WebSocket, or over HTTP with server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from emulator.http.asgi import HttpScope, Receive, Send
+
+if TYPE_CHECKING:
+    from emulator.topics.http.app import TopicsPort
+    from emulator.topics.service import TopicService
+
+
+class TopicsApp:
+    """An ASGI application over ``service``, loaded with all that topics need when it is first asked.
+
+    ``failed`` is told of errors that nobody foresaw.
+    """
+
+    def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:
+        self._service = service
+        self._failed = failed
+        self._port: TopicsPort | None = None
+
+    def close(self) -> None:
+        """End every stream of events; a server that stops tells the WebSockets itself."""
+        if self._port is not None:
+            self._port.close()
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        if self._port is None:
+            made = await asyncio.to_thread(self._made)
+            self._port = self._port or made
+        await self._port(scope, receive, send)
+
+    def _made(self) -> TopicsPort:
+        from emulator.topics.http.app import TopicsPort  # noqa: PLC0415 -- only used topics need it
+
+        return TopicsPort(self._service, self._failed)

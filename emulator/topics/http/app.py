@@ -1,0 +1,98 @@
+"""The topics port: ``/topics/ws``, ``POST /topics/commands`` and ``GET /topics/messages``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import HTTPConnection
+
+from emulator.http.asgi import ConnectionAborted, HttpScope, Receive, Send
+from emulator.listeners.control.routing import ApiError, refusal
+from emulator.topics.engine import NameInUse
+from emulator.topics.http.conversation import BadCommand, Conversation
+from emulator.topics.http.events import follow
+from emulator.topics.http.faults import TopicFaults
+from emulator.topics.http.outbox import Outbox
+from emulator.topics.http.requests import Subscription, command_asked, commands_in, done
+from emulator.topics.http.socket import converse
+from emulator.topics.http.users import Users
+from emulator.topics.service import TopicService
+
+_SOCKET: Final = "/topics/ws"
+_COMMANDS: Final = ("POST", "/topics/commands")
+_MESSAGES: Final = ("GET", "/topics/messages")
+
+
+class TopicsPort:
+    """An ASGI application over ``service``; ``failed`` is told of errors that nobody foresaw."""
+
+    def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:
+        self._service = service
+        self._failed = failed
+        self._users = Users(service.configuration.users)
+        self._faults = TopicFaults(service.stage, service.clock)
+        self._streams: set[Outbox] = set()
+
+    def close(self) -> None:
+        """End every stream of events; a server that stops tells the WebSockets itself."""
+        for outbox in tuple(self._streams):
+            outbox.close("stopped")
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        try:
+            await self._answer(scope, receive, send)
+        except ConnectionAborted:
+            raise
+        except Exception as error:  # noqa: BLE001 -- every error becomes an answer
+            await refusal(_as_ours(error), self._failed)(scope, receive, send)
+
+    async def _answer(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        socket = scope["type"] == "websocket"
+        asked = None if socket else (scope["method"], scope["path"])
+        if asked not in {_COMMANDS, _MESSAGES} and not (socket and scope["path"] == _SOCKET):
+            raise ApiError(
+                HTTPStatus.NOT_FOUND,
+                "not_found",
+                f"there is nothing at {scope['path']}: a WebSocket is at {_SOCKET}, "
+                f"{' '.join(_COMMANDS)} takes commands and {' '.join(_MESSAGES)} subscribes",
+            )
+        conversation = self._conversation(HTTPConnection(scope))
+        await conversation.open()
+        try:
+            if asked == _MESSAGES:
+                command = command_asked(HTTPConnection(scope))
+                await self._follow(conversation, command, receive, send)
+            elif socket:
+                await converse(conversation, receive, send)
+            else:
+                commands = await commands_in(receive)
+                await (await done(conversation, commands))(scope, receive, send)
+        except BadCommand as error:
+            conversation.refuse(error)
+            raise
+        finally:
+            conversation.close()
+
+    async def _follow(
+        self, conversation: Conversation, command: Subscription, receive: Receive, send: Send
+    ) -> None:
+        self._streams.add(conversation.outbox)
+        try:
+            await follow(conversation, command, receive, send)
+        finally:
+            self._streams.discard(conversation.outbox)
+
+    def _conversation(self, asked: HTTPConnection) -> Conversation:
+        user = self._users.who(asked.headers, asked.query_params)
+        return Conversation(self._service, self._faults, user, asked.query_params.get("client_name", ""))
+
+
+def _as_ours(error: Exception) -> Exception:
+    match error:
+        case NameInUse():
+            return ApiError(HTTPStatus.CONFLICT, "name_in_use", str(error))
+        case BadCommand():
+            return ApiError(HTTPStatus.BAD_REQUEST, "bad_command", str(error))
+    return error

@@ -1,0 +1,136 @@
+"""One client's session: commands in, messages out, whichever way they travel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final, get_args
+
+import msgspec
+
+from emulator.topics.engine import Session
+from emulator.topics.engine.commands import (
+    Command,
+    Publish,
+    Sow,
+    SowAndSubscribe,
+    SowDelete,
+    Undecoded,
+    Unsubscribe,
+)
+from emulator.topics.engine.messages import Ack, Message
+from emulator.topics.http.faults import TopicFaults
+from emulator.topics.http.outbox import Outbox
+from emulator.topics.service import TopicService
+from rdss_sandbox.shapes.topics import OBJECTS
+
+_decode: Final = msgspec.json.Decoder(Command).decode
+_decode_several: Final = msgspec.json.Decoder(Command | list[Command]).decode
+_NAMES: Final = ", ".join(str(each.__struct_config__.tag) for each in get_args(Command))
+
+
+class BadCommand(ValueError):  # noqa: N818 -- named as what it is
+    """What a client said is no command: why, and what could be read of it."""
+
+    def __init__(self, why: str, command: Undecoded) -> None:
+        super().__init__(f"bad command: {why}")
+        self.why = why
+        self.command = command
+
+
+def read_command(raw: str | bytes) -> Command:
+    """A command from its JSON. Raises BadCommand."""
+    try:
+        command: Command = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadCommand(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
+    return command
+
+
+def read_commands(raw: bytes) -> list[Command]:
+    """A command or an array of them. Raises BadCommand."""
+    try:
+        found = _decode_several(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadCommand(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
+    return found if isinstance(found, list) else [found]
+
+
+class Conversation:
+    """Opened with ``open``; the outbox has what is to be sent back."""
+
+    def __init__(self, service: TopicService, faults: TopicFaults, user: str, client_name: str) -> None:
+        self._service = service
+        self._faults = faults
+        self._user = user
+        self._client_name = client_name
+        self._session: Session | None = None
+        self.outbox = Outbox()
+        # One object, by which the service knows this session again.
+        self._ended = self.outbox.close
+
+    @property
+    def last_seq(self) -> int | None:
+        """The last sequence number of this publisher that was taken."""
+        return self._opened.last_seq
+
+    async def open(self) -> None:
+        """Begin. Raises NameInUse."""
+        if not self._service.opened:
+            await asyncio.to_thread(self._service.open)
+        self._session = self._service.session(
+            self._user, self.outbox.put, client_name=self._client_name, ended=self._ended
+        )
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._service.left(self._session, self._ended)
+
+    async def execute(self, command: Command) -> None:
+        """Do it; what comes of it is in the outbox. Raises ConnectionAborted when a fault says so."""
+        if isinstance(command, Sow | SowAndSubscribe | SowDelete):
+            # These look at many records, and must not keep everybody else waiting.
+            await asyncio.to_thread(self._look, command)
+        elif isinstance(command, Publish) and self._faults.concern(command):
+            await self._faults.publish(self._opened, command, self.outbox)
+        else:
+            self._opened.execute(command)
+
+    def refuse(self, error: BadCommand) -> None:
+        """Say that what came is no command, where that was asked for, and in the events."""
+        self._opened.refuse(error.command, error.why)
+
+    def sent(self) -> AsyncIterator[list[Message]]:
+        """What the client is sent; see ``TopicFaults.sent``."""
+        return self._faults.sent(self.outbox)
+
+    @property
+    def _opened(self) -> Session:
+        assert self._session is not None, "open comes first"
+        return self._session
+
+    def _look(self, command: Command) -> None:
+        if not isinstance(command, Unsubscribe) and command.topic == OBJECTS:
+            self._service.catch_up()
+        self._opened.execute(command)
+
+
+def failed(messages: Sequence[Message]) -> Ack | None:
+    """The first of them that says that a command failed."""
+    return next((each for each in messages if isinstance(each, Ack) and each.status == "failure"), None)
+
+
+def _undecoded(raw: str | bytes) -> Undecoded:
+    """The headers of what is no command that are as they should be."""
+    try:
+        said: Any = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Undecoded()
+    found = Undecoded()
+    if isinstance(said, dict):
+        for name in ("cmd", "topic", "cmd_id", "ack_type"):
+            if isinstance(said.get(name), str):
+                setattr(found, name, said[name])
+        if type(said.get("seq")) is int:
+            found.seq = said["seq"]
+    return found

@@ -1,0 +1,72 @@
+"""A subscription as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from emulator.http.asgi import ConnectionAborted, Receive, Send
+from emulator.topics.engine.messages import Message, PublishMessage
+from emulator.topics.http.conversation import Conversation
+from emulator.topics.http.faults import DeliveryFailed
+from emulator.topics.http.requests import Subscription, refused
+
+_SILENCE_SECONDS: Final = 10.0
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def follow(conversation: Conversation, command: Subscription, receive: Receive, send: Send) -> None:
+    """Subscribe, and send what comes until the client leaves. Raises ApiError when it is refused."""
+    await conversation.execute(command)
+    refused(conversation.outbox.waiting())
+    headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    tasks = [
+        asyncio.ensure_future(work)
+        for work in (_write(conversation, send), _until_left(receive), conversation.outbox.over.wait())
+    ]
+    tasks.append(asyncio.ensure_future(_keep_alive(send)))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    for error in ends:
+        if isinstance(error, Exception) and not isinstance(error, DeliveryFailed):
+            raise error
+    if conversation.outbox.closed == "slow":
+        raise ConnectionAborted
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _write(conversation: Conversation, send: Send) -> None:
+    async for messages in conversation.sent():
+        body = b"".join(map(_event, messages))
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def _until_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _keep_alive(send: Send) -> None:
+    """Say something now and then, so that a client that is gone is noticed."""
+    while True:
+        await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
+        await asyncio.sleep(_SILENCE_SECONDS)
+
+
+def _event(message: Message) -> bytes:
+    """The message as an event of its command's name, its bookmark the id to go on from.
+
+    A line end in it can only be between JSON's tokens, where a blank means the same.
+    """
+    data = _encode(message).replace(b"\n", b" ").replace(b"\r", b" ")
+    kind = str(message.__struct_config__.tag).encode()
+    bookmark = message.bookmark if isinstance(message, PublishMessage) else ""
+    place = b"id: %b\n" % bookmark.encode() if bookmark else b""
+    return b"event: %b\n%bdata: %b\n\n" % (kind, place, data)

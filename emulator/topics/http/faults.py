@@ -1,0 +1,145 @@
+"""The fault stage between topics and their clients: what it does to commands and to what is sent.
+
+A publish can be refused, cut off, late, changed or done twice; what a subscription is sent can be late,
+changed, repeated, overtaken or followed by the end of the connection. What is throttled is tried again later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Final, TypeAlias
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.faults.fault import Call, Direction, Failure, Kind
+from emulator.faults.message import Message as Struck
+from emulator.faults.pending import Pending
+from emulator.faults.stage import Stage
+from emulator.faults.types.throttle import CODE as THROTTLED
+from emulator.http.asgi import ConnectionAborted
+from emulator.topics.engine import Session
+from emulator.topics.engine.commands import Command, Publish
+from emulator.topics.engine.messages import Ack, Message, OofMessage, PublishMessage
+from emulator.topics.http.outbox import Outbox
+
+Sent: TypeAlias = PublishMessage | OofMessage
+
+_RETRY_SECONDS: Final = 1.0
+_MOST_AT_ONCE: Final = 1000
+_FAILABLE: Final = ("processed", "completed", "persisted")
+
+
+class DeliveryFailed(Exception):  # noqa: N818 -- named as what happened
+    """The connection is to be closed with this reason."""
+
+
+class TopicFaults:
+    """``stage`` on the channel kind ``topic``."""
+
+    def __init__(self, stage: Stage, clock: Clock) -> None:
+        self._stage = stage
+        self._clock = clock
+        self._seen: set[str] = set()
+
+    def concern(self, command: Command) -> bool:
+        """Whether a fault may strike the command."""
+        if not isinstance(command, Publish):
+            return False
+        if command.topic not in self._seen:
+            self._seen.add(command.topic)
+            self._stage.saw(command.topic, Kind.TOPIC)
+        return self._stage.wants(Direction.PUBLISH, command.topic, Kind.TOPIC)
+
+    async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
+        """Execute it as the faults let it. Raises ConnectionAborted when they cut the connection."""
+        call = self._stage.publishing(
+            command.topic, Kind.TOPIC, [Struck(bytes(command.data), command.sow_key)], single=True
+        )
+        await self._stage.delayed(call)
+        (item,) = call.items
+        failure = call.failure or item.failure
+        if failure is None or failure.written:
+            asked = "" if failure else command.ack_type
+            changed = msgspec.structs.replace(command, data=msgspec.Raw(item.data), ack_type=asked)
+            session.execute(changed)
+            for _ in range(item.copies):
+                session.execute(msgspec.structs.replace(changed, ack_type=""))
+            self._stage.act(call)
+        if failure is None:
+            return
+        if failure.kind == "cut":
+            raise ConnectionAborted
+        for ack in _refusals(command, failure):
+            outbox.put(ack)
+
+    async def sent(self, outbox: Outbox) -> AsyncIterator[list[Message]]:
+        """What to send next, for as long as the outbox is open.
+
+        Raises ConnectionAborted, or DeliveryFailed with the reason, when a fault ends the connection.
+        """
+        pending: Pending[Sent] = Pending()
+        while outbox.closed is None:
+            await self._something(outbox, pending)
+            now: list[Message] = []
+            for message in outbox.taken():
+                if isinstance(message, PublishMessage | OofMessage) and self._strikes(message, pending):
+                    await self._strike(message, pending)
+                else:
+                    now.append(message)
+            now.extend(self._due(pending))
+            if now:
+                yield now
+
+    def _strikes(self, message: Sent, pending: Pending[Sent]) -> bool:
+        """Whether a fault may strike it, or it has to wait behind one that was struck."""
+        return len(pending) > 0 or self._stage.wants(Direction.DELIVER, message.topic, Kind.TOPIC)
+
+    async def _strike(self, message: Sent, pending: Pending[Sent]) -> None:
+        while True:
+            call = self._met(message)
+            await self._stage.delayed(call)
+            failure = call.failure
+            if failure is None:
+                pending.add([(call.items[0], message)])
+                return
+            if failure.kind == "cut":
+                raise ConnectionAborted
+            if failure.code != THROTTLED:
+                raise DeliveryFailed(f"{failure.code}: {failure.message}")
+            await self._clock.sleep(_RETRY_SECONDS, self._stage.changes())
+
+    def _met(self, message: Sent) -> Call:
+        struck = Struck(bytes(message.data), message.sow_key, self._clock.time())
+        return self._stage.delivering(message.topic, Kind.TOPIC, [struck])
+
+    def _due(self, pending: Pending[Sent]) -> Iterator[Sent]:
+        for due in pending.take(self._clock.time(), _MOST_AT_ONCE) if len(pending) else ():
+            unchanged = due.data == bytes(due.record.data)
+            yield due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
+
+    async def _something(self, outbox: Outbox, pending: Pending[Sent]) -> None:
+        """Wait until something came or is due."""
+        if not len(pending):
+            await outbox.wait()
+            return
+        left = pending.due_at() - self._clock.time()
+        if left <= 0:
+            return
+        due = self._clock.sleep(left, lambda: pending.due_at() <= self._clock.time())
+        waits = [asyncio.ensure_future(outbox.wait()), asyncio.ensure_future(due)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+
+def _refusals(command: Publish, failure: Failure) -> Iterator[Ack]:
+    """What was asked to be acknowledged, as failed."""
+    asked = {kind.strip() for kind in command.ack_type.split(",")}
+    for kind in _FAILABLE:
+        if kind in asked:
+            reason = f"{failure.code}: {failure.message}"
+            yield Ack(kind, "failure", cmd_id=command.cmd_id, seq=command.seq, reason=reason)

@@ -1,0 +1,85 @@
+"""What topics have sent to a client and the network has not taken yet."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from typing import Final
+
+from emulator.topics.engine.messages import Message, OofMessage, PublishMessage, SowMessage
+
+MOST_BYTES: Final = 1 << 28
+_HEADER_BYTES: Final = 100
+
+
+class Outbox:
+    """Filled on any thread, emptied in the loop that made it.
+
+    ``closed`` is the reason once nothing more will be sent, and ``over`` is set then. A client that takes so
+    slowly that ``MOST_BYTES`` wait for it is given up as ``slow``.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._messages: deque[Message] = deque()
+        self._bytes = 0
+        self._more = asyncio.Event()
+        self._woken = False
+        self.closed: str | None = None
+        self.over = asyncio.Event()
+
+    def put(self, message: Message) -> None:
+        with self._lock:
+            self._bytes += _size(message)
+            self._messages.append(message)
+            slow = self._bytes > MOST_BYTES
+        if slow:
+            self.close("slow")
+        else:
+            self._wake()
+
+    def close(self, reason: str) -> None:
+        """Have the reader stop, for the first reason given."""
+        self.closed = self.closed or reason
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end)
+
+    def waiting(self) -> list[Message]:
+        """All that waits; it goes on waiting."""
+        with self._lock:
+            return list(self._messages)
+
+    def taken(self) -> list[Message]:
+        """All that waits, in order."""
+        with self._lock:
+            messages, self._messages = list(self._messages), deque()
+            self._bytes = 0
+        self._woken = False
+        self._more.clear()
+        return messages
+
+    async def wait(self) -> None:
+        """Return once there is something, or nothing will be any more."""
+        while not self._messages and self.closed is None:
+            self._woken = False
+            self._more.clear()
+            await self._more.wait()
+
+    def _end(self) -> None:
+        self._more.set()
+        self.over.set()
+
+    def _wake(self) -> None:
+        if not self._woken and not self._loop.is_closed():
+            self._woken = True
+            self._loop.call_soon_threadsafe(self._more.set)
+
+
+def _size(message: Message) -> int:
+    if isinstance(message, PublishMessage | OofMessage):
+        return len(message.data) + _HEADER_BYTES
+    if isinstance(message, SowMessage):
+        return sum(len(record.data) + _HEADER_BYTES for record in message.data)
+    return _HEADER_BYTES

@@ -1,0 +1,122 @@
+"""Commands that come in requests: some at once in a body, or one subscription in a query."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from emulator.http.asgi import BodyTooLong, Receive, whole_body
+from emulator.listeners.control.routing import JSON, ApiError
+from emulator.topics.engine.commands import (
+    Command,
+    DeltaSubscribe,
+    Publish,
+    SowAndDeltaSubscribe,
+    SowAndSubscribe,
+    SowDelete,
+    Subscribe,
+    Undecoded,
+)
+from emulator.topics.engine.messages import Ack, Message
+from emulator.topics.http.conversation import BadCommand, Conversation, failed, read_commands
+from emulator.topics.http.outbox import Outbox
+
+Subscription: TypeAlias = Subscribe | DeltaSubscribe | SowAndSubscribe | SowAndDeltaSubscribe
+
+_MOST_BYTES: Final = 1 << 24
+_PERSISTED_SECONDS: Final = 5.0
+_ABOUT_THE_CLIENT: Final = ("user_id", "client_name")
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def commands_in(receive: Receive) -> list[Command]:
+    """The command, or the commands in an array, that a body holds. Raises ApiError and BadCommand."""
+    try:
+        commands = read_commands(await whole_body(receive, _MOST_BYTES))
+    except BodyTooLong:
+        why = f"a body here is {_MOST_BYTES >> 20} MiB at most"
+        raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", why) from None
+    for command in commands:
+        if isinstance(command, Subscribe | SowAndSubscribe):
+            why = "an answer ends: subscribe at GET /topics/messages, or on a WebSocket at /topics/ws"
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_command", why)
+    return commands
+
+
+def command_asked(asked: HTTPConnection) -> Subscription:
+    """The subscription that a query describes by its command's headers. Raises BadCommand."""
+    given: dict[str, Any] = {"cmd": "subscribe", "sub_id": "1", **asked.query_params}
+    given = {name: value for name, value in given.items() if name not in _ABOUT_THE_CLIENT}
+    try:
+        command: Subscription = msgspec.convert(given, Subscription, strict=False)
+    except msgspec.ValidationError as error:
+        said = {name: given[name] for name in ("cmd", "topic", "cmd_id") if name in given}
+        raise BadCommand(str(error), Undecoded(**said)) from None
+    resumed = asked.headers.get("last-event-id")
+    if resumed and isinstance(command, Subscribe):
+        command.bookmark = resumed
+    command.ack_type = _with(command.ack_type, "processed")
+    return command
+
+
+async def done(conversation: Conversation, commands: Sequence[Command]) -> Response:
+    """Execute them one after another, and answer with all that came of it once it is acknowledged."""
+    for command in commands:
+        acknowledged = msgspec.structs.replace(command, ack_type=_with(command.ack_type, "processed"))
+        await conversation.execute(acknowledged)
+    durable = [each for each in commands if _asks(each.ack_type, "persisted")]
+    messages = await _answered(conversation.outbox, durable)
+    status = HTTPStatus.OK if failed(messages) is None else _status(failed(messages))
+    return Response(_encode({"messages": messages}), status, media_type=JSON)
+
+
+def refused(messages: Sequence[Message]) -> None:
+    """Raises ApiError when one of them says that the command failed."""
+    failure = failed(messages)
+    if failure is not None:
+        raise ApiError(_status(failure), "bad_command", failure.reason)
+
+
+async def _answered(outbox: Outbox, durable: list[Command]) -> list[Message]:
+    """What came, once those that are to be durable are acknowledged as such, or it takes too long."""
+    messages = outbox.taken()
+    try:
+        async with asyncio.timeout(_PERSISTED_SECONDS):
+            while not all(_persisted(each, messages) for each in durable):
+                await outbox.wait()
+                if outbox.closed is not None:
+                    break
+                messages += outbox.taken()
+    except TimeoutError:
+        pass
+    return messages
+
+
+def _persisted(command: Command, messages: Sequence[Message]) -> bool:
+    """Whether an acknowledgement of its own, or one that covers its sequence number, is among them."""
+    seq = command.seq if isinstance(command, Publish | SowDelete) else None
+    return any(
+        isinstance(each, Ack)
+        and each.ack_type == "persisted"
+        and (each.cmd_id == command.cmd_id if each.cmd_id else each.seq is None or each.seq >= (seq or 0))
+        for each in messages
+    )
+
+
+def _status(failure: Ack | None) -> HTTPStatus:
+    entitled = failure is None or not failure.reason.startswith("not entitled")
+    return HTTPStatus.BAD_REQUEST if entitled else HTTPStatus.FORBIDDEN
+
+
+def _with(ack_type: str, kind: str) -> str:
+    return ack_type if _asks(ack_type, kind) else f"{ack_type},{kind}".strip(",")
+
+
+def _asks(ack_type: str, kind: str) -> bool:
+    return kind in {each.strip() for each in ack_type.split(",")}

@@ -1,0 +1,84 @@
+"""Commands and messages on a WebSocket, one JSON object a frame."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from emulator.http.asgi import ConnectionAborted, Receive, Send
+from emulator.topics.http.conversation import BadCommand, Conversation, read_command
+from emulator.topics.http.faults import DeliveryFailed
+
+LAST_SEQ: Final = b"x-topics-seq"
+_CLOSES: Final = {
+    "displaced": (4409, "another connection of the same user and client_name took its place"),
+    "reset": (1012, "the sandbox was reset"),
+    "stopped": (1001, "the server stops"),
+}
+_FAILED: Final = 1011
+_TURN: Final = 100
+"""How many messages go each way before the rest of the sandbox has its turn."""
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def converse(conversation: Conversation, receive: Receive, send: Send) -> None:
+    """Serve one connection until either end is done with it.
+
+    The answer to the handshake says in ``x-topics-seq`` which sequence number of this publisher was the last.
+    """
+    await receive()
+    seq = conversation.last_seq
+    headers = [] if seq is None else [(LAST_SEQ, b"%d" % seq)]
+    await send({"type": "websocket.accept", "headers": headers})
+    reading = asyncio.ensure_future(_read(conversation, receive))
+    writing = asyncio.ensure_future(_write(conversation, send))
+    giving_up = asyncio.ensure_future(conversation.outbox.over.wait())
+    try:
+        await asyncio.wait({reading, writing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (reading, writing, giving_up):
+            task.cancel()
+        ends = await asyncio.gather(reading, writing, return_exceptions=True)
+    await _leave(conversation, ends, send)
+
+
+async def _read(conversation: Conversation, receive: Receive) -> None:
+    count = 0
+    while (said := await receive())["type"] == "websocket.receive":
+        count += 1
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
+        text = said.get("text")
+        try:
+            await conversation.execute(read_command(said["bytes"] if text is None else text))
+        except BadCommand as error:
+            conversation.refuse(error)
+    conversation.outbox.close("left")
+
+
+async def _write(conversation: Conversation, send: Send) -> None:
+    async for messages in conversation.sent():
+        for count, message in enumerate(messages, 1):
+            if count % _TURN == 0:
+                await asyncio.sleep(0)
+            text = _encode(message).decode(errors="replace")
+            await send({"type": "websocket.send", "text": text})
+
+
+async def _leave(conversation: Conversation, ends: Sequence[object], send: Send) -> None:
+    """Say why the connection ends, to a client that is still there."""
+    for error in ends:
+        if isinstance(error, DeliveryFailed):
+            await send({"type": "websocket.close", "code": _FAILED, "reason": str(error)})
+            return
+        if isinstance(error, Exception):
+            raise error
+    reason = conversation.outbox.closed
+    if reason == "slow":
+        raise ConnectionAborted
+    if reason in _CLOSES:
+        code, why = _CLOSES[reason]
+        await send({"type": "websocket.close", "code": code, "reason": why})

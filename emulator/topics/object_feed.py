@@ -1,0 +1,173 @@
+"""The topic ``objects``: what the RDSS messages in the streams say of each digital object, kept up to date.
+
+MetadataCreate and MetadataUpdate bring an object whole and MetadataDelete takes it away (RDSS Message API,
+"Message Types"); a message that says when it expires makes the record expire then. Of the versions of a work
+the current one is there (``schemas.versions``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from emulator.channels.checkpoint_file import Positions
+from emulator.clock import Clock, stopwatch
+from emulator.streams.merged_reading import Reading, ShardKey, Streams, in_order
+from emulator.topics.engine.commands import Command, Publish, SowDelete
+from emulator.topics.object_versions import Change, ObjectVersions
+from rdss_sandbox.shapes.topics import OBJECTS
+from schemas.formats import instant
+from schemas.peek import Peek, identity, peek
+from schemas.sequence import Assembly, SequenceError, body_of
+
+_WRITES: Final = ("MetadataCreate", "MetadataUpdate")
+_DELETE: Final = "MetadataDelete"
+_REMEMBERED: Final = 100_000
+_SEQUENCES: Final = 1_000
+_ASIDE: Final = 1_000
+"""Objects of which the last message is kept, for a version that becomes the current one by another's word."""
+
+
+class Session(Protocol):
+    """Where the commands go."""
+
+    def execute(self, command: Command) -> None: ...
+
+
+class ObjectFeed:
+    """Reads what is new in ``streams`` and tells it to the session that it is given. Thread-safe.
+
+    A message that came before, as a duplicate or in another stream, is passed over. ``skipped`` names streams
+    whose messages are no news of objects: those of the error and the invalid queue. How far it is it keeps in
+    ``positions``, which versions there are in ``versions``.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        clock: Clock,
+        positions: Positions,
+        versions: ObjectVersions,
+        skipped: frozenset[str],
+    ) -> None:
+        self._versions = versions
+        self._aside: OrderedDict[str, tuple[Peek, bytes]] = OrderedDict()
+        self._streams = streams
+        self._clock = clock
+        self._positions = positions
+        self._skipped = skipped
+        self._lock = threading.Lock()
+        self._readings: dict[ShardKey, Reading] = {}
+        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._sequences: OrderedDict[str, Assembly] = OrderedDict()
+
+    def step(self, session: Session) -> int:
+        """Read a little of every shard; how many records were read."""
+        with self._lock:
+            readings = [self._reading(shard) for shard in self._streams.shards() if self._wanted(shard)]
+            found = in_order(readings, self._streams)
+            for _, record in found:
+                for command in self._commands(record.data):
+                    session.execute(command)
+            for reading in {id(reading): reading for reading, _ in found}.values():
+                if reading.read_up_to is not None:
+                    self._positions.put(reading.shard.stream, _place(reading.shard), reading.read_up_to)
+        return len(found)
+
+    def catch_up(self, session: Session, seconds: float) -> bool:
+        """Read what is new, for at most about this many real seconds; whether nothing is left."""
+        deadline = stopwatch() + seconds
+        while self.step(session):
+            if stopwatch() >= deadline:
+                return False
+        return True
+
+    def _wanted(self, shard: ShardKey) -> bool:
+        return shard.stream not in self._skipped
+
+    def _reading(self, shard: ShardKey) -> Reading:
+        if shard not in self._readings:
+            after = self._positions.get(shard.stream, _place(shard))
+            self._readings[shard] = Reading(shard, len(self._readings), after)
+        return self._readings[shard]
+
+    def _commands(self, raw: bytes) -> list[Command]:
+        seen = peek(raw)
+        if seen.damaged or seen.message_type not in {*_WRITES, _DELETE} or self._came_before(seen):
+            return []
+        try:
+            whole = self._whole(seen, raw)
+            return [] if whole is None else self._said(seen, body_of(whole))
+        except (SequenceError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return []  # judging messages is for their receivers
+
+    def _said(self, seen: Peek, body: bytes) -> list[Command]:
+        given = msgspec.json.decode(body)
+        uuid = given.get("objectUUID") if isinstance(given, dict) else None
+        if not isinstance(uuid, str):
+            return []
+        at = instant(seen.published) if seen.published else None
+        at = self._clock.time() if at is None else at
+        if seen.message_type == _DELETE:
+            return self._changing(self._versions.delete(uuid, at), None)
+        left = self._left(seen)
+        if left is not None and left <= 0:
+            return []
+        change = self._versions.publish(uuid, given, at)
+        if change.newest:
+            self._aside[uuid] = seen, body
+            self._aside.move_to_end(uuid)
+        if len(self._aside) > _ASIDE:
+            self._aside.popitem(last=False)
+        return self._changing(change, uuid if change.newest else None)
+
+    def _changing(self, change: Change, published: str | None) -> list[Command]:
+        """The commands for what a message changed; ``published`` is the object that it brought."""
+        keys = (msgspec.json.encode({"objectUUID": uuid}) for uuid in change.hidden)
+        commands: list[Command] = [SowDelete(topic=OBJECTS, data=msgspec.Raw(key)) for key in keys]
+        again = (published,) if published is not None and self._versions.shows(published) else ()
+        for uuid in sorted({*change.shown, *again} & self._aside.keys()):
+            seen, body = self._aside[uuid]
+            left = self._left(seen)
+            if left is None or left > 0:
+                origin = (seen.message_id or "").replace("-", "")
+                data = msgspec.Raw(body)
+                commands.append(Publish(topic=OBJECTS, data=data, expiration=left, correlation_id=origin))
+        return commands
+
+    def _left(self, seen: Peek) -> float | None:
+        """How many seconds the message has until it expires; None when it never does."""
+        try:
+            moment = datetime.fromisoformat(seen.expires) if seen.expires else None
+        except ValueError:
+            return None
+        return moment.timestamp() - self._clock.time() if moment and moment.tzinfo else None
+
+    def _came_before(self, seen: Peek) -> bool:
+        if (who := identity(seen)) is None:
+            return False
+        known = who in self._seen
+        self._seen[who] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return known
+
+    def _whole(self, seen: Peek, raw: bytes) -> bytes | None:
+        """The message, or the one that this was the last missing part of."""
+        if (seen.total or 1) == 1 or seen.sequence is None:
+            return raw
+        assembly = self._sequences.setdefault(seen.sequence, Assembly())
+        if len(self._sequences) > _SEQUENCES:
+            self._sequences.popitem(last=False)
+        if not assembly.add(raw):
+            return None
+        del self._sequences[seen.sequence]
+        return assembly.message()
+
+
+def _place(shard: ShardKey) -> str:
+    return f"{shard.shard}/{shard.generation}"

@@ -1,0 +1,51 @@
+"""The records of a topic by the page, for those who look and do not subscribe."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.topics.engine import Topics
+from emulator.topics.engine.commands import Sow
+from emulator.topics.engine.messages import Ack, Message, SowMessage
+from rdss_sandbox.shapes.topics import OURS, TopicRecord, TopicRecordPage
+
+_BATCH: Final = 100
+
+
+def found(
+    topics: Topics, topic: str, filter_: str, *, orderby: str, offset: int, limit: int
+) -> TopicRecordPage:
+    """Up to ``limit`` matching records from the ``offset``-th. ValueError when the query is refused."""
+    messages: list[Message] = []
+    session = topics.session(OURS, messages.append)
+    query = Sow(
+        topic=topic,
+        filter=filter_,
+        orderby=orderby,
+        top_n=limit,
+        batch_size=_BATCH,
+        query_id="records",
+        opts=f"skip_n={offset}" if offset else "",
+        ack_type="processed,stats",
+    )
+    try:
+        session.execute(query)
+    finally:
+        session.close()
+    return _page(messages)
+
+
+def _page(messages: list[Message]) -> TopicRecordPage:
+    """The records in the answer to a query, which says how many there are in all."""
+    total, records = 0, []
+    for message in messages:
+        match message:
+            case Ack(status="failure", reason=reason):
+                raise ValueError(reason)
+            case Ack(ack_type="stats", matches=int(matches)):
+                total = matches
+            case SowMessage(data=batch):
+                records += [
+                    TopicRecord(each.sow_key, each.data, each.correlation_id or None) for each in batch
+                ]
+    return TopicRecordPage(tuple(records), total)

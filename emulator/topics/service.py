@@ -1,0 +1,234 @@
+"""The sandbox's topics: made when they are first asked for, fed while anybody asks."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.fault import Kind
+from emulator.faults.stage import Stage
+from emulator.journal import unlist_below
+from emulator.streams.merged_reading import Streams
+from emulator.streams.service import StreamService
+from rdss_sandbox.shapes.topics import OURS, Access
+
+if TYPE_CHECKING:
+    from emulator.topics.configuration import TopicConfiguration
+    from emulator.topics.engine import Session, Topics
+    from emulator.topics.engine.messages import Message
+    from emulator.topics.object_feed import ObjectFeed
+
+_CATCH_UP_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """Where the topic ``objects`` has its news from: ``streams`` by name, ``arrivals`` to be told of.
+
+    ``skipped`` are the streams of the error and the invalid queue.
+    """
+
+    streams: Streams
+    arrivals: StreamService
+    skipped: frozenset[str]
+
+
+class TopicService:
+    """Nothing is made, loaded or run before the first ``open``; ``directory`` None keeps nothing.
+
+    ``configured`` None is the topic of objects alone, for everybody. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        *,
+        clock: Clock,
+        events: Events,
+        stage: Stage,
+        configured: TopicConfiguration | None,
+        feeding: Feeding,
+        fsync: bool = False,
+    ) -> None:
+        self._configured = configured
+        self.stage = stage
+        self.clock = clock
+        self._directory = directory
+        self._events = events
+        self._feeding = feeding
+        self._fsync = fsync
+        self._lock = threading.RLock()
+        self._running: _Running | None = None
+        self._access: Access | None = None
+        self._closers: set[Callable[[str], None]] = set()
+
+    @property
+    def configuration(self) -> TopicConfiguration:
+        """The topics and their users."""
+        if self._configured is None:
+            from emulator.topics.configuration import NO_CONFIGURATION  # noqa: PLC0415 -- only used topics need it
+
+            self._configured = NO_CONFIGURATION
+        return self._configured
+
+    @property
+    def opened(self) -> bool:
+        """Whether they are made, so that ``open`` takes no time."""
+        return self._running is not None
+
+    def open(self) -> Topics:
+        """The topics; the first time their log is read. Raises ``DamagedLog`` and ``BadDefinition``."""
+        return self._run().topics
+
+    def session(
+        self,
+        user: str,
+        deliver: Callable[[Message], None],
+        *,
+        client_name: str = "",
+        ended: Callable[[str], None] = lambda _: None,
+    ) -> Session:
+        """A session; ``ended`` is told when it is ``displaced`` by another of its name, or by a ``reset``.
+
+        Raises NameInUse.
+        """
+        session = self.open().session(
+            user, deliver, client_name=client_name, displaced=lambda: ended("displaced")
+        )
+        self._closers.add(ended)
+        return session
+
+    @property
+    def access(self) -> Access:
+        """Who may do what with which topic."""
+        return self._access or self.configuration.access
+
+    def entitle(self, access: Access) -> None:
+        """From now on, and until a reset, ``access`` decides, of subscriptions that are open too.
+
+        Records that a subscription may no longer see leave it. Raises ``BadDefinition``.
+        """
+        from emulator.topics.configuration import with_ours  # noqa: PLC0415 -- only used topics need it
+
+        with self._lock:
+            self.open().entitle(with_ours(access))
+            self._access = access
+        self._events.emit("topic.access_changed", access=msgspec.to_builtins(access))
+
+    def left(self, session: Session, ended: Callable[[str], None]) -> None:
+        """Close a session whose client is gone."""
+        self._closers.discard(ended)
+        session.close()
+
+    def catch_up(self) -> None:
+        """Have the topic ``objects`` know what the streams hold by now, or much of it."""
+        running = self._run()
+        running.feed.catch_up(running.session, _CATCH_UP_SECONDS)
+
+    def reset(self) -> None:
+        """Forget every message, record and session."""
+        with self._lock:
+            self.close()
+            self._access = None
+            if self._directory is not None:
+                unlist_below(self._directory)
+                shutil.rmtree(self._directory, ignore_errors=True)
+        for ended in tuple(self._closers):
+            ended("reset")
+        self._closers.clear()
+
+    def close(self) -> None:
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None:
+            running.stack.close()
+
+    def _run(self) -> _Running:
+        running = self._running
+        if running is None:
+            with self._lock:
+                running = self._running = self._running or self._started()
+        return running
+
+    def _started(self) -> _Running:
+        from emulator.background_worker import Pump  # noqa: PLC0415 -- as above
+        from emulator.channels.checkpoint_file import Positions  # noqa: PLC0415 -- as above
+        from emulator.topics.configuration import with_ours  # noqa: PLC0415 -- as above
+        from emulator.topics.engine import Topics  # noqa: PLC0415 -- as above
+        from emulator.topics.object_feed import ObjectFeed  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.object_versions import ObjectVersions  # noqa: PLC0415 -- as above
+
+        directory = self._directory
+        with ExitStack() as stack:
+            topics = Topics(
+                directory / "messages" if directory else None,
+                self.clock,
+                self._events,
+                self.configuration.definitions,
+                access=with_ours(self.access),
+                fsync=self._fsync,
+                retention=self.configuration.retention,
+            )
+            stack.callback(topics.close)
+            path = directory / "positions.log" if directory else None
+            positions = Positions(path)
+            if positions.torn_bytes:
+                self._events.emit("journal.cut", file=str(path), bytes=positions.torn_bytes)
+            stack.callback(positions.close)
+            for definition in self.configuration.definitions:
+                self.stage.saw(definition.name, Kind.TOPIC)
+            stack.callback(_attended(topics, self.clock))
+            feeding = self._feeding
+            versions = ObjectVersions(directory / "versions.log" if directory else None)
+            stack.callback(versions.close)
+            feed = ObjectFeed(feeding.streams, self.clock, positions, versions, feeding.skipped)
+            session = topics.session(OURS, lambda _: None)
+            pump = Pump("objects", [lambda: feed.step(session)], self._failed)
+            stack.callback(pump.close)
+            stack.callback(feeding.arrivals.on_records(lambda _stream, _shard: pump.wake()))
+            pump.wake()
+            return _Running(topics, session, feed, stack.pop_all())
+
+    def _failed(self, error: Exception) -> None:
+        self._events.emit("topics.failed", why=str(error) or repr(error))
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    topics: Topics
+    session: Session
+    feed: ObjectFeed
+    stack: ExitStack
+
+
+def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:
+    """Look after the topics on a thread of its own; what ends it."""
+    from emulator.topics.engine.attendant import attend  # noqa: PLC0415 -- only used topics need it
+
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(attend(topics, clock))
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(asyncio.wait([task]))
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=run, name="topics", daemon=True)
+    thread.start()
+
+    def end() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+
+    return end

@@ -1,0 +1,93 @@
+"""The queues of a sandbox, looked at and claimed through its control API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from rdss_sandbox.shapes.queues import (
+    Claim,
+    ClaimList,
+    ClaimRenewal,
+    MessageDeleted,
+    NewClaim,
+    QueueList,
+    QueueMessagePage,
+    Released,
+)
+
+
+class Queues:
+    """The queues of every project; every method raises as ``Client`` does."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+
+    def list(self) -> QueueList:
+        found: QueueList = self._ask(QueueList, "GET", "/queues")
+        return found
+
+    def messages(self, project: str, queue: str, *, after: int = 0, limit: int = 100) -> QueueMessagePage:
+        """Up to ``limit`` messages, held or not, with numbers above ``after``."""
+        query = {"after": after, "limit": limit}
+        page: QueueMessagePage = self._ask(
+            QueueMessagePage, "GET", _path(project, queue, "messages"), query=query
+        )
+        return page
+
+    def claims(self, project: str, queue: str) -> tuple[Claim, ...]:
+        """The claims that hold any message."""
+        found: ClaimList = self._ask(ClaimList, "GET", _path(project, queue, "claims"))
+        return found.claims
+
+    def claim(self, project: str, queue: str, new: NewClaim) -> Claim | None:
+        """Hold messages; None when none is free."""
+        made: ClaimList = self._ask(ClaimList, "POST", _path(project, queue, "claims"), body=new)
+        return made.claims[0] if made.claims else None
+
+    def renew(self, project: str, queue: str, claim: str, change: ClaimRenewal) -> Claim:
+        renewed: Claim = self._ask(Claim, "PATCH", _path(project, queue, "claims", claim), body=change)
+        return renewed
+
+    def release(self, project: str, queue: str, claim: str) -> bool:
+        """Whether there was such a claim."""
+        answer: Released = self._ask(Released, "DELETE", _path(project, queue, "claims", claim))
+        return answer.released
+
+    def delete(self, project: str, queue: str, message: str, claim: str | None = None) -> None:
+        """Delete a message, with the claim that holds it."""
+        path = _path(project, queue, "messages", message)
+        self._ask(MessageDeleted, "DELETE", path, query={"claim": claim})
+
+
+class AsyncQueues:
+    """What the TUI asks of ``Queues``, for asyncio."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+
+    async def list(self) -> QueueList:
+        found: QueueList = await self._ask(QueueList, "GET", "/queues")
+        return found
+
+    async def messages(
+        self, project: str, queue: str, *, after: int = 0, limit: int = 100
+    ) -> QueueMessagePage:
+        query = {"after": after, "limit": limit}
+        page: QueueMessagePage = await self._ask(
+            QueueMessagePage, "GET", _path(project, queue, "messages"), query=query
+        )
+        return page
+
+    async def claims(self, project: str, queue: str) -> tuple[Claim, ...]:
+        found: ClaimList = await self._ask(ClaimList, "GET", _path(project, queue, "claims"))
+        return found.claims
+
+    async def release(self, project: str, queue: str, claim: str) -> bool:
+        answer: Released = await self._ask(Released, "DELETE", _path(project, queue, "claims", claim))
+        return answer.released
+
+
+def _path(*segments: str) -> str:
+    return "/queues/" + "/".join(quote(segment, safe="") for segment in segments)

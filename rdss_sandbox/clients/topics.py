@@ -1,0 +1,88 @@
+"""The topics of a sandbox, looked at through its control API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rdss_sandbox.shapes.topics import Access, Topic, TopicChangePage, TopicList, TopicRecordPage
+
+
+class TopicViews:
+    """The topics, their records and what changes in them; every method raises as ``Client`` does."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+
+    def list(self) -> tuple[Topic, ...]:
+        found: TopicList = self._ask(TopicList, "GET", "/topics")
+        return found.topics
+
+    def records(
+        self, topic: str, *, matching: str = "", orderby: str = "", offset: int = 0, limit: int = 100
+    ) -> TopicRecordPage:
+        """Up to ``limit`` records that match a filter of topics, from the ``offset``-th."""
+        page: TopicRecordPage = self._ask(
+            TopicRecordPage, "GET", "/topics/records", query=_records(topic, matching, orderby, offset, limit)
+        )
+        return page
+
+    def changes(self, topic: str, *, matching: str = "", after: int = 0, limit: int = 100) -> TopicChangePage:
+        """Up to ``limit`` changes numbered above ``after``; the first question begins the watching."""
+        page: TopicChangePage = self._ask(
+            TopicChangePage, "GET", "/topics/changes", query=_changes(topic, matching, after, limit)
+        )
+        return page
+
+    def access(self) -> Access:
+        """Who may do what with which topic."""
+        found: Access = self._ask(Access, "GET", "/topics/access")
+        return found
+
+    def entitle(self, access: Access) -> Access:
+        """Let ``access`` decide from now on; what subscriptions may no longer see leaves them."""
+        settled: Access = self._ask(Access, "PUT", "/topics/access", body=access)
+        return settled
+
+
+class AsyncTopicViews:
+    """``TopicViews`` for asyncio."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+
+    async def list(self) -> tuple[Topic, ...]:
+        found: TopicList = await self._ask(TopicList, "GET", "/topics")
+        return found.topics
+
+    async def records(
+        self, topic: str, *, matching: str = "", orderby: str = "", offset: int = 0, limit: int = 100
+    ) -> TopicRecordPage:
+        page: TopicRecordPage = await self._ask(
+            TopicRecordPage, "GET", "/topics/records", query=_records(topic, matching, orderby, offset, limit)
+        )
+        return page
+
+    async def changes(
+        self, topic: str, *, matching: str = "", after: int = 0, limit: int = 100
+    ) -> TopicChangePage:
+        page: TopicChangePage = await self._ask(
+            TopicChangePage, "GET", "/topics/changes", query=_changes(topic, matching, after, limit)
+        )
+        return page
+
+    async def access(self) -> Access:
+        found: Access = await self._ask(Access, "GET", "/topics/access")
+        return found
+
+    async def entitle(self, access: Access) -> Access:
+        settled: Access = await self._ask(Access, "PUT", "/topics/access", body=access)
+        return settled
+
+
+def _records(topic: str, matching: str, orderby: str, offset: int, limit: int) -> dict[str, Any]:
+    return {"topic": topic, "filter": matching, "orderby": orderby, "offset": offset, "limit": limit}
+
+
+def _changes(topic: str, matching: str, after: int, limit: int) -> dict[str, Any]:
+    return {"topic": topic, "filter": matching, "after": after, "limit": limit}

@@ -1,0 +1,29 @@
+"""Events: what happened in the sandbox, one by one and by the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class EventPage(msgspec.Struct, frozen=True):
+    """Events, oldest first, each ``{"id", "time", "kind", ...}``; ``last`` is the newest id there is."""
+
+    events: tuple[dict[str, Any], ...]
+    last: int
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One thing that happened: ``id`` counts from 1 without gaps, ``time`` is in seconds since the epoch."""
+
+    id: int
+    time: float
+    kind: str
+    fields: dict[str, Any]
+
+
+def event_of(flat: dict[str, Any]) -> Event:
+    """The event of the control API's flat form: its fields beside its id, time and kind."""
+    rest = {name: value for name, value in flat.items() if name not in {"id", "time", "kind"}}
+    return Event(flat["id"], flat["time"], flat["kind"], rest)

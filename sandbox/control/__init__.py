@@ -1,0 +1,1 @@
+"""What the control API has besides the emulator: asynchronous messages and scenarios."""

@@ -1,0 +1,1 @@
+"""A file server over HTTPS that misbehaves on demand, and the certificates it needs."""

@@ -1,0 +1,91 @@
+"""The clock of a process that is pointed at a sandbox: it shows what the sandbox's clock shows.
+
+    sandbox   POST /clock ──▶ Clock ──▶ GET /clock, live ─┐
+                                                          ▼  one line a change
+    process   Clock.wait, Clock.time ◀── FollowingClock ◀─┘
+
+Nobody asks in a loop: the sandbox tells of each change, and every wait under way here sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Final, Self
+
+from emulator.clock import Clock, ClockState
+from rdss_sandbox.client import AsyncClient, Client
+from rdss_sandbox.shapes.clock import ClockReading
+
+_SAME_SECONDS: Final = 0.05
+"""Two machines whose time differs by less have the same time."""
+
+
+class FollowingClock(Clock):
+    """A clock that follows the one of the sandbox at ``url``, jumps included, until it is closed.
+
+    While the sandbox does not answer, time goes on from where it was as fast as real time does, so that
+    nobody waits for a clock that is gone. Raises ``UnreachableError`` and ``RefusedError`` when it cannot
+    begin.
+    """
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        super().__init__()
+        self._url, self._token = url, token
+        self._machine = Clock()
+        with Client(url, token=token) as client:
+            reading = client.clock()
+        self._lead = self.elapsed() - reading.elapsed
+        self._go_on(reading)
+        self._loop = asyncio.new_event_loop()
+        self._following = self._loop.create_task(self._follow())
+        self._thread = threading.Thread(target=self._run, name="following clock", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Follow no longer; the clock goes on as it is."""
+        self._loop.call_soon_threadsafe(self._following.cancel)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._following)
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self._loop.close()
+
+    async def _follow(self) -> None:
+        connected = False
+
+        def heed(connection: bool) -> None:
+            nonlocal connected
+            connected = False
+            if not connection:
+                self.run_at(1.0)
+
+        async with AsyncClient(self._url, token=self._token) as client:
+            async for reading in client.follow_clock(on_connection=heed):
+                if connected:
+                    self._go_on(reading)
+                else:
+                    self._begin(reading)
+                    connected = True
+
+    def _begin(self, reading: ClockReading) -> None:
+        """Take the first reading of a connection, which may be to a sandbox that was started afresh.
+
+        What it is ahead of this clock has passed meanwhile.
+        """
+        self._lead = self.elapsed() + max(0.0, reading.time - self.time()) - reading.elapsed
+        self._go_on(reading)
+
+    def _go_on(self, reading: ClockReading) -> None:
+        same = reading.real and abs(self._machine.time() - reading.time) < _SAME_SECONDS
+        self.show(ClockState(reading.time, reading.speed, same, reading.elapsed + self._lead))

@@ -1,0 +1,107 @@
+"""What an application answers or tells others: written down with its own changes, in one transaction.
+
+A message kept here is sent exactly if the transaction that it was kept in is committed; ``flush`` sends it,
+also after a crash in between, under the messageId that it was given first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.clock import Clock
+from emulator.rng import new_uuid
+from sandbox.gateway import Gateway, Machine
+from sandbox.gateway.addresses import Addresses, UnknownAddressError
+from sandbox.gateway.authorship import Author, MessageClass
+from schemas.error_codes import ErrorCode
+from schemas.sequence import split
+
+JSON = dict[str, Any]
+
+
+class Outbox:
+    """One application's messages; ``generator`` is the application's name in them.
+
+    They go to the channel of ``gateway``, or of ``addresses`` to the one that is named.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        clock: Clock,
+        *,
+        generator: str,
+        machine: Machine,
+        addresses: Addresses | None = None,
+        new_id: Callable[[], str] = new_uuid,
+    ) -> None:
+        self._gateway = gateway
+        self._addresses = addresses
+        self._author = Author(generator, clock, new_id)
+        self._machine = machine
+
+    def keep(
+        self,
+        message_type: str,
+        body: JSON,
+        *,
+        tenant: int,
+        message_class: MessageClass = "Command",
+        correlation_id: str | None = None,
+        error: tuple[ErrorCode, str] | None = None,
+        to: str | None = None,
+    ) -> str:
+        """Write a message down as TO_SEND, in parts where it is large; its messageId.
+
+        ``to`` is the address that it goes to. Raises ``UnknownAddressError``, and
+        ``schemas.sequence.SequenceError`` for a message that cannot be split.
+        """
+        message = self.message(
+            message_type,
+            body,
+            tenant=tenant,
+            message_class=message_class,
+            correlation_id=correlation_id,
+            error=error,
+        )
+        self.keep_message(message, to=to)
+        return str(message["messageHeader"]["messageId"])
+
+    def keep_message(self, message: JSON, *, to: str | None = None) -> None:
+        """Write a whole message down as TO_SEND, in parts where it is large. Raises as ``keep``."""
+        self._way(to).keep(split(message, new_id=self._author.new_id))
+
+    def _way(self, to: str | None) -> Gateway:
+        own = self._gateway.channel.name
+        if to is None or to == own:
+            return self._gateway
+        if self._addresses is None:
+            raise UnknownAddressError(to, (own,))
+        return self._addresses.gateway(to)
+
+    def message(
+        self,
+        message_type: str,
+        body: JSON,
+        *,
+        tenant: int,
+        message_class: MessageClass = "Command",
+        correlation_id: str | None = None,
+        error: tuple[ErrorCode, str] | None = None,
+    ) -> JSON:
+        """The message that ``keep`` would write down."""
+        message = self._author.message(
+            message_type,
+            body,
+            tenant=tenant,
+            message_class=message_class,
+            correlation_id=correlation_id,
+            error=error,
+        )
+        message["messageHeader"]["messageHistory"] = [self._machine.entry(self._author.clock.time())]
+        return message
+
+    def flush(self) -> int:
+        """Send what was kept; how many messages went. Raises as ``Gateway.flush``."""
+        return self._gateway.flush() + (self._addresses.flush() if self._addresses else 0)

@@ -1,0 +1,421 @@
+"""Whatever a power cut or a bad disk does to a file: nothing is lost in silence, and nothing is deleted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from emulator.assembly import damage as told
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.assembly.parts import Parts, assembled
+from emulator.assembly.repair import repair
+from emulator.journal import DamagedLog, Segments
+from emulator.settings.settings import Settings
+from emulator.topics.engine.commands import Publish, Sow
+from emulator.topics.engine.messages import SowMessage
+from rdss_sandbox.shapes.topology import AuditTap, Topology
+
+PROJECT = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
+MADE_ANEW = ("lock", "messages.db", "messages.db-wal", "messages.db-shm")
+"""Files in which nothing is that is not made again from others."""
+TOPICS = """
+[[topics]]
+kind = "topic"
+name = "prices"
+keys = ["/id"]
+expiration = 0
+logged = true
+"""
+
+
+def settings(folder: Path) -> Settings:
+    topics = folder.parent / "topics.toml"
+    topics.write_text(TOPICS)
+    return Settings(
+        data_dir=folder,
+        aws_port=0,
+        control_port=0,
+        queues_port=0,
+        topics_port=0,
+        amqp="off",
+        topics=topics,
+        topology=Topology(
+            streams={"input": 2, "error": 1, "audit": 1},
+            buckets=("rdss-audit",),
+            audit=AuditTap(taps=("input",)),
+            claimable=("error",),
+        ),
+    )
+
+
+def fill(emulator: Embedded) -> None:
+    """Have something in every service, so that every durable file there is has been made."""
+    parts = emulator.parts
+    for number in range(20):
+        record = {"StreamName": "input", "PartitionKey": str(number), "Data": b"input %d" % number}
+        parts.streams.call("PutRecord", record, parts.home)
+    parts.streams.call("PutRecord", {"StreamName": "error", "PartitionKey": "e", "Data": b"{}"}, parts.home)
+    parts.amqp.record("exchange", [(b"amqp %d" % number, "key") for number in range(5)])
+    with httpx.Client(trust_env=False, headers=PROJECT) as client:
+        queue = f"{emulator.queues.engine}/v2/queues/jobs"
+        client.put(queue)
+        for number in range(5):
+            client.post(f"{queue}/messages", json={"messages": [{"body": number, "ttl": 86400}]})
+        client.get(f"{emulator.queues.engine}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
+    topics = parts.topics.open()
+    session = topics.session("ada", lambda _: None)
+    for number in range(20):
+        session.execute(Publish("prices", data=_raw({"id": number}), ack_type="persisted"))
+    emulator.parts.archives._pump.drain()
+
+
+def _raw(value: object) -> Any:
+    import msgspec
+
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def kept(parts: Parts) -> dict[str, list[bytes]]:
+    """All that was acknowledged and can be read."""
+    found: dict[str, list[bytes]] = {}
+    for name, service in (("stream", parts.streams), ("amqp", parts.amqp)):
+        for view in service.streams(parts.home):
+            for shard in view.shards:
+                records = service.read(view.name, shard.id, None, 1000, parts.home)
+                found.setdefault(f"{name} {view.name}", []).extend(each.data for each in records)
+    for queue in parts.queues._store.state.queues.values():
+        found[f"queue {queue.at.name}"] = [bytes(str(each.body), "utf-8") for each in queue.messages]
+    answers: list[Any] = []
+    session = parts.topics.open().session("bob", answers.append)
+    session.execute(Sow("prices"))
+    records = [each for answer in answers if isinstance(answer, SowMessage) for each in answer.data]
+    found["topic prices"] = [bytes(each.data) for each in records]
+    session.close()
+    return {name: sorted(values) for name, values in found.items() if values}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with something in every file, as a process leaves it that was killed."""
+    folder = tmp_path_factory.mktemp("original") / "data"
+    left = folder.parent / "left"
+    with embedded(settings(folder)) as emulator:
+        fill(emulator)
+        shutil.copytree(folder, left)
+    return left
+
+
+@pytest.fixture(scope="module")
+def whole(original: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
+    folder = tmp_path_factory.mktemp("whole") / "data"
+    shutil.copytree(original, folder)
+    with assembled(settings(folder)) as parts:
+        assert not parts.damage
+        return kept(parts)
+
+
+def durable(folder: Path) -> list[str]:
+    """Every file in which something is that cannot be made again."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    return sorted(str(path.relative_to(folder)) for path in files if path.name not in MADE_ANEW)
+
+
+def test_every_service_has_files(original: Path, whole: dict[str, list[bytes]]) -> None:
+    """What follows is about these, and about whatever else there will be."""
+    files = durable(original)
+    for name in ("streams/state.log", "queues.log", "events.log", "positions.log", "queue-positions.log"):
+        assert name in files
+    assert any(name.startswith("streams/streams/") for name in files)
+    assert any(name.startswith("amqp/streams/") for name in files)
+    assert any(name.startswith("topics/messages/") for name in files)
+    assert {"stream input", "queue jobs", "queue error", "topic prices", "amqp amqp:exchange"} <= whole.keys()
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def zeroed(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def zeros_at_the_end(path: Path) -> None:
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[: size // 2] + bytes(size - size // 2))
+
+
+def cut_off(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 7)
+
+
+def missing(path: Path) -> None:
+    path.unlink()
+
+
+def flipped(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 3] ^= 0x10
+    path.write_bytes(raw)
+
+
+def a_draft_left(path: Path) -> None:
+    """A rename that did not happen: the old file, and beside it part of what was to take its place."""
+    for suffix in (".draft", ".new"):
+        path.with_suffix(suffix).write_bytes(path.read_bytes()[:-1])
+
+
+DAMAGES = [emptied, zeroed, zeros_at_the_end, cut_off, missing, flipped, a_draft_left]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "damage" in metafunc.fixturenames:
+        metafunc.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_no_file_is_lost_in_silence(
+    damage: Callable[[Path], None], original: Path, whole: dict[str, list[bytes]], tmp_path: Path
+) -> None:
+    """For every file: a start is refused in a line that names it, or all is there, or an event says what not.
+
+    What other files hold is still somewhere, and the next start says nothing any more.
+    """
+    for number, name in enumerate(durable(original)):
+        folder = tmp_path / str(number) / "data"
+        shutil.copytree(original, folder)
+        damage(folder / name)
+        before = contents(folder)
+        judge(folder, name, whole)
+        after = contents(folder)
+        for other, content in before.items():
+            if other != name and other.endswith(".log") and "/streams/" in other:
+                assert any(each.startswith(content) for each in after.values()), f"{other}, by {name}"
+        shutil.rmtree(folder)
+
+
+def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
+    try:
+        with assembled(settings(folder)) as parts:
+            now = kept(parts)
+            lines = [line for event in parts.events.since(0, 10_000) if (line := told.line(event))]
+    except DamagedLog as error:
+        said = str(error)
+    else:
+        said = ""
+    if said:
+        assert str(folder / name) in said
+        assert "sandbox repair" in said
+        assert "\n" not in said
+        return
+    lost = {key: set(values) - set(now.get(key, ())) for key, values in whole.items()}
+    about = [line for line in lines if name in line or str(Path(name).parent) in line]
+    if any(lost.values()) or name not in contents(folder):
+        assert about, f"{name}: {lost}, {lines}"
+        assert all("\n" not in line for line in about)
+    with assembled(settings(folder)) as parts:
+        assert not parts.damage, f"{name}: told twice"
+        assert {key: set(values) - set(kept(parts).get(key, ())) for key, values in whole.items()} == lost
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"this was never a file of ours, and is long enough to be taken for one" * 9)
+
+
+def garbage_within(path: Path) -> None:
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2] + os.urandom(97) + raw[len(raw) // 2 + 30 :])
+
+
+@pytest.mark.parametrize("harm", [flipped, garbage, garbage_within, zeroed, emptied, missing])
+def test_after_a_repair_everything_starts(
+    harm: Callable[[Path], None], original: Path, whole: dict[str, list[bytes]], tmp_path: Path
+) -> None:
+    """Whichever file was hurt: what can be read is served, what was there is put aside, and twice is once."""
+    for number, name in enumerate([*durable(original), "messages.db"]):
+        folder = tmp_path / str(number) / "data"
+        shutil.copytree(original, folder)
+        harm(folder / name)
+        hurt = (folder / name).read_bytes() if (folder / name).exists() else b""
+        before = contents(folder)
+        said = repair(folder, dry_run=True)
+        before.pop("lock")
+        assert {name: content for name, content in contents(folder).items() if name != "lock"} == before
+        done = repair(folder)
+        assert [each.file for each in done] == [each.file for each in said]
+        for each in done:
+            assert each.file == str(folder / name)
+            assert each.put_aside is not None
+            assert Path(each.put_aside).read_bytes() == hurt
+        assert repair(folder) == []
+        with assembled(settings(folder)) as parts:
+            now = kept(parts)
+        for key in now:
+            assert set(now[key]) <= set(whole[key]), f"{name}: {key}"
+        others = sum(set(now.get(key, ())) == set(values) for key, values in whole.items())
+        assert others >= len(whole) - 3, f"{name} took more along than its own"
+        shutil.rmtree(folder.parent)
+
+
+def put(parts: Parts, data: bytes) -> tuple[str, str]:
+    answer = parts.streams.call(
+        "PutRecord", {"StreamName": "input", "PartitionKey": "k", "Data": data}, parts.home
+    )
+    return str(answer["ShardId"]), str(answer["SequenceNumber"])
+
+
+@pytest.mark.parametrize("harm", [emptied, zeroed, missing, zeros_at_the_end, "flipped and repaired"])
+def test_numbers_that_lost_records_had_are_not_given_again(harm: Any, tmp_path: Path) -> None:
+    """A reader that had come to the last of them finds what is put after the loss, and nothing is pending."""
+    folder = tmp_path / "data"
+    with assembled(settings(folder)) as parts:
+        shard, last = [put(parts, b"%d" % number * 50) for number in range(9)][-1]
+        view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
+    (path,) = (
+        path
+        for path in folder.glob("streams/streams/*/*/*.log")
+        if path.stat().st_size and int(path.parent.name) == int(shard[-12:])
+    )
+    if callable(harm):
+        harm(path)
+    else:
+        raw = bytearray(path.read_bytes())
+        raw[-9] ^= 1
+        path.write_bytes(raw)
+        assert repair(folder)
+    for _ in range(2):
+        with assembled(settings(folder)) as parts:
+            view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
+            assert sum(parts.streams.unread("input", each, None) for each in view.shards) <= 8
+            seen = next(each for each in view.shards if each.id == shard)
+            assert parts.streams.unread("input", seen, last) == 0
+            assert parts.streams.read("input", shard, last, 10, parts.home) == []
+    with assembled(settings(folder)) as parts:
+        assert put(parts, b"after")[1] > last
+        assert [each.data for each in parts.streams.read("input", shard, last, 10, parts.home)] == [b"after"]
+        view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
+        seen = next(each for each in view.shards if each.id == shard)
+        assert parts.streams.unread("input", seen, last) == 1
+        assert seen.put < 100
+
+
+def test_records_that_no_state_names_are_put_aside(original: Path, tmp_path: Path) -> None:
+    """And the streams that are made instead get numbers that none of those had."""
+    folder = tmp_path / "data"
+    shutil.copytree(original, folder)
+    records = {path.name: path.read_bytes() for path in folder.glob("streams/streams/*/*/*.log")}
+    emptied(folder / "streams" / "state.log")
+    with assembled(settings(folder)) as parts:
+        lines = parts.damage
+        put(parts, b"new")
+    aside = list((folder / "streams" / "put-aside").rglob("*.log"))
+    assert {path.name: path.read_bytes() for path in aside} == records
+    assert f"{folder / 'streams/state.log'} is empty: the names and shards of the streams is gone" in lines
+    assert sum("was put aside as" in line for line in lines) >= 3
+    numbers = {path.parents[1].name for path in aside}
+    assert numbers.isdisjoint(path.name for path in (folder / "streams" / "streams").iterdir())
+
+
+def test_what_a_deletion_left_undone_is_still_removed(tmp_path: Path) -> None:
+    """A process that died between saying that a stream is gone and removing it left nothing to put aside."""
+    folder = tmp_path / "data"
+    with assembled(settings(folder)) as parts:
+        put(parts, b"x")
+        (stream,) = {path.parents[1] for path in folder.glob("streams/streams/*/*/*.log")}
+        shutil.copytree(stream, tmp_path / "kept")
+        parts.streams.call("DeleteStream", {"StreamName": "input"}, parts.home)
+        next(iter(parts.streams.streams(parts.home)))
+    shutil.copytree(tmp_path / "kept", stream, dirs_exist_ok=True)
+    with assembled(settings(folder)) as parts:
+        assert not parts.damage
+    assert not stream.exists()
+    assert not (folder / "streams" / "put-aside").exists()
+
+
+def test_what_is_removed_on_purpose_is_not_missed(tmp_path: Path) -> None:
+    """A reset, a deleted stream, an emptied queue: the next start has nothing to say."""
+    folder = tmp_path / "data"
+    with embedded(settings(folder)) as emulator:
+        fill(emulator)
+        emulator.reset()
+    with assembled(settings(folder)) as parts:
+        assert not parts.damage
+    with embedded(settings(folder)) as emulator:
+        fill(emulator)
+        emulator.parts.queues.clear()
+        for name in ("input", "error"):
+            emulator.parts.streams.call("DeleteStream", {"StreamName": name}, emulator.parts.home)
+    with assembled(settings(folder)) as parts:
+        assert not parts.damage
+
+
+def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(original, folder)
+    missing(folder / "queues.log")
+    with embedded(settings(folder)) as emulator, httpx.Client(trust_env=False, headers=PROJECT) as client:
+        found = client.get(
+            f"{emulator.queues.engine}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"}
+        ).json()
+        assert len(found["messages"]) == 1
+        assert any("queue-positions.log was put aside" in line for line in emulator.parts.damage)
+        notes = emulator.status().notes
+        assert any("queues.log is missing" in note for note in notes)
+
+
+def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tmp_path: Path) -> None:
+    """503 and the line that says what to do, at every request; the rest of the sandbox works."""
+    folder = tmp_path / "data"
+    shutil.copytree(original, folder)
+    (path,) = (folder / "topics" / "messages").glob("*.log")
+    flipped(path)
+    with embedded(settings(folder)) as emulator, httpx.Client(trust_env=False) as client:
+        for url in (
+            f"{emulator.control}/topics/records?topic=prices",
+            f"{emulator.topics.engine}/topics/messages?topic=prices",
+        ):
+            answer = client.get(url)
+            assert answer.status_code == 503, answer.text
+            assert "sandbox repair" in answer.json()["error"]["message"]
+        assert client.get(f"{emulator.control}/status").is_success
+
+
+@pytest.mark.parametrize("where", [0, 3, 60, -1, -5, -70])
+def test_a_compressed_segment_is_repaired(where: int, tmp_path: Path) -> None:
+    """Wherever a byte is wrong: what can be read is a segment again, the rest of the shard as it was."""
+    shard = tmp_path / "streams" / "streams" / "000000001" / "000000000000"
+    segments = Segments(shard, segment_bytes=1000)
+    for number in range(40):
+        line = b"%058d\n" % number
+        segments.append(line * 3, 3, 177, 1000 + number)
+    while (cold := segments.cold) is not None:
+        assert segments.settle(cold, cold.pack())
+    segments.close()
+    path = min(shard.glob("*.packed"))
+    raw = bytearray(path.read_bytes())
+    raw[where] ^= 1
+    path.write_bytes(raw)
+    (said,) = repair(tmp_path, dry_run=True)
+    (done,) = repair(tmp_path)
+    assert (done.file, done.kept, done.position) == (str(path), said.kept, said.position)
+    assert done.put_aside is not None
+    assert Path(done.put_aside).read_bytes() == raw
+    assert repair(tmp_path) == []
+    again = Segments(shard, segment_bytes=1000)
+    found = again.read(1, 1000, 1 << 30)
+    lines = b"".join(bytes(part) for part in found.parts).splitlines()
+    while found.next < again.next:
+        found = again.read(found.next, 1000, 1 << 30)
+        lines += b"".join(bytes(part) for part in found.parts).splitlines()
+    again.close()
+    assert len(lines) >= 120 - 24
+    assert lines == sorted(lines)
+    assert lines[-1] == b"%058d" % 39

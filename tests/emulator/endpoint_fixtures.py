@@ -1,0 +1,117 @@
+"""An AWS port on a thread of its own, for clients that block."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.http.server import Server, serve
+from emulator.kinesis import Engine
+from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.engine_backend import EngineBackend
+
+SIGNED = {
+    "authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-2/kinesis/aws4_request, "
+    "SignedHeaders=host, Signature=0",
+    "x-amz-date": "20260101T000000Z",
+}
+
+
+class LoopThread:
+    """An event loop that runs beside the test."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class Endpoint:
+    """The AWS port over a fresh engine; ``interceptors`` may be changed while it runs."""
+
+    def __init__(self, thread: LoopThread) -> None:
+        self.clock = Clock()
+        self.events = Events(self.clock)
+        self.engine = Engine(None, self.clock, self.events)
+        self.interceptors: list[Any] = []
+        self.app = AwsApp(EngineBackend(self.engine, self.clock), self.events, self.interceptors, "test")
+        self._thread = thread
+        self._clients: list[Any] = []
+        self.failures: list[Exception] = []
+        self._server: Server = thread.run(serve(self.app, "127.0.0.1", 0, on_failure=self.failures.append))
+        self.url, self.port = self._server.url, self._server.port
+        self.http = httpx.Client(base_url=self.url, trust_env=False, timeout=30)
+
+    def client(self, service: str, **settings: Any) -> Any:
+        """A boto3 client, closed with the endpoint."""
+        client = boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name="eu-west-2",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            **settings,
+        )
+        self._clients.append(client)
+        return client
+
+    def headers(self, operation: str, content_type: str = "application/x-amz-json-1.1") -> dict[str, str]:
+        """The headers of a raw request for an operation."""
+        return {**SIGNED, "x-amz-target": f"Kinesis_20131202.{operation}", "content-type": content_type}
+
+    def close(self) -> None:
+        for client in (self.http, *self._clients):
+            client.close()
+        self._thread.run(self._server.close(0.2))
+        self.engine.close()
+
+
+@pytest.fixture(scope="session")
+def loop_thread() -> Iterator[LoopThread]:
+    thread = LoopThread()
+    yield thread
+    thread.close()
+
+
+@pytest.fixture
+def endpoint(loop_thread: LoopThread) -> Iterator[Endpoint]:
+    running = Endpoint(loop_thread)
+    yield running
+    running.close()
+    assert not running.failures
+
+
+@pytest.fixture
+def kinesis(endpoint: Endpoint) -> Any:
+    """A boto3 client of the endpoint."""
+    return endpoint.client("kinesis")
+
+
+@pytest.fixture
+def served(loop_thread: LoopThread) -> Iterator[Callable[..., Server]]:
+    """Serve any ASGI application on a free port until the test ends."""
+    servers: list[Server] = []
+
+    def start(app: Any, **settings: Any) -> Server:
+        servers.append(loop_thread.run(serve(app, "127.0.0.1", 0, **settings)))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        loop_thread.run(server.close(0.2))

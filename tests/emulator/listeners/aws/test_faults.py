@@ -1,0 +1,196 @@
+"""The stage in front of Kinesis, seen by a program that speaks to it with boto3 itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from emulator.channels.kinesis import connect
+from emulator.listeners.aws.held_reads import LIFETIME
+from tests.emulator.conftest import ENDPOINTS, listening
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
+
+    from tests.emulator.conftest import Bench
+
+
+@pytest.fixture
+def bench(benches: Callable[[str], Bench]) -> Bench:
+    found = benches("memory")
+    found.create()
+    return found
+
+
+@pytest.fixture(params=ENDPOINTS)
+def client(request: pytest.FixtureRequest, bench: Bench) -> Iterator[KinesisClient]:
+    with listening(request.param, bench.engine, bench.clock, bench.events, bench.stage) as endpoint:
+        yield connect(endpoint)
+
+
+def iterator(client: KinesisClient, bench: Bench) -> str:
+    return client.get_shard_iterator(
+        StreamName=bench.name, ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
+    )["ShardIterator"]
+
+
+def put(client: KinesisClient, bench: Bench, *payloads: bytes) -> Any:
+    records: list[Any] = [{"Data": payload, "PartitionKey": "k"} for payload in payloads]
+    return client.put_records(StreamName=bench.name, Records=records)
+
+
+def read_on(client: KinesisClient, place: str, reads: int = 20) -> tuple[list[bytes], Any]:
+    """Payloads up to the end of a closed shard, and the last answer."""
+    found: list[bytes] = []
+    for _ in range(reads):
+        answer = client.get_records(ShardIterator=place, Limit=3)
+        found += [record["Data"] for record in answer["Records"]]
+        if "NextShardIterator" not in answer:
+            return found, answer
+        place = answer["NextShardIterator"]
+    return found, answer
+
+
+def test_partial_failure_has_the_shape_of_aws(client: KinesisClient, bench: Bench) -> None:
+    """FailedRecordCount counts; a failed entry has an error and no sequence number."""
+    bench.fault("partial_failure", when={"every": 2})
+    answer = put(client, bench, b"0", b"1", b"2", b"3", b"4")
+    assert answer["FailedRecordCount"] == 2
+    assert [sorted(entry) for entry in answer["Records"]] == [
+        ["SequenceNumber", "ShardId"],
+        ["ErrorCode", "ErrorMessage"],
+        ["SequenceNumber", "ShardId"],
+        ["ErrorCode", "ErrorMessage"],
+        ["SequenceNumber", "ShardId"],
+    ]
+    assert answer["Records"][1]["ErrorCode"] == "InternalFailure"
+
+
+def test_duplicates_in_a_batch_are_put_behind_it(client: KinesisClient, bench: Bench) -> None:
+    """The batch keeps its order, and each entry's answer is that of its last put."""
+    bench.fault("duplicate", when={"every": 2})
+    answer = put(client, bench, b"0", b"1", b"2", b"3")
+    found = client.get_records(ShardIterator=iterator(client, bench))["Records"]
+    assert [record["Data"] for record in found] == [b"0", b"1", b"2", b"3", b"1", b"3"]
+    assert answer["FailedRecordCount"] == 0
+    numbers = [record["SequenceNumber"] for record in found]
+    assert [e["SequenceNumber"] for e in answer["Records"]] == [numbers[i] for i in (0, 4, 2, 5)]
+
+
+def test_an_error_has_the_code_and_status_wanted(client: KinesisClient, bench: Bench) -> None:
+    """As AWS would send it."""
+    bench.fault("error", attributes={"code": "KMSDisabledException", "status": 400, "message": "no key"})
+    with pytest.raises(ClientError) as failed:
+        put(client, bench, b"x")
+    assert failed.value.response["Error"] == {"Code": "KMSDisabledException", "Message": "no key"}
+    assert failed.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+
+
+def test_a_disconnect_is_no_answer(client: KinesisClient, bench: Bench) -> None:
+    """The connection closes, and the next call goes through on a new one."""
+    bench.fault("disconnect", limit=1)
+    with pytest.raises(ConnectionClosedError):
+        put(client, bench, b"x")
+    assert put(client, bench, b"x")["FailedRecordCount"] == 0
+
+
+def test_an_expired_iterator_is_refused_once(client: KinesisClient, bench: Bench) -> None:
+    """With AWS's exception; a client that takes a new one goes on."""
+    put(client, bench, b"x")
+    bench.fault("expire_iterator", limit=1)
+    with pytest.raises(client.exceptions.ExpiredIteratorException, match="tolerated delay"):
+        client.get_records(ShardIterator=iterator(client, bench))
+    assert client.get_records(ShardIterator=iterator(client, bench))["Records"]
+
+
+def test_a_stale_read_gives_the_iterator_back(client: KinesisClient, bench: Bench) -> None:
+    """Nothing is found, MillisBehindLatest says that there is more, and reading goes on at the same place."""
+    put(client, bench, b"x")
+    bench.fault("stale_read", limit=1)
+    place = iterator(client, bench)
+    answer = client.get_records(ShardIterator=place)
+    assert (answer["Records"], answer["NextShardIterator"]) == ([], place)
+    assert answer["MillisBehindLatest"] > 0
+    assert [r["Data"] for r in client.get_records(ShardIterator=place)["Records"]] == [b"x"]
+
+
+def test_redeliveries_reach_over_reads_to_the_end_of_a_closed_shard(
+    client: KinesisClient, bench: Bench
+) -> None:
+    """Three records at a time, each again four later: all come, and only then the children are named."""
+    put(client, bench, *[b"%d" % number for number in range(8)])
+    bench.split("shardId-000000000000", 2**127)
+    bench.fault("duplicate", direction="deliver", attributes={"distance": 4})
+    found, answer = read_on(client, iterator(client, bench))
+    assert sorted(found) == sorted([b"%d" % number for number in range(8)] * 2)
+    assert found.index(b"4") < len(found) - 1 - found[::-1].index(b"0")
+    assert [child["ShardId"] for child in answer["ChildShards"]] == [
+        "shardId-000000000001",
+        "shardId-000000000002",
+    ]
+
+
+def test_a_read_can_be_repeated_while_records_are_held(client: KinesisClient, bench: Bench) -> None:
+    """As after a time-out: the same iterator gives the same records again."""
+    put(client, bench, *[b"%d" % number for number in range(5)])
+    bench.fault("duplicate", direction="deliver")
+    first = client.get_records(ShardIterator=iterator(client, bench), Limit=3)
+    held = first["NextShardIterator"]
+    reads = [client.get_records(ShardIterator=held, Limit=4)["Records"] for _ in range(2)]
+    assert [r["Data"] for r in reads[0]] == [r["Data"] for r in reads[1]]
+    assert reads[0]
+
+
+def test_held_records_come_also_when_the_fault_is_gone(client: KinesisClient, bench: Bench) -> None:
+    """Removing a fault loses nothing."""
+    put(client, bench, b"0", b"1", b"2")
+    name = bench.fault("latency", direction="deliver", attributes={"on": "record", "delay": "50s"})
+    answer = client.get_records(ShardIterator=iterator(client, bench))
+    assert answer["Records"] == []
+    assert answer["MillisBehindLatest"] > 0
+    bench.stage.remove(name)
+    bench.clock.advance(60)
+    found, _ = read_on(client, answer["NextShardIterator"], reads=4)
+    assert found == [b"0", b"1", b"2"]
+
+
+def test_an_iterator_of_held_records_expires_like_any(client: KinesisClient, bench: Bench) -> None:
+    """After five minutes; a new one reads everything again."""
+    put(client, bench, b"0")
+    bench.fault("latency", direction="deliver", attributes={"on": "record", "delay": "50s"}, limit=1)
+    held = client.get_records(ShardIterator=iterator(client, bench))["NextShardIterator"]
+    bench.clock.advance(LIFETIME + 1)
+    with pytest.raises(client.exceptions.ExpiredIteratorException):
+        client.get_records(ShardIterator=held)
+    found, _ = read_on(client, iterator(client, bench), reads=2)
+    assert found == [b"0"]
+
+
+def test_another_stream_is_left_alone(client: KinesisClient, bench: Bench) -> None:
+    """A fault for one channel does not touch what is read from another, whose iterators do not name it."""
+    put(client, bench, b"0", b"1")
+    bench.fault("stale_read", channel="other*")
+    bench.fault("duplicate", channel="other*")
+    bench.fault("duplicate", channel="other*", direction="deliver")
+    answer = client.get_records(ShardIterator=iterator(client, bench))
+    assert [record["Data"] for record in answer["Records"]] == [b"0", b"1"]
+    assert bench.injections() == []
+
+
+def test_messages_that_grew_are_sent_on_in_calls_that_kinesis_takes(
+    client: KinesisClient, bench: Bench
+) -> None:
+    """Ten messages of a megabyte are more than one PutRecords may hold."""
+    bench.fault("oversize")
+    answer = put(client, bench, *[b'{"n": %d}' % number for number in range(10)])
+    assert answer["FailedRecordCount"] == 0
+    assert sum(shard.records for view in bench.engine.streams(_scope()) for shard in view.shards) == 10
+
+
+def _scope() -> Any:
+    from emulator.channels.memory import DEFAULT_SCOPE
+
+    return DEFAULT_SCOPE

@@ -1,0 +1,387 @@
+"""The message index: every message once, in the order of arrival, found again in any way."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.kinesis import StoredRecord
+from emulator.message_index.index import MessageIndex
+from emulator.message_index.sql_filter import FilterError, compile_filter
+from emulator.streams.merged_reading import ShardKey
+
+PUBLISHED = "2026-11-21T08:00:00Z"
+NOON = 1_795_248_000.0  # the same moment
+
+
+@dataclass
+class FakeStreams:
+    """Streams that hold what the test puts there."""
+
+    records: dict[ShardKey, list[StoredRecord]] = field(default_factory=dict)
+    reads: int = 0
+
+    def put(self, stream: str, data: bytes, *, at: float = NOON, shard: str = "0", key: str = "k") -> None:
+        there = self.records.setdefault(ShardKey(stream, shard, "g1"), [])
+        there.append(StoredRecord(str(len(there) + 1), key, data, at))
+
+    def shards(self) -> Iterable[ShardKey]:
+        return list(self.records)
+
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[StoredRecord]:
+        self.reads += 1
+        start = int(after or 0)
+        return self.records.get(shard, [])[start : start + limit]
+
+    def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
+        there = self.records.get(shard, [])
+        return there[int(sequence_number) - 1].data if there else None
+
+
+def message(message_id: str | None = "m-1", **header: object) -> bytes:
+    header |= {"messageTimings": {"publishedTimestamp": PUBLISHED}}
+    return msgspec.json.encode({"messageHeader": {"messageId": message_id, **header}, "messageBody": {}})
+
+
+@pytest.fixture
+def streams() -> FakeStreams:
+    return FakeStreams()
+
+
+@pytest.fixture
+def index(streams: FakeStreams) -> Iterator[MessageIndex]:
+    index = MessageIndex(streams)
+    yield index
+    index.close()
+
+
+def test_messages_are_numbered_in_the_order_of_arrival_across_shards(
+    streams: FakeStreams, index: MessageIndex
+) -> None:
+    """Ids count from 1 without gaps; what came earlier has the lower one, whatever its shard."""
+    for n in range(500):
+        streams.put("input", message(f"m-{n}"), at=NOON + n, shard=str(n % 3))
+
+    assert index.catch_up(10)
+    rows = index.page(limit=500).messages
+    assert [row.id for row in rows] == list(range(1, 501))
+    assert [row.message_id for row in rows] == [f"m-{n}" for n in range(500)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=60), st.integers(1, 5))
+def test_nothing_is_missed_or_repeated_however_it_is_fed(
+    arrivals: list[tuple[int, int]], batches: int
+) -> None:
+    """Any arrival times in any shards, asked for at any moment: a row for each record, in shard order."""
+    streams = FakeStreams()
+    index = MessageIndex(streams)
+    size = max(1, len(arrivals) // batches)
+    for start in range(0, len(arrivals), size):
+        for shard, at in arrivals[start : start + size]:
+            streams.put("input", b"x", at=NOON + at, shard=str(shard))
+        assert index.catch_up(10)
+    rows = index.page(limit=1000).messages
+    index.close()
+
+    for shard, records in streams.records.items():
+        numbers = [row.sequence_number for row in rows if row.shard == shard.shard]
+        assert numbers == [record.sequence_number for record in records]
+    assert [row.id for row in rows] == list(range(1, len(arrivals) + 1))
+
+
+def test_a_row_says_what_the_header_says(streams: FakeStreams, index: MessageIndex) -> None:
+    """What is in the header is read from there, size and place are the stream's."""
+    header = {
+        "messageType": "MetadataCreate",
+        "messageClass": "Command",
+        "messageSequence": {"sequence": "s-1", "position": 2, "total": 3},
+        "errorCode": "GENERR001",
+        "tenantJiscID": 12,
+        "version": "4.0.0",
+    }
+    streams.put("invalid", message("m-9", **header), key="somebody")
+    index.catch_up()
+
+    row = index.page().messages[0]
+    assert (row.stream, row.shard, row.sequence_number, row.partition_key) == (
+        "invalid",
+        "0",
+        "1",
+        "somebody",
+    )
+    assert (row.message_id, row.message_type, row.message_class) == ("m-9", "MetadataCreate", "Command")
+    assert (row.sequence, row.position, row.total) == ("s-1", 2, 3)
+    assert (row.code, row.tenant, row.version, row.marks) == ("GENERR001", 12, "4.0.0", ())
+    assert row.size == len(message("m-9", **header))
+    assert index.data(row) == message("m-9", **header)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"not json",
+        b"\xff\xfe\x00",
+        b"[]",
+        b'{"messageHeader": 7}',
+        b'{"messageHeader":{"messageId":"\\ud800","tenantJiscID":1}}',
+        b'{"messageHeader":{"tenantJiscID":123456789012345678901234567890}}',
+        b'{"messageHeader":{"messageTimings":{"publishedTimestamp":"9999-99-99T99:99:99Z"}}}',
+        b'{"messageHeader":{"messageTimings":{"publishedTimestamp":"2026-01-01"}}}',
+        b"[" * 5000,
+    ],
+)
+def test_any_bytes_become_a_row(streams: FakeStreams, index: MessageIndex, data: bytes) -> None:
+    """Bad input never stops the index; its bytes can be had back."""
+    streams.put("input", data)
+    streams.put("input", message("after"))
+
+    assert index.catch_up()
+    first, second = index.page().messages
+    assert index.data(first) == data
+    assert second.message_id == "after"
+
+
+def test_marks_tell_duplicates_retries_oversize_and_late_ones(
+    streams: FakeStreams, index: MessageIndex
+) -> None:
+    """Each mark where it is deserved, and only there."""
+    streams.put("input", message("a"))
+    streams.put("input", message("a"))
+    streams.put("output", message("a"))
+    streams.put("input", message("a", version="4.0.1"))
+    streams.put("input", message("b"), at=NOON + 61)
+    streams.put("input", message("c") + b" " * 1_000_000, at=NOON + 61)
+    streams.put("input", b"no json", at=NOON + 61)
+    streams.put("input", b"no json", at=NOON + 61)
+    index.catch_up()
+
+    rows = index.page().messages
+    in_output = next(row for row in rows if row.stream == "output")
+    assert in_output.marks == ()
+    assert [row.marks for row in rows if row.stream == "input"] == [
+        (),
+        ("duplicate",),
+        ("duplicate", "retried"),
+        ("late",),
+        ("late", "oversize"),
+        (),
+        ("duplicate",),
+    ]
+
+
+def test_a_message_past_its_expiry_is_late(streams: FakeStreams, index: MessageIndex) -> None:
+    """The expirationTimestamp counts as well as the minute after publishing."""
+    timings = {"publishedTimestamp": PUBLISHED, "expirationTimestamp": "2026-11-21T08:00:10Z"}
+    data = msgspec.json.encode(
+        {"messageHeader": {"messageId": "m", "messageTimings": timings}, "messageBody": {}}
+    )
+    streams.put("input", data, at=NOON + 9)
+    streams.put("output", data, at=NOON + 11)
+    index.catch_up()
+
+    assert [row.marks for row in index.page().messages] == [(), ("late",)]
+
+
+def test_pages_by_offset_and_after_an_id(streams: FakeStreams, index: MessageIndex) -> None:
+    """From the start, from the end, after an id; beyond the end there is nothing."""
+    for n in range(10):
+        streams.put("input", message(f"m-{n}"), at=NOON + n)
+    index.catch_up()
+
+    assert [row.id for row in index.page(offset=3, limit=2).messages] == [4, 5]
+    assert [row.id for row in index.page(offset=-2).messages] == [9, 10]
+    assert [row.id for row in index.page(offset=-99, limit=1).messages] == [1]
+    assert [row.id for row in index.page(after=8).messages] == [9, 10]
+    assert index.page(offset=10).messages == ()
+    assert index.page(limit=0).messages == ()
+    assert index.page(limit=0).total == 10
+
+
+def test_a_filter_counts_and_pages_over_what_matches_also_as_more_comes(
+    streams: FakeStreams, index: MessageIndex
+) -> None:
+    """Total and pages are of the matches; a message that comes later is found by the same filter."""
+    for n in range(10):
+        streams.put("input", message(f"m-{n}", messageType="Even" if n % 2 == 0 else "Odd"), at=NOON + n)
+    index.catch_up()
+
+    page = index.page("type:Even", offset=1, limit=2)
+    assert ([row.id for row in page.messages], page.total, page.last) == ([3, 5], 5, 10)
+    assert [row.id for row in index.page("type:Even", offset=-1).messages] == [9]
+    assert [row.id for row in index.page("type:Even", after=5).messages] == [7, 9]
+
+    streams.put("input", message("m-10", messageType="Even"), at=NOON + 10)
+    index.catch_up()
+    assert index.page("type:Even").total == 6
+    with pytest.raises(FilterError):
+        index.page("nonsense:1")
+
+
+def test_many_filters_do_not_pile_up(streams: FakeStreams, index: MessageIndex) -> None:
+    """Only the filters used last are remembered; an older one answers the same when asked again."""
+    streams.put("input", message("m-1", tenantJiscID=3))
+    index.catch_up()
+
+    for _ in range(2):
+        assert [index.page(f"tenant:{n}").total for n in range(30)] == [int(n == 3) for n in range(30)]
+    assert len(index._matches) <= 8
+
+
+def test_the_index_goes_on_where_it_stopped(streams: FakeStreams, tmp_path: Path) -> None:
+    """A second process on the same directory has the same rows under the same ids, and adds what is new."""
+    path = tmp_path / "messages.db"
+    streams.put("input", message("a"))
+    first = MessageIndex(streams, path)
+    first.catch_up()
+    before = first.page()
+    first.close()
+
+    streams.put("input", message("b"))
+    second = MessageIndex(streams, path)
+    assert second.page() == before
+    second.catch_up()
+    assert [row.message_id for row in second.page().messages] == ["a", "b"]
+    second.close()
+
+
+@pytest.mark.parametrize("damage", ["gone", "garbage", "older"])
+def test_a_lost_or_unreadable_index_is_made_again(streams: FakeStreams, tmp_path: Path, damage: str) -> None:
+    """The streams are the truth: nothing is lost with the index."""
+    path = tmp_path / "messages.db"
+    streams.put("input", message("a"))
+    index = MessageIndex(streams, path)
+    index.catch_up()
+    index.close()
+    if damage == "gone":
+        path.unlink()
+    elif damage == "garbage":
+        path.write_bytes(b"this is no database at all, and long enough to be noticed" * 100)
+    else:
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA user_version = 99")
+        db.close()
+
+    again = MessageIndex(streams, path)
+    again.catch_up()
+    assert [row.message_id for row in again.page().messages] == ["a"]
+    again.close()
+
+
+def test_catching_up_stops_when_its_time_is_over(streams: FakeStreams, index: MessageIndex) -> None:
+    """Whoever asks waits for a slice, not for a million messages; the rest comes with the next question."""
+    for n in range(3000):
+        streams.put("input", message(f"m-{n}"), at=NOON + n)
+
+    assert not index.catch_up(0)
+    assert 0 < index.last < 3000
+    while not index.catch_up(1):
+        pass
+    assert index.last == 3000
+
+
+def test_a_stream_made_again_under_its_name_is_read_from_its_start(
+    streams: FakeStreams, index: MessageIndex
+) -> None:
+    """What was in the stream before stays listed; what is in the new one is listed too."""
+    streams.put("input", message("old"))
+    index.catch_up()
+    streams.records = {ShardKey("input", "0", "g2"): [StoredRecord("1", "k", message("new"), NOON + 5)]}
+    index.catch_up()
+
+    old, new = index.page().messages
+    assert (old.message_id, new.message_id) == ("old", "new")
+    assert index.data(old) is None
+    assert index.data(new) == message("new")
+
+
+def test_clearing_begins_at_1_again(streams: FakeStreams, index: MessageIndex) -> None:
+    """After a reset the first message has the id 1, and no filter remembers what was."""
+    streams.put("input", message("a"))
+    index.catch_up()
+    assert index.page("id:a").total == 1
+    streams.records.clear()
+    index.clear()
+    assert index.page("id:a").total == 0
+
+    streams.put("input", message("b"))
+    index.catch_up()
+    assert [(row.id, row.message_id) for row in index.page().messages] == [(1, "b")]
+
+
+def test_a_record_without_a_partition_key_is_a_row_like_any_other(
+    streams: FakeStreams, index: MessageIndex
+) -> None:
+    """Its key is empty."""
+    streams.records[ShardKey("input", "0", "g1")] = [StoredRecord("1", None, b"x", NOON)]
+    index.catch_up()
+
+    assert [row.partition_key for row in index.page().messages] == [""]
+
+
+def test_an_identifier_is_found_by_the_index(streams: FakeStreams, index: MessageIndex) -> None:
+    """``id:`` asks for one row and not for a look at all of them, in whatever case it is written."""
+    for name in ("AB-1", "ab-2", "ab-10"):
+        streams.put("input", message(name))
+    index.catch_up()
+    for text, found in (
+        ("id:ab-2", ["ab-2"]),
+        ("id:AB-2,ab-1", ["AB-1", "ab-2"]),
+        ("id:ab-1*", ["AB-1", "ab-10"]),
+    ):
+        assert [row.message_id for row in index.page(text).messages] == found
+    condition = compile_filter("id:ab-2")
+    plan = index._db.execute(
+        f"EXPLAIN QUERY PLAN SELECT id FROM message WHERE id > 0 AND ({condition.sql})", condition.parameters
+    ).fetchall()
+    assert "message_by_id" in str(plan)
+
+
+def test_a_sequence_says_when_its_parts_expire(streams: FakeStreams, index: MessageIndex) -> None:
+    """The earliest expirationTimestamp of its parts is when it is too late for the others."""
+    for position, minute in ((1, "09"), (2, "05")):
+        part = {"sequence": "s-1", "position": position, "total": 3}
+        timings = {"expirationTimestamp": f"2026-11-21T08:{minute}:00Z"}
+        header = {"messageId": f"p-{position}", "messageSequence": part, "messageTimings": timings}
+        streams.put("input", msgspec.json.encode({"messageHeader": header, "messageBody": ""}))
+    index.catch_up()
+    (sequence,) = index.sequences().sequences
+    assert sequence.expires == NOON + 300
+
+
+def test_parts_that_share_a_message_id_are_no_duplicates_and_told_of_once(streams: FakeStreams) -> None:
+    """A part is known by its sequence and position, in one slice or many; a repeated one is a duplicate."""
+    told: list[dict[str, object]] = []
+    index = MessageIndex(streams, found=lambda kind, **fields: told.append({"kind": kind, **fields}))
+    for position in (1, 2, 3, 2):
+        place = {"sequence": "s-1", "position": position, "total": 3}
+        streams.put("input", message("m-1", messageSequence=place))
+        if position == 2:
+            index.catch_up()
+    index.catch_up()
+    rows = index.page().messages
+    assert [row.marks for row in rows] == [(), (), (), ("duplicate",)]
+    ((said),) = told
+    assert (said["kind"], said["sequence"], said["message_id"], said["stream"]) == (
+        "sequence.shared_message_id", "s-1", "m-1", "input",
+    )  # fmt: skip
+    index.close()
+
+
+@pytest.mark.parametrize("position", [2**70, -(2**70), 0])
+def test_a_part_at_a_position_that_no_store_holds_is_indexed(
+    streams: FakeStreams, index: MessageIndex, position: int
+) -> None:
+    """Whatever number a header claims, the message has its row."""
+    for _ in range(2):
+        place = {"sequence": "s-1", "position": position, "total": 2**71}
+        streams.put("input", message("m-1", messageSequence=place))
+        index.catch_up()
+    assert len(index.page().messages) == 2

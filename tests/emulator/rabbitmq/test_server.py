@@ -1,0 +1,101 @@
+"""A private RabbitMQ server: started, stopped, and found as it was left."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.clock import Clock
+from emulator.rabbitmq.server import BrokerFailed, find_server, start_broker
+
+SERVER = find_server(os.environ)
+needs_server = pytest.mark.skipif(
+    SERVER is None, reason="NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested"
+)
+
+
+@needs_server
+def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(tmp_path: Path) -> None:
+    """The same directory and name: what was confirmed survives; both processes end by pid."""
+    assert SERVER is not None
+    first = start_broker(SERVER, tmp_path, os.environ)
+    channel = RabbitMQChannel(first.url, "kept", clock=Clock())
+    channel.publish(b"x", "k")
+    channel.close()
+    first.stop()
+    assert (first.process.poll(), first.mapper.poll() is not None) == (0, True)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", first.port), timeout=1)
+    second = start_broker(SERVER, tmp_path, os.environ)
+    channel = RabbitMQChannel(second.url, "kept", clock=Clock())
+    assert [delivery.data for delivery in channel.read(wait=10)] == [b"x"]
+    channel.close()
+    second.stop()
+
+
+@needs_server
+def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """Even when that is killed and can tidy up nothing."""
+    program = (
+        "import os, pathlib, sys\n"
+        "from emulator.rabbitmq.server import find_server, start_broker\n"
+        "broker = start_broker(find_server(os.environ), pathlib.Path(sys.argv[1]), os.environ)\n"
+        "print(broker.port, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, check=False)
+    assert killed.returncode == -9
+    address = ("127.0.0.1", int(killed.stdout))
+    real = Clock()
+    while _listens(address):
+        assert real.elapsed() < 30, "the server still listens"
+        real.wait(0.1)
+
+
+def _listens(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@needs_server
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    """With what the server said; nothing is left running."""
+    assert SERVER is not None
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(BrokerFailed, match=f"port {taken.getsockname()[1]}"),
+    ):
+        start_broker(SERVER, tmp_path, os.environ, port=taken.getsockname()[1])
+
+
+@needs_server
+@pytest.mark.parametrize(
+    ("said", "port", "starts"),
+    [("dist_port_already_used", 1, 4), ("eaddrinuse", 0, 4), ("eaddrinuse", 1, 1), ("no disk", 0, 1)],
+)
+def test_a_port_that_nobody_asked_for_and_that_is_taken_is_another_next_time(
+    tmp_path: Path, said: str, port: int, starts: int
+) -> None:
+    """Between finding a free port and using it somebody else may have it; other failures are told at once."""
+    server = tmp_path / "rabbitmq-server"
+    server.write_text(f"#!/bin/sh\necho start >> {tmp_path}/starts\necho {said}\nexit 1\n")
+    server.chmod(0o755)
+    with pytest.raises(BrokerFailed, match=said):
+        start_broker(server, tmp_path / "files", os.environ, port=port)
+    assert (tmp_path / "starts").read_text().count("start") == starts
+
+
+def test_no_server_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is for the caller to say that RabbitMQ is not there."""
+    monkeypatch.setattr("emulator.rabbitmq.server._ADMINISTRATORS", ())
+    assert find_server({"PATH": str(tmp_path)}) is None
+    assert find_server({}) is None

@@ -1,0 +1,49 @@
+"""Who gets the screens in a browser: whom the sandbox's own ports would let in."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any, Final
+
+from aiohttp import web
+
+from emulator.http.admission import Admission, foreign_page, host_name
+
+_COOKIE: Final = "rdss-sandbox"
+
+
+async def be_silent(_request: web.Request, answer: web.StreamResponse) -> None:
+    """A refusal does not tell by what it was given."""
+    if answer.status == HTTPStatus.FORBIDDEN:
+        for name in ("Server", "Content-Type", "Date"):
+            answer.headers.popall(name, None)
+
+
+def page_guard(admission: Admission) -> Any:
+    """A middleware. With a token it sends who gives it back to the page, with a cookie that stands for it."""
+    stamp = hmac.digest(admission.token.encode(), b"page", "sha256").hex() if admission.token else None
+
+    @web.middleware
+    async def guarded(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        headers = {name.lower(): value for name, value in request.raw_headers}
+        given = request.query.get("token", "") if stamp else ""
+        entering = bool(given) and hmac.compare_digest(given.encode(), (admission.token or "").encode())
+        known = stamp is not None and hmac.compare_digest(
+            request.cookies.get(_COOKIE, "").encode(), stamp.encode()
+        )
+        ours = entering or known or host_name(headers.get(b"host", b"")) in admission.hosts
+        if foreign_page(headers) or not ours:
+            return web.Response(status=HTTPStatus.FORBIDDEN)
+        if entering and stamp:
+            answer = web.Response(status=303, headers={"location": request.path})
+            answer.set_cookie(_COOKIE, stamp, httponly=True, samesite="Lax")
+            return answer
+        if stamp and not known:
+            return web.Response(status=401, text="Open the address with ?token=..., as it was printed.\n")
+        return await handler(request)
+
+    return guarded

@@ -1,0 +1,71 @@
+"""The server of the screens in a browser: textual-serve's, with a page that asks nobody else for anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import aiohttp_jinja2
+import jinja2
+from aiohttp import web
+from textual_serve.server import Server
+
+from emulator.http.admission import Admission
+from tui.browser.page_guard import be_silent, page_guard
+
+_TITLE: Final = "RDSS sandbox"
+_PAGE: Final = "app_index.html"
+_FOREIGN: Final = re.compile(
+    r"""<(?:link|script)\b[^>]*\b(?:href|src)\s*=\s*["'](?:https?:)?//[^>]*>(?:</script>)?"""
+)
+_FONT: Final = """<style>
+      @font-face {
+        font-family: "Roboto Mono";
+        src: url("{{ config.static.url }}fonts/RobotoMono-VariableFont_wght.ttf");
+      }
+    </style>"""
+"""The font that its page fetches from Google is among its own files."""
+
+
+class _OfflinePage(jinja2.FileSystemLoader):
+    """The templates, without what they fetch from other hosts."""
+
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        source, path, fresh = super().get_source(environment, template)
+        return _FOREIGN.sub("", source).replace("</head>", f"{_FONT}\n</head>"), path, fresh
+
+
+class OfflineServer(Server):
+    """Lets in whom ``admission`` does; ``ready`` is called with the page's address once it is there."""
+
+    def __init__(
+        self, command: str, host: str, port: int, admission: Admission, ready: Callable[[str], None]
+    ) -> None:
+        super().__init__(command, host=host, port=port, title=_TITLE)
+        self._admission = admission
+        self._ready = ready
+
+    async def _make_app(self) -> web.Application:
+        app = await super()._make_app()
+        aiohttp_jinja2.get_env(app).loader = _OfflinePage(self.templates_path)
+        app.middlewares.append(page_guard(self._admission))
+        app.on_response_prepare.append(be_silent)
+        return app
+
+    async def on_startup(self, _app: web.Application) -> None:
+        self._ready(self.public_url)
+
+    @aiohttp_jinja2.template(_PAGE)
+    async def handle_index(self, request: web.Request) -> dict[str, Any]:
+        """What the page needs to know; its addresses are of the host by which the browser found it."""
+        size = request.query.get("fontsize", "16")
+        scheme = "wss" if request.secure else "ws"
+        return {
+            "font_size": int(size) if size.isascii() and size.isdecimal() else 16,
+            "app_websocket_url": f"{scheme}://{request.host}{request.app.router['websocket'].url_for()}",
+            "config": {"static": {"url": "/static/"}},
+            "application": {"name": self.title},
+        }

@@ -1,0 +1,1 @@
+"""Small screens over others: questions, forms, comparisons."""

@@ -1,0 +1,198 @@
+"""A form for a new fault, made from what its type declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Checkbox, Footer, Input, Label, Select
+
+from rdss_sandbox.shapes.faults import FaultAttribute, FaultType, NewFault
+from tui.keys import shell_commands as commands
+from tui.state.worker_messages import Done
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+_WHEN = (
+    ("at", "begin so long from now: 200ms, 5s, 6m"),
+    ("for", "last so long"),
+    ("after", "spare so many messages first"),
+    ("first", "strike only so many of those that follow"),
+    ("every", "strike every n-th of those"),
+)
+_COUNTS = {"after", "first", "every"}
+
+
+class AddFault(ModalScreen[None]):
+    """Adds a fault of ``type_``; stays open, and says why, while the sandbox refuses it."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("ctrl+s", "add", "Add it"),
+        Binding("escape", "dismiss(None)", "Never mind"),
+    ]
+    DEFAULT_CSS = """
+    AddFault { align: center middle; }
+    AddFault > Vertical {
+        width: 90; max-width: 96%; height: auto; max-height: 92%;
+        background: $panel; border: round $primary; padding: 0 1;
+    }
+    AddFault VerticalScroll { height: auto; }
+    AddFault .about { width: 100%; padding-bottom: 1; color: $text-muted; }
+    AddFault .row { height: auto; }
+    AddFault .row > .name { width: 14; text-style: bold; }
+    AddFault .row > .help { width: 1fr; color: $text-muted; padding-left: 1; }
+    AddFault .row > Input, AddFault .row > Select, AddFault .row > Checkbox { width: 26; }
+    AddFault #wrong { width: 100%; color: $text-error; }
+    """
+
+    class Answered(Message):
+        """The sandbox took the fault (``wrong`` is empty then), or refused it."""
+
+        def __init__(self, said: str, command: str, wrong: str) -> None:
+            super().__init__()
+            self.said = said
+            self.command = command
+            self.wrong = wrong
+
+    def __init__(self, type_: FaultType) -> None:
+        super().__init__()
+        self._type = type_
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            with VerticalScroll(can_focus=False):
+                yield Label(f"Add the fault [b]{self._type.type}[/b]")
+                yield Label(self._type.help, classes="about", markup=False)
+                yield from self._where()
+                for attribute in self._type.attributes:
+                    yield _row(attribute.name, _help(attribute), _field(attribute))
+                for name, sentence in _WHEN:
+                    yield _row(name, sentence, Input(id=f"when-{name}", compact=True))
+                yield _row(
+                    "match", "header field=glob: messageType=Metadata*", Input(id="when-match", compact=True)
+                )
+            yield Label(id="wrong", markup=False)
+        yield Footer()
+
+    def _where(self) -> ComposeResult:
+        directions = [(direction, direction) for direction in self._type.directions]
+        yield _row("name", "what to call it; its type when left out", Input(id="name", compact=True))
+        yield _row(
+            "channel",
+            "where: a stream or queue, * for any",
+            Input(id="channel", placeholder="*", compact=True),
+        )
+        yield _row(
+            "direction",
+            "which way the messages go",
+            Select(
+                directions, value=self._type.directions[0], allow_blank=False, id="direction", compact=True
+            ),
+        )
+        yield _row(
+            "toxicity", "the share of messages that it strikes", Input("1", id="toxicity", compact=True)
+        )
+        yield _row("limit", "strike so often at most", Input(id="limit", compact=True))
+
+    def on_mount(self) -> None:
+        self.query_one("#channel").focus()
+
+    def on_input_submitted(self) -> None:
+        self.action_add()
+
+    def action_add(self) -> None:
+        try:
+            fault = self._fault()
+        except ValueError as error:
+            self._say(str(error))
+            return
+        self._add(fault)
+
+    @work(exclusive=True)
+    async def _add(self, fault: NewFault) -> None:
+        app = cast("SandboxApp", self.app)
+        command = commands.add_fault(fault, self._type)
+        try:
+            added = await app.client.add_fault(fault)
+        except app.failures as error:
+            self.post_message(self.Answered("", command, str(error)))
+        else:
+            self.post_message(self.Answered(f"{added.name} is in force on {added.channel}", command, ""))
+
+    def on_add_fault_answered(self, message: Answered) -> None:
+        self._say(message.wrong)
+        if not message.wrong:
+            self.app.post_message(Done(message.said, message.command))
+            self.dismiss(None)
+
+    def _say(self, wrong: str) -> None:
+        self.query_one("#wrong", Label).update(wrong)
+
+    def _fault(self) -> NewFault:
+        """What the form says. ValueError names a field that is no number."""
+        attributes = {
+            attribute.name: value
+            for attribute in self._type.attributes
+            if (value := self._value(f"attribute-{attribute.name}"))
+            not in {"", attribute.default, str(attribute.default)}
+        }
+        when: dict[str, Any] = {}
+        for name, _ in _WHEN:
+            if text := self._value(f"when-{name}"):
+                when[name] = int(_number(name, text)) if name in _COUNTS else text
+        if match := self._value("when-match"):
+            field, equals, glob = str(match).partition("=")
+            if not equals:
+                raise ValueError(f"match: {match!r} is not field=glob")
+            when["match"] = {field: glob}
+        limit, toxicity = self._value("limit"), _number("toxicity", self._value("toxicity") or "1")
+        return NewFault(
+            self._type.type,
+            name=self._value("name") or None,
+            channel=self._value("channel") or None,
+            direction=self._value("direction"),
+            toxicity=None if toxicity == 1 else toxicity,
+            limit=int(_number("limit", limit)) if limit else None,
+            attributes=attributes,
+            when=when,
+        )
+
+    def _value(self, id_: str) -> Any:
+        field = self.query_one(f"#{id_}")
+        assert isinstance(field, Input | Select | Checkbox)
+        return field.value.strip() if isinstance(field, Input) else field.value
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name}: {text!r} is no number") from None
+
+
+def _row(name: str, sentence: str, field: Widget) -> Horizontal:
+    return Horizontal(
+        Label(name, classes="name"), field, Label(sentence, classes="help", markup=False), classes="row"
+    )
+
+
+def _field(attribute: FaultAttribute) -> Widget:
+    id_ = f"attribute-{attribute.name}"
+    if attribute.choices:
+        choices = [(choice, choice) for choice in attribute.choices]
+        return Select(choices, value=attribute.default, allow_blank=False, id=id_, compact=True)
+    if attribute.type == "flag":
+        return Checkbox(value=bool(attribute.default), id=id_, compact=True)
+    return Input("" if attribute.default is None else str(attribute.default), id=id_, compact=True)
+
+
+def _help(attribute: FaultAttribute) -> str:
+    bounds = f" ({attribute.least:.0f} to {attribute.most:.0f})" if attribute.most is not None else ""
+    return f"{attribute.help}, {attribute.unit}{bounds}" if attribute.unit else f"{attribute.help}{bounds}"

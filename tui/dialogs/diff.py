@@ -1,0 +1,66 @@
+"""Two messages side by side in time: what one has and the other has not."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Label
+
+from rdss_sandbox.shapes.messages import MessageDetail
+from tui.text import figures
+from tui.text.difference import difference, lines_of
+from tui.widgets.text_lines import TextLines
+
+
+class Diff(ModalScreen[None]):
+    """Lines of the first only begin with ``-``, lines of the second only with ``+``."""
+
+    BINDINGS: ClassVar[list[Any]] = [("escape,q,d", "dismiss(None)", "Close")]
+    DEFAULT_CSS = """
+    Diff { align: center middle; }
+    Diff > Vertical { width: 96%; height: 92%; background: $surface; border: round $primary; }
+    Diff Label { padding: 0 1; width: 100%; }
+    Diff #verdict { text-style: bold; color: $text-accent; }
+    Diff TextLines { height: 1fr; padding: 0 1; }
+    """
+
+    def __init__(self, first: MessageDetail, second: MessageDetail) -> None:
+        super().__init__()
+        self._first = first
+        self._second = second
+
+    def compose(self) -> ComposeResult:
+        found = difference(lines_of(self._first), lines_of(self._second))
+        with Vertical():
+            yield Label(f"- {_name(self._first)}", markup=False)
+            yield Label(f"+ {_name(self._second)}", markup=False)
+            yield Label(self._verdict(found), id="verdict", markup=False)
+            lines = TextLines()
+            lines.show(found, json=True, signs=True)
+            yield lines
+
+    def on_mount(self) -> None:
+        self.query_one(TextLines).focus()
+
+    def _verdict(self, found: list[str]) -> str:
+        apart = figures.span(self._second.time - self._first.time)
+        if not found:
+            same = self._first.sequence_number == self._second.sequence_number
+            kind = (
+                "the same record, delivered again"
+                if same
+                else "the same payload under another sequence number"
+            )
+            return f"equal: {kind}, {apart} later"
+        changed = sum(line[0] in "-+" for line in found)
+        return f"{changed} lines differ, {apart} apart"
+
+
+def _name(detail: MessageDetail) -> str:
+    return (
+        f"#{detail.id} {detail.stream} {figures.shard(detail.shard)} {figures.clock_time(detail.time)} "
+        f"{figures.size(detail.size)} {detail.message_id or ''}"
+    )

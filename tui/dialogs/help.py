@@ -1,0 +1,76 @@
+"""Every key, from the action registry, with the filter language and what the signs mean."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.screen import ModalScreen
+from textual.widgets import Static, TabbedContent, TabPane
+
+from tui.keys.actions import ACTIONS, Action, keys_for_people
+from tui.state.query import MEANINGS
+from tui.text.columns import Column
+from tui.widgets.row_list import RowList
+
+SIGNS = """\
+●   an open shard, a fault in force, a sandbox that answers
+○   a closed shard          ‖   paused          ▶   chosen, or marked for a diff
+█   the shard's part of all hash keys          ■ □   a part that came, one that did not
+
+D   duplicate: the messageId was in this stream before
+R   retried: a duplicate with another payload, made anew by its sender
+O   oversize: more than 1,000,000 bytes
+L   late: after its expirationTimestamp, or over a minute after publishedTimestamp
+
+A filter's terms are separated by spaces and must all hold. - before a term turns it round,
+* stands for any text, a comma for or, none for a missing field. A word without a field is
+looked for in the message id and the partition key. @name stands for a saved filter."""
+
+KEY_COLUMNS: tuple[Column[Action], ...] = (
+    Column("where", 19, lambda row: row.group.value, lambda _: "dim", worth=5),
+    Column("key", 14, lambda row: keys_for_people(row.keys), lambda _: "accent", worth=9),
+    Column("does", 14, lambda row: row.label, worth=8),
+    Column("in full", 24, lambda row: row.help, worth=7, stretch=True),
+    Column("in a keymap", 25, lambda row: row.id, lambda _: "dim", worth=2),
+)
+FIELD_COLUMNS: tuple[Column[str], ...] = (
+    Column("field", 10, str, lambda _: "accent", worth=9),
+    Column("looks at", 34, lambda row: MEANINGS[row][0], worth=8),
+    Column("for example", 20, lambda row: MEANINGS[row][1], worth=7, stretch=True),
+)
+
+
+class Help(ModalScreen[None]):
+    """What can be done, and with which key."""
+
+    BINDINGS: ClassVar[list[Any]] = [("escape,q,question_mark,f1", "dismiss(None)", "Close")]
+    DEFAULT_CSS = """
+    Help { align: center middle; }
+    Help > TabbedContent {
+        width: 130; max-width: 100%; height: 92%;
+        background: $surface; border: round $primary;
+    }
+    Help TabPane { padding: 0 1; }
+    Help RowList, Help #signs { height: 1fr; }
+    Help #sentence { height: 1; color: $text-accent; padding: 0 1; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with TabbedContent():
+            with TabPane("Keys"):
+                yield RowList(KEY_COLUMNS, id="keys")
+                yield Static(id="sentence", markup=False)
+            with TabPane("Filter language"):
+                yield RowList(FIELD_COLUMNS, id="fields")
+            with TabPane("Signs"):
+                yield Static(SIGNS, id="signs", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#keys", RowList).fill(ACTIONS)
+        self.query_one("#fields", RowList).fill(tuple(MEANINGS))
+        self.query_one("#keys").focus()
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if message.control.id == "keys" and message.row is not None:
+            self.query_one("#sentence", Static).update(message.row.help, layout=False)

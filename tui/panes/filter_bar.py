@@ -1,0 +1,106 @@
+"""The filter, edited in place below the list; ``@name`` stands for a saved one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Label
+
+from emulator.message_index.sql_filter import FilterError, compile_filter
+from tui.dialogs.prompt import Prompt
+from tui.state.query import QuerySuggester
+from tui.state.worker_messages import Done
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+
+class FilterBar(Vertical):
+    """Shown while a filter is edited: enter gives it, escape leaves it as it was, ctrl+s saves it by name."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=True),
+        Binding("ctrl+s", "save", "Save by name", show=True),
+    ]
+    DEFAULT_CSS = """
+    FilterBar {
+        display: none; height: auto; background: $panel;
+        &.-asking { display: block; }
+        Horizontal { height: 1; }
+        #slash { padding: 0 1; color: $text-accent; text-style: bold; width: auto; }
+        #wrong { padding: 0 3; color: $text-error; width: 1fr; }
+        #wrong.-none { display: none; }
+        Input { width: 1fr; }
+    }
+    """
+
+    class Given(Message):
+        """The filter is ``text`` now; empty for none."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Left(Message):
+        """The filter stays as it was."""
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield Label("/", id="slash")
+            yield Input(
+                placeholder="type:MetadataCreate code:GENERR* size>500k mark:duplicate …",
+                suggester=QuerySuggester(),
+                select_on_focus=False,
+                compact=True,
+            )
+        yield Label(id="wrong", classes="-none", markup=False)
+
+    def ask(self, text: str) -> None:
+        """Let the user edit ``text``."""
+        self.add_class("-asking")
+        field = self.query_one(Input)
+        field.value = text
+        field.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        text = event.value.strip()
+        saved = cast("SandboxApp", self.app).preferences.filters
+        for name, meaning in saved.items():
+            text = f" {text} ".replace(f" @{name} ", f" {meaning} ").strip()
+        try:
+            compile_filter(text)
+        except FilterError as error:
+            self._say_wrong(str(error))
+        else:
+            self.remove_class("-asking")
+            self.post_message(self.Given(text))
+
+    def on_input_changed(self) -> None:
+        self._say_wrong("")
+
+    def _say_wrong(self, why: str) -> None:
+        wrong = self.query_one("#wrong", Label)
+        wrong.update(why.removeprefix("filter: "))
+        wrong.set_class(not why, "-none")
+
+    def action_leave(self) -> None:
+        self.remove_class("-asking")
+        self.post_message(self.Left())
+
+    def action_save(self) -> None:
+        text = self.query_one(Input).value.strip()
+        names = ", ".join(cast("SandboxApp", self.app).preferences.filters) or "none"
+        self.app.push_screen(
+            Prompt(f"Save the filter {text!r} as", hint=f"then @name stands for it; saved so far: {names}"),
+            lambda name: self._keep(name, text),
+        )
+
+    def _keep(self, name: str | None, text: str) -> None:
+        if name:
+            cast("SandboxApp", self.app).preferences.keep_filter(name.lstrip("@"), text)
+            self.post_message(Done(f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}"))

@@ -1,0 +1,256 @@
+"""What can be done with messages: copy, export, import, edit, send again, compare, see the rest of it."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from emulator.message_index.ndjson import from_lines
+from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
+from tui.dialogs.confirm import Confirm
+from tui.dialogs.diff import Diff
+from tui.dialogs.edit import Edit
+from tui.dialogs.prompt import Prompt
+from tui.dialogs.sequence_parts import Parts
+from tui.keys.actions import Group, bindings
+from tui.panes.message_browser import MessageBrowser
+from tui.state import redrive
+from tui.state import transfer as exchange
+from tui.state.scopes import first_stream, no_origin
+from tui.state.worker_messages import Done
+from tui.text.figures import count
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+_FILE = "messages.ndjson"
+_PAGE = 500
+
+
+class MessageDesk(Vertical):
+    """A message browser with its tools."""
+
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGE)
+
+    class Text(Message):
+        """A message's text came, for the clipboard."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Pair(Message):
+        """Both messages of a diff came."""
+
+        def __init__(self, first: MessageDetail, second: MessageDetail) -> None:
+            super().__init__()
+            self.first = first
+            self.second = second
+
+    class Ready(Message):
+        """A message came that is to be sent: its bytes, where it came from, how often it was redriven."""
+
+        def __init__(self, row: MessageRow, data: bytes, target: str, times: int, *, edit: bool) -> None:
+            super().__init__()
+            self.row = row
+            self.data = data
+            self.target = target
+            self.times = times
+            self.edit = edit
+
+    def __init__(self, browser: MessageBrowser) -> None:
+        super().__init__()
+        self.browser = browser
+
+    def compose(self) -> ComposeResult:
+        yield self.browser
+
+    @property
+    def _app(self) -> SandboxApp:
+        return cast("SandboxApp", self.app)
+
+    @property
+    def _client(self) -> AsyncClient:
+        return self._app.client
+
+    @property
+    def _row(self) -> MessageRow | None:
+        return self.browser.list.current
+
+    # To the clipboard and to files.
+
+    def action_copy(self) -> None:
+        if row := self._row:
+            self._app.errand(self._copy(row), f"curl -s {self.browser.address(row)}")
+
+    async def _copy(self, row: MessageRow) -> str:
+        data = exchange.as_bytes(await self.browser.message_log.message(row.id))
+        self.post_message(self.Text(data.decode(errors="replace")))
+        return f"copied message #{row.id}, {count(len(data))} bytes"
+
+    def on_message_desk_text(self, message: Text) -> None:
+        message.stop()
+        self.app.copy_to_clipboard(message.text)
+
+    def action_export(self) -> None:
+        matching = self.browser.matching
+
+        def export(name: str | None) -> None:
+            if name:
+                path = Path(name).expanduser()
+                command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
+                self._app.errand(exchange.export(self.browser.message_log, matching, path), command)
+
+        hint = f"{count(self.browser.list.total)} messages, one a line"
+        self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
+
+    def action_import(self) -> None:
+        target = self.browser.origin(row) if (row := self._row) else first_stream(self._app.topology)
+
+        def read(name: str | None) -> None:
+            if name:
+                path = Path(name).expanduser()
+                command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
+                self._app.errand(self._import(path, target), command)
+
+        hint = f"every line becomes a message in {target}"
+        self.app.push_screen(Prompt("Import from the file", hint=hint, value=_FILE), read)
+
+    async def _import(self, path: Path, target: str) -> str:
+        text = await asyncio.to_thread(path.read_text, encoding="utf-8")
+        messages = list(from_lines(text))
+        for data in messages:
+            await self._client.send(NewMessage(target, data))
+        return f"sent {count(len(messages))} messages to {target}"
+
+    # Again.
+
+    def action_redrive(self) -> None:
+        if row := self._row:
+            self._app.errand(self._prepare(row, edit=False))
+
+    def action_edit(self) -> None:
+        if row := self._row:
+            self._app.errand(self._prepare(row, edit=True))
+
+    async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
+        detail = await self.browser.message_log.message(row.id)
+        data = await redrive.original(self._client, detail)
+        target = await self._origin(row) or first_stream(self._app.topology)
+        self.post_message(self.Ready(row, data, target, redrive.times_redriven(detail.header), edit=edit))
+        return ""
+
+    def on_message_desk_ready(self, message: Ready) -> None:
+        message.stop()
+
+        def edited(data: bytes | None) -> None:
+            if data is not None:
+                self._ask_target(message, data)
+
+        if message.edit:
+            self.app.push_screen(Edit(message.data), edited)
+        else:
+            self._ask_target(message, message.data)
+
+    def _ask_target(self, ready: Ready, data: bytes) -> None:
+        def send(target: str | None) -> None:
+            if target:
+                self._app.errand(self._send(ready.row, data, target))
+
+        loop = f"; it was redriven {ready.times} times before" if ready.times else ""
+        streams = tuple(stream.name for stream in self._app.snapshot.streams) if self._app.snapshot else ()
+        hint = f"with a stamp in its messageHistory{loop}"
+        self.app.push_screen(
+            Prompt(
+                f"Send message #{ready.row.id} to the stream", hint=hint, value=ready.target, words=streams
+            ),
+            send,
+        )
+
+    async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
+        sent = await self._client.send(
+            NewMessage(target, redrive.stamped(data, self._app.now), row.partition_key)
+        )
+        return f"sent #{row.id} to {target}, {sent.shard}"
+
+    def redrive_all(self) -> None:
+        """Send every message of the list to the stream it came from, after asking."""
+        matching, total = self.browser.matching, self.browser.list.total
+
+        def sure(yes: bool | None) -> None:
+            if yes:
+                self._app.errand(self._redrive_all(matching))
+
+        if total:
+            question = f"Send these {count(total)} messages again, each to the stream it came from?"
+            self.app.push_screen(Confirm(question, "Send them"), sure)
+
+    async def _redrive_all(self, matching: str) -> str:
+        sent, stray, last = 0, 0, (await self._client.messages(limit=1)).last
+        after = 0
+        # What a redriven message brings back into the queue is not this round's.
+        while rows := [r for r in await self._page(matching, after) if r.id <= last]:
+            for row in rows:
+                target = await self._origin(row)
+                if target is None:
+                    stray += 1
+                else:
+                    await redrive.again(self._client, row, target, self._app.now)
+                    sent += 1
+            after = rows[-1].id
+        left = f"; {count(stray)} had no stream to go back to" if stray else ""
+        return f"sent {count(sent)} messages again{left}"
+
+    async def _origin(self, row: MessageRow) -> str | None:
+        return await redrive.find_origin(self._client, row, no_origin(self._app.topology))
+
+    async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:
+        return (await self._client.messages(after=after, limit=_PAGE, matching=matching)).messages
+
+    # Beside others.
+
+    def action_diff(self) -> None:
+        row, marked = self._row, self.browser.marked
+        if row is None:
+            return
+        if marked is None and "duplicate" not in row.marks:
+            self.browser.mark(row)
+            self.post_message(Done(f"marked #{row.id}; d on another message compares the two"))
+            return
+        self.browser.mark(None)
+        if marked is None or marked.id != row.id:
+            self._app.errand(self._compare(marked, row))
+
+    async def _compare(self, first: MessageRow | None, second: MessageRow) -> str:
+        if first is None:  # a duplicate is compared with what it repeats
+            first = await self._repeated(second)
+        early, late = sorted((first.id, second.id))
+        log = self.browser.message_log
+        self.post_message(self.Pair(await log.message(early), await log.message(late)))
+        return ""
+
+    async def _repeated(self, row: MessageRow) -> MessageRow:
+        """The first message with its id that came from the same stream."""
+        stream = self.browser.origin(row)
+        same = (await self.browser.message_log.messages(matching=f'id:"{row.message_id}"')).messages
+        return next(each for each in same if self.browser.origin(each) == stream)
+
+    def on_message_desk_pair(self, message: Pair) -> None:
+        message.stop()
+        self.app.push_screen(Diff(message.first, message.second))
+
+    def action_sequence(self) -> None:
+        if (row := self._row) and row.sequence and row.total and row.total > 1:
+            self.app.push_screen(Parts(row.sequence, self.browser.origin(row)))
+        else:
+            self.post_message(Done("this message is in one piece"))
+
+    def action_life(self) -> None:
+        self.browser.read_way()

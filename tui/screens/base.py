@@ -1,0 +1,43 @@
+"""What the screens share: the banner above, the command line and the footer below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from rdss_sandbox.client import AsyncClient
+from tui.widgets.banner import Banner
+from tui.widgets.command_line import CommandLine
+from tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from tui.app import SandboxApp
+
+
+class Place(Screen[None]):
+    """A screen that a key goes to; ``content`` is what stands between the lines."""
+
+    def compose(self) -> ComposeResult:
+        yield Banner()
+        yield from self.content()
+        yield CommandLine()
+        yield Footer()
+
+    def content(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def on_screen_resume(self) -> None:
+        for rows in self.query(RowList):
+            rows.look_again()
+
+    @property
+    def sandbox(self) -> SandboxApp:
+        """The app."""
+        return cast("SandboxApp", self.app)
+
+    @property
+    def client(self) -> AsyncClient:
+        return self.sandbox.client

@@ -1,0 +1,1 @@
+"""What the screens know: the state of the sandbox, places in lists, recordings."""

@@ -1,0 +1,78 @@
+"""The filter language as the message list offers it; the sandbox itself decides what matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.suggester import Suggester
+
+from emulator.message_index.sql_filter import FIELDS, MARKS
+from schemas.error_codes import ErrorCode
+
+_TYPES = ("MetadataCreate", "MetadataRead", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
+# What each field of the language looks at, an example, and values to complete to.
+MEANINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "type": ("messageType", "type:Metadata*", _TYPES),
+    "class": ("messageClass", "class:Event", ("Command", "Event", "Document")),
+    "code": ("errorCode", "code:GENERR*", tuple(ErrorCode)),
+    "stream": ("the stream it is in", "stream:input", ("input", "output", "error", "invalid", "audit")),
+    "shard": ("the shard it is in", "shard:*0003", ()),
+    "key": ("partition key", "key:*", ()),
+    "id": ("messageId", "id:3f2a*", ()),
+    "sequence": ("messageSequence.sequence", "sequence:9b1d*", ()),
+    "tenant": ("tenantJiscID", "tenant:12", ()),
+    "version": ("version", "version:4.*", ()),
+    "number": ("sequence number in its shard", "number>4959", ()),
+    "position": ("messageSequence.position", "position:2", ()),
+    "total": ("messageSequence.total", "total>1", ()),
+    "size": ("bytes, with k or M", "size>500k", ()),
+    "time": ("when the stream took it", "time>=2026-03-01T12:00:00Z", ()),
+    "mark": ("what is out of the ordinary", "mark:duplicate", MARKS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter under a name of the user's."""
+
+    name: str
+    text: str
+
+
+class QuerySuggester(Suggester):
+    """Completes the last word of a filter: a field's name, or a value it is known to have."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=True, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        before, _, word = value.rpartition(" ")
+        completed = complete(word)
+        return f"{before} {completed}".lstrip() if completed else None
+
+
+def complete(word: str) -> str | None:
+    """The first field or known value that starts with ``word``; None for an empty word or an unknown one."""
+    if not word:
+        return None
+    field, colon, value = word.partition(":")
+    if not colon:
+        return next((f"{name}:" for name in FIELDS if name.startswith(field)), None)
+    known = MEANINGS.get(field, ("", "", ()))[2]
+    return next((f"{field}:{each}" for each in known if value and each.startswith(value)), None)
+
+
+def both(scope: str, text: str) -> str:
+    """What passes ``scope`` and ``text`` alike."""
+    return f"{scope} {text}".strip()
+
+
+def as_markdown() -> str:
+    """The language as a table of Markdown."""
+    rows = "\n".join(f"| `{name}` | {what} | `{example}` |" for name, (what, example, _) in MEANINGS.items())
+    return (
+        "### The filter language\n\nTerms are separated by spaces and all must hold; `-` before a term turns "
+        "it round; `*` stands for any text, a comma for or, `none` for a missing field. A word without a "
+        "field looks in the message id and the partition key.\n\n"
+        f"| field | looks at | for example |\n|---|---|---|\n{rows}\n"
+    )

@@ -1,0 +1,79 @@
+"""Finding a place in a list of messages: the row that a goal means, the next match of a filter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from rdss_sandbox.shapes.messages import MessageDetail, MessagePage, MessageRow
+from tui.state import goto
+from tui.state.paging import Page, Source, first_index
+from tui.state.query import both
+
+
+class NothingThereError(ValueError):
+    """There is no such row; says which."""
+
+
+class MessageLog(Protocol):
+    """Messages in order, as ``AsyncClient`` has them: those of the streams, or entries of the audit log."""
+
+    async def messages(
+        self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
+    ) -> MessagePage: ...
+    async def message(self, row_id: int) -> MessageDetail: ...
+    def export(self, matching: str = "") -> AsyncIterator[bytes]: ...
+
+
+def message_source(log: MessageLog, matching: str) -> Source[MessageRow]:
+    """The messages that the filter ``matching`` lets through, oldest first."""
+
+    async def read(offset: int, limit: int) -> Page[MessageRow]:
+        page = await log.messages(offset=offset, limit=limit, matching=matching)
+        return Page(offset, page.messages, page.total)
+
+    return read
+
+
+async def place_of(log: MessageLog, matching: str, goal: goto.Goal) -> int:
+    """Index, in the list of what matches, of the row that ``goal`` means. NothingThereError for none."""
+    source = message_source(log, matching)
+    match goal:
+        case goto.End(which):
+            total = (await source(0, 1)).total
+            return total - 1 if which == "last" and total else 0
+        case goto.Message(id=wanted):
+            return await _index_of(source, wanted)
+        case goto.Moment(time):
+            index = await first_index(source, lambda row: row.time >= time)
+            if index == (await source(0, 1)).total:
+                raise NothingThereError("no message so late yet")
+            return index
+        case goto.SequenceNumber(number, after):
+            term = f"number{'>' if after else '>='}{number}"
+            page = await log.messages(limit=1, matching=both(matching, term))
+            if not page.messages:
+                way = "after" if after else "from"
+                raise NothingThereError(f"no record with a sequence number {way} {number}")
+            return await _index_of(source, page.messages[0].id)
+
+
+async def next_match(log: MessageLog, scope: str, wanted: str, here: int, *, forward: bool) -> int:
+    """Index, in the list of ``scope``, of the nearest message from ``here`` on that passes ``wanted``.
+
+    NothingThereError when there is none that way.
+    """
+    matches = message_source(log, both(scope, wanted))
+    index = await first_index(matches, lambda row: row.id > here if forward else row.id >= here)
+    page = await matches(index if forward else index - 1, 1) if forward or index else None
+    if page is None or not page.rows:
+        raise NothingThereError(f"no {'further' if forward else 'earlier'} match of {wanted}")
+    return await _index_of(message_source(log, scope), page.rows[0].id)
+
+
+async def _index_of(source: Source[MessageRow], wanted: int) -> int:
+    # Without a filter the numbers are dense: the row is where its number says, and no search is needed.
+    page = await source(max(0, wanted - 1), 1)
+    if page.rows and page.rows[0].id == wanted:
+        return wanted - 1
+    return await first_index(source, lambda row: row.id >= wanted)

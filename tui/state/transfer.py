@@ -1,0 +1,29 @@
+"""Messages to a file: every one that a filter lets through, as it was sent."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from rdss_sandbox.shapes.messages import MessageDetail
+from tui.state.seeking import MessageLog
+
+
+def as_bytes(detail: MessageDetail) -> bytes:
+    """The message as it was sent. ValueError when its stream no longer holds it."""
+    if detail.raw is not None:
+        return detail.raw.encode()
+    if detail.raw_base64 is not None:
+        return base64.b64decode(detail.raw_base64)
+    raise ValueError(f"message #{detail.id} is past its stream's retention: only its row is left")
+
+
+async def export(log: MessageLog, matching: str, path: Path) -> str:
+    """Write every message that ``matching`` lets through to ``path``, whole or not at all; says how many."""
+    written, draft = 0, path.with_name(path.name + ".part")
+    with draft.open("wb") as file:
+        async for piece in log.export(matching):
+            file.write(piece)
+            written += piece.count(b"\n")
+    draft.replace(path)
+    return f"{written:,} messages in {path}"

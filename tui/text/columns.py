@@ -1,0 +1,61 @@
+"""Columns of a list: what each shows of a row, and which of them fit a width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rich.cells import cell_len, set_cell_size
+
+from tui.text.figures import printable
+
+Row = TypeVar("Row")
+
+
+def _plain(_: object) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """``cell`` says what to show in ``width`` cells; ``tone`` how: "" or a word of ``row_list``.
+
+    Where there is not room for all, those with the lowest ``worth`` go first; the one that is to
+    ``stretch`` takes what is left over.
+    """
+
+    title: str
+    width: int
+    cell: Callable[[Row], str]
+    tone: Callable[[Row], str] = _plain
+    right: bool = False
+    worth: int = 5
+    stretch: bool = False
+
+    def fitted(self, row: Row, width: int) -> str:
+        """The cell in exactly ``width`` cells, an ellipsis where it was cut."""
+        text = self.cell(row)
+        if text.isascii() and text.isprintable() and len(text) <= width:
+            return text.rjust(width) if self.right else text.ljust(width)
+        return fitted(printable(text), width, right=self.right)
+
+
+def fitted(text: str, width: int, *, right: bool = False) -> str:
+    """``text`` in exactly ``width`` cells."""
+    length = len(text) if text.isascii() else cell_len(text)
+    if length > width > 1 and text.isascii():
+        return text[: width - 1] + "…"
+    if length > width:
+        return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[:width]
+    return " " * (width - length) + text if right else text + " " * (width - length)
+
+
+def choose(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> list[tuple[Column[Row], int]]:
+    """The columns that fit ``width``, in order, each with its own width."""
+    kept = list(columns)
+    while len(kept) > 1 and sum(column.width + gap for column in kept) - gap > width:
+        kept.remove(min(reversed(kept), key=lambda column: column.worth))
+    spare = max(0, width - (sum(column.width + gap for column in kept) - gap))
+    stretching = next((column for column in kept if column.stretch), None)
+    return [(column, column.width + (spare if column is stretching else 0)) for column in kept]

@@ -1,0 +1,34 @@
+"""Two messages compared: their JSON line by line, or their bytes where they are not JSON."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+from rdss_sandbox.shapes.messages import MessageDetail
+from tui.widgets.text_lines import pretty, wrapped
+
+_WIDTH = 120
+_CONTEXT = 3
+
+
+def lines_of(detail: MessageDetail) -> list[str]:
+    """The message as lines that can be compared: its JSON laid out, or its text."""
+    if detail.header is not None:
+        return pretty({"messageHeader": detail.header, "messageBody": detail.body})
+    return wrapped(detail.raw if detail.raw is not None else detail.raw_base64 or "", _WIDTH)
+
+
+def difference(before: list[str], after: list[str]) -> list[str]:
+    """What changed, with some lines around it, each begun by ``-``, ``+`` or a blank; empty when equal."""
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    found: list[str] = []
+    for group in matcher.get_grouped_opcodes(_CONTEXT):
+        if found:
+            found.append("  ⋯")
+        for tag, first, last, start, end in group:
+            if tag == "equal":
+                found += [f"  {line}" for line in before[first:last]]
+            else:
+                found += [f"- {line}" for line in before[first:last]]
+                found += [f"+ {line}" for line in after[start:end]]
+    return found

@@ -1,0 +1,47 @@
+"""Keys of a bucket as folders: what stands at one level below a prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rdss_sandbox.shapes.buckets import ObjectRow
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A folder, ``objects`` counting what is in it, or an object when that is 0; ``name`` is the last part.
+
+    ``modified`` of a folder is that of its newest object.
+    """
+
+    name: str
+    key: str
+    size: int
+    modified: float
+    objects: int = 0
+
+
+def level(objects: Iterable[ObjectRow], prefix: str) -> list[Entry]:
+    """The folders and objects right below ``prefix``, folders first, each by name."""
+    folders: dict[str, Entry] = {}
+    files: list[Entry] = []
+    for each in objects:
+        if not each.key.startswith(prefix):
+            continue
+        name, slash, _ = each.key.removeprefix(prefix).partition("/")
+        if not slash:
+            files.append(Entry(name, each.key, each.size, each.modified))
+            continue
+        held = folders.get(name) or Entry(name, f"{prefix}{name}/", 0, 0.0)
+        newest = max(held.modified, each.modified)
+        folders[name] = Entry(name, held.key, held.size + each.size, newest, held.objects + 1)
+    return sorted(folders.values(), key=lambda entry: entry.name) + sorted(
+        files, key=lambda entry: entry.name
+    )
+
+
+def above(prefix: str) -> str:
+    """The prefix one level up; empty at the top."""
+    head, slash, _ = prefix.rstrip("/").rpartition("/")
+    return head + slash

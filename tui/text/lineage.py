@@ -1,0 +1,63 @@
+"""A stream's shards as a family tree: splits branch, merges name the other parent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rdss_sandbox.shapes.streams import Shard, StreamDetail
+
+HASH_KEYS = 2**128
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of the tree: ``trunk`` is the drawing in front of it; for a stream itself ``shard`` is None.
+
+    ``others`` are the parents beside the one it hangs under, so a merged shard has one.
+    """
+
+    stream: StreamDetail
+    trunk: str = ""
+    shard: Shard | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What names the line across redraws, and the rates kept for it."""
+        return f"{self.stream.name}/{self.shard.id}" if self.shard else self.stream.name
+
+
+def grow(streams: Iterable[StreamDetail], folded: frozenset[str] = frozenset()) -> list[Branch]:
+    """Every stream by name, its shards below it by their hash ranges; not those of ``folded``."""
+    lines: list[Branch] = []
+    for stream in sorted(streams, key=lambda stream: stream.name):
+        lines.append(Branch(stream))
+        if stream.name not in folded:
+            lines.extend(_shards(stream))
+    return lines
+
+
+def span(shard: Shard) -> tuple[float, float]:
+    """Where the shard's hash range starts and ends, as fractions of all hash keys."""
+    return int(shard.starting_hash_key) / HASH_KEYS, (int(shard.ending_hash_key) + 1) / HASH_KEYS
+
+
+def _shards(stream: StreamDetail) -> Iterator[Branch]:
+    known = {shard.id: shard for shard in stream.shards}
+    below: dict[str, list[Shard]] = {}
+    for shard in stream.shards:
+        # A parent past its retention is gone from the list: its children are roots then.
+        parent = next((parent for parent in shard.parents if parent in known), "")
+        below.setdefault(parent, []).append(shard)
+
+    def walk(parent: str, indent: str) -> Iterator[Branch]:
+        family = sorted(below.get(parent, ()), key=lambda shard: int(shard.starting_hash_key))
+        for shard in family:
+            last = shard is family[-1]
+            above = parent or next(iter(shard.parents), "")
+            others = tuple(other for other in shard.parents if other != above)
+            yield Branch(stream, indent + ("└ " if last else "├ "), shard, others)
+            yield from walk(shard.id, indent + ("  " if last else "│ "))
+
+    return walk("", "")

@@ -1,0 +1,69 @@
+"""What is in an object, as lines: JSON laid out, NDJSON row by row, Parquet as its schema and first rows."""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from emulator.machine.installation import how_to_add
+from tui.widgets.text_lines import pretty, wrapped
+
+_WIDTH = 400
+_ROWS = 100
+_HEX_BYTES = 4096
+
+
+class Preview(NamedTuple):
+    """``kind`` in a word, ``lines`` to show, whether they are ``json``."""
+
+    kind: str
+    lines: list[str]
+    json: bool
+
+
+def preview(key: str, data: bytes) -> Preview:
+    """What can be shown of an object; never raises for what is in it."""
+    if key.endswith(".parquet") or data[:4] == b"PAR1":
+        return Preview("Parquet", _parquet(data), json=False)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return Preview("bytes", _hex(data[:_HEX_BYTES]), json=False)
+    try:
+        return Preview("JSON", pretty(json.loads(text)), json=True)
+    except ValueError:
+        pass
+    rows = text.rstrip("\n").split("\n")
+    if rows and all(_is_json(row) for row in rows[:_ROWS]):
+        return Preview(f"NDJSON, {len(rows):,} rows", rows, json=True)
+    return Preview("text", wrapped(text, _WIDTH), json=False)
+
+
+def _is_json(row: str) -> bool:
+    try:
+        json.loads(row)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(data: bytes) -> list[str]:
+    if find_spec("pyarrow") is None:
+        return [f"reading Parquet needs pyarrow; get it with: {how_to_add('pipeline')}"]
+    import pyarrow as pa  # noqa: PLC0415 -- an extra, and slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 -- as above
+
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        first = next(file.iter_batches(batch_size=_ROWS), None)
+    except (pa.ArrowException, OSError) as error:
+        return [f"not readable as Parquet: {error}"]
+    schema = [f"{field.name}: {field.type}" for field in file.schema_arrow]
+    rows = [json.dumps(row, default=str, ensure_ascii=False) for row in first.to_pylist()] if first else []
+    return [f"{file.metadata.num_rows:,} rows", "", *schema, "", *rows]
+
+
+def _hex(data: bytes) -> list[str]:
+    return [f"{place:08x}  {data[place : place + 16].hex(' ')}" for place in range(0, len(data), 16)]

@@ -1,0 +1,68 @@
+"""Asynchronous messages and their calls, a line each; a message's life as hops in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall, OutsideSystem
+from tui.text import figures
+from tui.text.columns import Column
+from tui.text.trace import Hop
+
+_TONES = {
+    "OK": "good",
+    "FAILED": "error",
+    "FAILED_END": "error",
+    "PARTLY_FAILED": "warning",
+    "POSTPONED": "warning",
+    "CANCEL": "dim",
+    "SKIPPED": "dim",
+    "PROCESSING": "accent",
+}
+
+
+def _tone(row: AsyncMessage) -> str:
+    return _TONES.get(row.state, "")
+
+
+def _object(row: AsyncMessage) -> str:
+    return " ".join(each for each in (row.entity_type, row.object_id) if each)
+
+
+def life_of(found: AsyncMessageDetail) -> list[Hop]:
+    """Every change of its state and every call, oldest first."""
+    changes = [
+        Hop(
+            change.time,
+            change.after,
+            ", ".join(each for each in (change.cause, change.why) if each),
+            _TONES.get(change.after, ""),
+        )
+        for change in found.changes
+    ]
+    return sorted([*changes, *_calls(found.calls)], key=lambda hop: hop.at)
+
+
+def _calls(calls: Iterable[OutsideCall]) -> Iterable[Hop]:
+    for call in calls:
+        tries = f", {call.failed} failed before" if call.failed else ""
+        what = f"{call.operation} {call.state}{tries}"
+        yield Hop(call.changed, "  call", what, _TONES.get(call.state, ""))
+
+
+MESSAGE_COLUMNS: tuple[Column[AsyncMessage], ...] = (
+    Column("number", 7, lambda row: figures.count(row.number), lambda _: "dim", right=True, worth=7),
+    Column("received", 12, lambda row: figures.clock_time(row.received), lambda _: "dim", worth=5),
+    Column("state", 15, lambda row: row.state, _tone, worth=9),
+    Column("failed", 6, lambda row: f"{row.failed} x" if row.failed else "", _tone, right=True, worth=6),
+    Column("of", 7, lambda row: str(row.parent or ""), lambda _: "dim", right=True, worth=2),
+    Column("operation", 18, lambda row: f"{row.service}.{row.operation}", worth=8),
+    Column("source", 8, lambda row: row.source, lambda _: "dim", worth=4),
+    Column("object", 12, _object, worth=3),
+    Column("why", 12, lambda row: row.description or "", _tone, worth=6, stretch=True),
+)
+SYSTEM_COLUMNS: tuple[Column[OutsideSystem], ...] = (
+    Column("outside system", 14, lambda row: row.name, worth=9),
+    Column("called", 7, lambda row: figures.count(row.received), right=True, worth=7),
+    Column("answers next", 12, lambda row: ", ".join(row.script) or "ok", worth=8, stretch=True),
+)

@@ -1,0 +1,57 @@
+"""Queues, claims and messages in a queue, a line each."""
+
+from __future__ import annotations
+
+from rdss_sandbox.shapes.queues import Claim, Queue, QueueMessage
+from tui.text import figures
+from tui.text.columns import Column
+
+_BAR = 10
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_PREVIEW = 200
+_SOON_SHARE = 0.2
+
+
+def remaining(claim: Claim) -> str:
+    """What is left of the claim's time as a bar, full when it was just made."""
+    eighths = round(_BAR * 8 * min(claim.left / claim.ttl, 1.0)) if claim.ttl else 0
+    full, part = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(_BAR, "·")
+
+
+def _soon(claim: Claim) -> str:
+    return "warning" if claim.left < _SOON_SHARE * claim.ttl else "good"
+
+
+def _name(row: QueueMessage) -> str:
+    if row.message_id is not None:
+        return " · ".join(each for each in (row.code, row.message_type, row.message_id) if each)
+    return bytes(row.body)[:_PREVIEW].decode(errors="replace")
+
+
+def _free(row: QueueMessage) -> str:
+    return "" if row.claim is None else "accent"
+
+
+QUEUE_COLUMNS: tuple[Column[Queue], ...] = (
+    Column("queue", 12, lambda row: row.name, worth=9, stretch=True),
+    Column("project", 8, lambda row: row.project, lambda _: "dim", worth=4),
+    Column("view", 4, lambda row: "yes" if row.view else "", lambda _: "dim", worth=3),
+    Column("messages", 8, lambda row: figures.short_count(row.total), right=True, worth=8),
+    Column("held", 6, lambda row: figures.short_count(row.claimed), right=True, worth=7),
+    Column("claims", 6, lambda row: figures.count(row.claims), right=True, worth=6),
+)
+CLAIM_COLUMNS: tuple[Column[Claim], ...] = (
+    Column("held by", 12, lambda row: row.client, worth=9, stretch=True),
+    Column("messages", 8, lambda row: figures.count(len(row.messages)), right=True, worth=7),
+    Column("time left", _BAR, remaining, _soon, worth=6),
+    Column("", 8, lambda row: figures.span(row.left), _soon, right=True, worth=8),
+    Column("claim", 8, lambda row: figures.tail(row.id, 8), lambda _: "dim", worth=4),
+)
+MESSAGE_COLUMNS: tuple[Column[QueueMessage], ...] = (
+    Column("age", 8, lambda row: figures.span(row.age), lambda _: "dim", right=True, worth=6),
+    Column("held", 8, lambda row: figures.tail(row.claim, 8) if row.claim else "free", _free, worth=8),
+    Column("claimed", 7, lambda row: f"{row.claims} x" if row.claims else "", right=True, worth=4),
+    Column("size", 8, lambda row: figures.size(row.size), right=True, worth=5),
+    Column("message", 20, _name, _free, worth=9, stretch=True),
+)

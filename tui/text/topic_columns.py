@@ -1,0 +1,63 @@
+"""A record of a topic in one line, and what such lines look like."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicRecord
+from tui.text import figures
+from tui.text.columns import Column
+
+_LONGEST = 300
+_IDENTIFIER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_REASONS = {"deleted": "error", "expired": "warning", "filter": "accent", "entitlement": "error"}
+
+
+def summary(data: bytes) -> str:
+    """The record's scalar fields in their order, identifiers last; what is no object as it is written."""
+    try:
+        record: Any = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return bytes(data[:_LONGEST]).decode(errors="replace")
+    if not isinstance(record, dict):
+        return bytes(data[:_LONGEST]).decode(errors="replace")
+    scalars = [(name, value) for name, value in record.items() if not isinstance(value, dict | list)]
+    scalars.sort(key=lambda field: _IDENTIFIER.fullmatch(str(field[1])) is not None)
+    return " · ".join(f"{name} {value}" for name, value in scalars)[:_LONGEST]
+
+
+def _reason(row: TopicChange) -> str:
+    return row.reason or ""
+
+
+def _tone(row: TopicChange) -> str:
+    return _REASONS.get(row.reason or "", "good")
+
+
+TOPIC_COLUMNS: tuple[Column[Topic], ...] = (
+    Column("topic", 12, lambda row: row.name, worth=9, stretch=True),
+    Column("kind", 9, lambda row: row.kind or "-", lambda _: "dim", worth=5),
+    Column(
+        "records",
+        8,
+        lambda row: "" if row.records is None else figures.count(row.records),
+        right=True,
+        worth=8,
+    ),
+    Column("subscribed", 10, lambda row: figures.count(row.subscriptions), right=True, worth=4),
+    Column("log", 3, lambda row: "yes" if row.logged else "", lambda _: "dim", worth=2),
+)
+RECORD_COLUMNS: tuple[Column[TopicRecord], ...] = (
+    Column("key", 8, lambda row: figures.tail(row.sow_key, 8), lambda _: "dim", worth=5),
+    Column("record", 20, lambda row: summary(row.data), worth=9, stretch=True),
+)
+CHANGE_COLUMNS: tuple[Column[TopicChange], ...] = (
+    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=4),
+    Column("what", 7, lambda row: row.cmd, _tone, worth=8),
+    Column("reason", 11, _reason, _tone, worth=9),
+    Column("key", 8, lambda row: figures.tail(row.sow_key or "", 8), lambda _: "dim", worth=6),
+    Column("record", 20, lambda row: summary(row.data), worth=7, stretch=True),
+)

@@ -1,0 +1,70 @@
+"""A message's way in time: what its own messageHistory says, and what the sandbox saw happen to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rdss_sandbox.shapes.messages import MessageDetail, MessageRow
+
+_FIRST = ("did", "stream", "channel", "shard", "fault", "type", "code", "bucket", "key")
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Something that happened to a message at ``at`` seconds since the epoch; ``tone`` as in ``columns``."""
+
+    at: float
+    place: str
+    what: str
+    tone: str = ""
+
+
+def way_of(detail: MessageDetail, rows: Iterable[MessageRow] = ()) -> list[Hop]:
+    """Every hop, oldest first: the header's, the arrivals in streams (``rows``, or this one), the events."""
+    arrivals = list(rows) or [detail]
+    hops = [*_header(detail.header or {}), *map(_arrival, arrivals), *map(_event, detail.events)]
+    return sorted(hops, key=lambda hop: hop.at)
+
+
+def _header(header: Mapping[str, Any]) -> Iterable[Hop]:
+    timings = header.get("messageTimings")
+    if isinstance(timings, dict) and (at := moment(timings.get("publishedTimestamp"))) is not None:
+        yield Hop(at, "published", str(header.get("generator", "")))
+    if isinstance(timings, dict) and (at := moment(timings.get("expirationTimestamp"))) is not None:
+        yield Hop(at, "expires", "", "warning")
+    history = header.get("messageHistory")
+    for entry in history if isinstance(history, list) else ():
+        if isinstance(entry, dict) and (at := moment(entry.get("timestamp"))) is not None:
+            yield Hop(at, str(entry.get("machineId", "")), str(entry.get("machineAddress", "")), "accent")
+
+
+def _arrival(row: MessageRow) -> Hop:
+    marks = ", ".join(row.marks)
+    tone = "error" if row.code else "warning" if row.marks else "good"
+    what = " · ".join(part for part in (row.shard, row.code or "", marks) if part)
+    return Hop(row.time, row.stream, what, tone)
+
+
+def _event(event: Mapping[str, Any]) -> Hop:
+    kind = str(event.get("kind", ""))
+    fields = {name: value for name, value in event.items() if name not in {"id", "time", "kind"}}
+    tone = "warning" if kind.startswith("fault") else "error" if "reject" in kind or "error" in kind else ""
+    return Hop(float(event.get("time", 0.0)), kind, describe(fields), tone)
+
+
+def describe(fields: Mapping[str, Any]) -> str:
+    """An event's fields in a line, those that say most first: ``did`` is a sentence by itself."""
+    ordered = sorted(fields, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+    said = [name for name in ordered if fields[name] not in (None, "", [], {})]
+    return ", ".join(str(fields[name]) if name == "did" else f"{name} {fields[name]}" for name in said)
+
+
+def moment(text: object) -> float | None:
+    """Seconds since the epoch of an RFC 3339 text; None when it is none."""
+    try:
+        return datetime.fromisoformat(str(text)).timestamp() if isinstance(text, str) else None
+    except (ValueError, OverflowError):
+        return None
