@@ -7,6 +7,7 @@ when the sandbox says no.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -15,7 +16,6 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from emulator.clock import Clock
 from rdss_sandbox import shapes as r
 from rdss_sandbox.clients.access import Access, AsyncAccess
 from rdss_sandbox.clients.audit import AsyncAuditMessages, AuditMessages
@@ -238,10 +238,9 @@ class Client:
 class AsyncClient:
     """``Client`` for asyncio, and ``follow_events``."""
 
-    def __init__(self, url: str, *, token: str | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, url: str, *, token: str | None = None) -> None:
         self.url = url.rstrip("/")
         self._http = httpx.AsyncClient(**_connection(self.url, token))
-        self._clock = clock or Clock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -428,7 +427,7 @@ class AsyncClient:
             except httpx.TransportError:
                 pass
             on_connection(False)
-            await self._clock.sleep(_RETRY_SECONDS)
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
         return msgspec.json.decode((await self._send(method, path, **given)).content, type=shape)

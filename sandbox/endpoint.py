@@ -6,12 +6,20 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from emulator.channels.aws_session import aws_session
 from emulator.channels.kinesis import connect
-from sandbox.receiver.originals import connect_s3
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
     from mypy_boto3_s3 import S3Client
+
+
+def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = None) -> S3Client:
+    """A client for any S3 endpoint; credentials are the environment's, or any will do."""
+    from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only S3 needs it
+
+    config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
+    return aws_session(region, token).client("s3", endpoint_url=endpoint, config=config)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import KinesisError, Scope
-from emulator.streams.amqp_log import PREFIX as AMQP_PREFIX
 from emulator.streams.amqp_log import stream_of_channel
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.audit import AuditStatus
+from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 
 if TYPE_CHECKING:
-    from emulator.assembly.own_backend import BucketService
+    from emulator.buckets.service import BucketService
 
 _LARGEST_RECORD_KIB: Final = 10_240
 _STREAM: Final = "stream"

@@ -21,9 +21,6 @@ import msgspec
 
 from emulator.clock import timestamp
 
-AMQP_PREFIX: Final = "amqp:"
-"""Before the name of an exchange or a queue, where streams are named too."""
-
 _encode: Final = msgspec.json.Encoder().encode
 _scan: Final = msgspec.json.Decoder(msgspec.Raw).decode
 

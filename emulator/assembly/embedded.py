@@ -17,13 +17,14 @@ from urllib.parse import urlsplit
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.parts import Parts, assembled
 from emulator.clock import Clock, stopwatch
+from emulator.http import doors
 from emulator.http.admission import Admission
 from emulator.http.asgi import App
 from emulator.http.fallback_port import UsualPort, serve_at
 from emulator.http.guard import Door, Guard
 from emulator.http.lazy_app import LateApp
 from emulator.http.server import Server, serve
-from emulator.listeners.aws import doors
+from emulator.listeners.aws import doors as aws_doors
 from emulator.listeners.aws.faults import KinesisFaults
 from emulator.listeners.aws.interception import intercepted
 from emulator.listeners.control import Resources, control_app
@@ -221,7 +222,7 @@ class Embedded:
         parts.stage.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
         interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
-        return self._guarded(foundation.app(interceptors, VERSION, parts.access, self.reset), doors.AWS)
+        return self._guarded(foundation.app(interceptors, VERSION, parts.access, self.reset), aws_doors.AWS)
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from emulator.buckets.moto_buckets import Buckets
-from emulator.channels import Checkpoints
+from emulator.buckets.service import BucketService
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
@@ -24,33 +24,11 @@ from emulator.settings.settings import Settings
 from emulator.streams.service import StreamService
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
-
     from emulator.assembly.data_directory import DataDirectory
 
 
 class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
     """The upstream cannot be stood on: says which, why, and what to do."""
-
-
-class BucketService(Protocol):
-    """The sandbox's own buckets; ``started`` is whether anything was put into any."""
-
-    @property
-    def started(self) -> bool: ...
-
-    def want(self, names: Iterable[str], /) -> tuple[str, ...]:
-        """Have these too; those that are new."""
-
-    def empty(self) -> None: ...
-
-    def client(self) -> S3Client: ...
-
-    def loaded(self, name: str, began: Callable[[str], int], /) -> Checkpoints:
-        """How far the one stream that is loaded into a bucket was by earlier processes.
-
-        ``began`` gives the sequence number at which one of its shards begins.
-        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
+from emulator.archive.pruning import Pruning
 from emulator.assembly.damage import line, tell_of_losses
 from emulator.assembly.data_directory import DataDirectory
-from emulator.assembly.own_backend import BucketService, Foundation, own_foundation
-from emulator.assembly.pruning import Pruning
+from emulator.assembly.own_backend import Foundation, own_foundation
+from emulator.buckets.service import BucketService
 from emulator.channels.checkpoint_file import Positions
 from emulator.clock import Clock
 from emulator.destinations import Destinations

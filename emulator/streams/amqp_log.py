@@ -15,15 +15,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from emulator.archive.record_lines import AMQP_PREFIX
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
 from emulator.kinesis.batches import Entry, batches
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.streams import AMQP_PREFIX
 
-PREFIX: Final = AMQP_PREFIX
-"""Before the name, so that a queue is not taken for the Kinesis stream of the same name."""
 _MOST_RECORD_KIB: Final = 10_240
 _LONGEST_STREAM: Final = 128
 _LONGEST_KEY: Final = 256
@@ -37,7 +35,7 @@ _REAL_SHARD: Final = "shardId-000000000000"
 
 def stream_of_channel(name: str) -> str:
     """The name of the stream on which what is published to an exchange or queue is kept."""
-    return f"{PREFIX}{name}"
+    return f"{AMQP_PREFIX}{name}"
 
 
 def is_amqp(shard: str) -> bool:
@@ -96,7 +94,7 @@ class AmqpLog:
         """ListShards, and that alone. A channel that nothing was published to has none."""
         if operation != "ListShards":
             raise KinesisError("InvalidArgumentException", f"{operation}: this is no Kinesis stream")
-        name = _written(request["StreamName"].removeprefix(PREFIX))
+        name = _written(request["StreamName"].removeprefix(AMQP_PREFIX))
         return {"Shards": [_listed(shard) for shard in self._shards(name)]}
 
     def scopes(self) -> list[Scope]:
@@ -114,11 +112,11 @@ class AmqpLog:
     def read(
         self, stream: str, shard_id: str, after: str | None, limit: int, _scope: Scope | None = None
     ) -> list[StoredRecord]:
-        name = _written(stream.removeprefix(PREFIX))
+        name = _written(stream.removeprefix(AMQP_PREFIX))
         return self._engine.read(name, self._real(name, shard_id), after, limit, self._home)
 
     def at(self, stream: str, shard_id: str, sequence_number: str, _scope: Scope) -> bytes | None:
-        name = _written(stream.removeprefix(PREFIX))
+        name = _written(stream.removeprefix(AMQP_PREFIX))
         return self._engine.at(name, self._real(name, shard_id), sequence_number, self._home)
 
     def readers(self, _stream: str, _scope: Scope) -> list[ReaderView] | None:

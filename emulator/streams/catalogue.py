@@ -6,10 +6,10 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from emulator.kinesis import KinesisError, Scope, StreamView
-from emulator.streams.amqp_log import PREFIX as AMQP_PREFIX
 from emulator.streams.amqp_log import is_amqp, stream_of_channel
 from emulator.streams.merged_reading import Record, ShardKey
 from emulator.streams.service import StreamService
+from rdss_sandbox.shapes.streams import AMQP_PREFIX
 
 
 class Listed(NamedTuple):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+
+AMQP_PREFIX: Final = "amqp:"
+"""Before an exchange's or queue's name, so that it is not taken for the Kinesis stream of that name."""
 
 
 class Stream(msgspec.Struct, frozen=True):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from emulator.channels.aws_session import aws_session
-
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
@@ -38,14 +36,6 @@ class S3Originals:
         except (BotoCoreError, ClientError) as error:
             raise OriginalNotKeptError(address, error) from error
         return address
-
-
-def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = None) -> S3Client:
-    """A client for any S3 endpoint; credentials are the environment's, or any will do."""
-    from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only S3 needs it
-
-    config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
-    return aws_session(region, token).client("s3", endpoint_url=endpoint, config=config)
 
 
 class MemoryOriginals:

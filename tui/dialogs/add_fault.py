@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -15,10 +15,8 @@ from textual.widgets import Checkbox, Footer, Input, Label, Select
 
 from rdss_sandbox.shapes.faults import FaultAttribute, FaultType, NewFault
 from tui.keys import shell_commands as commands
+from tui.session import session_of
 from tui.state.worker_messages import Done
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 _WHEN = (
     ("at", "begin so long from now: 200ms, 5s, 6m"),
@@ -117,7 +115,7 @@ class AddFault(ModalScreen[None]):
 
     @work(exclusive=True)
     async def _add(self, fault: NewFault) -> None:
-        app = cast("SandboxApp", self.app)
+        app = session_of(self)
         command = commands.add_fault(fault, self._type)
         try:
             added = await app.client.add_fault(fault)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,11 +12,9 @@ from textual.widgets import Input, Label
 
 from emulator.message_index.sql_filter import FilterError, compile_filter
 from tui.dialogs.prompt import Prompt
+from tui.session import session_of
 from tui.state.query import QuerySuggester
 from tui.state.worker_messages import Done
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 
 class FilterBar(Vertical):
@@ -69,7 +67,7 @@ class FilterBar(Vertical):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         text = event.value.strip()
-        saved = cast("SandboxApp", self.app).preferences.filters
+        saved = session_of(self).preferences.filters
         for name, meaning in saved.items():
             text = f" {text} ".replace(f" @{name} ", f" {meaning} ").strip()
         try:
@@ -94,7 +92,7 @@ class FilterBar(Vertical):
 
     def action_save(self) -> None:
         text = self.query_one(Input).value.strip()
-        names = ", ".join(cast("SandboxApp", self.app).preferences.filters) or "none"
+        names = ", ".join(session_of(self).preferences.filters) or "none"
         self.app.push_screen(
             Prompt(f"Save the filter {text!r} as", hint=f"then @name stands for it; saved so far: {names}"),
             lambda name: self._keep(name, text),
@@ -102,5 +100,5 @@ class FilterBar(Vertical):
 
     def _keep(self, name: str | None, text: str) -> None:
         if name:
-            cast("SandboxApp", self.app).preferences.keep_filter(name.lstrip("@"), text)
+            session_of(self).preferences.keep_filter(name.lstrip("@"), text)
             self.post_message(Done(f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -21,14 +21,12 @@ from tui.dialogs.prompt import Prompt
 from tui.dialogs.sequence_parts import Parts
 from tui.keys.actions import Group, bindings
 from tui.panes.message_browser import MessageBrowser
+from tui.session import Session, session_of
 from tui.state import redrive
 from tui.state import transfer as exchange
 from tui.state.scopes import first_stream, no_origin
 from tui.state.worker_messages import Done
 from tui.text.figures import count
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 _FILE = "messages.ndjson"
 _PAGE = 500
@@ -73,8 +71,8 @@ class MessageDesk(Vertical):
         yield self.browser
 
     @property
-    def _app(self) -> SandboxApp:
-        return cast("SandboxApp", self.app)
+    def _app(self) -> Session:
+        return session_of(self)
 
     @property
     def _client(self) -> AsyncClient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -21,6 +21,7 @@ from rdss_sandbox.shapes.messages import MessageRow
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.panes.filter_bar import FilterBar
+from tui.session import Session, session_of
 from tui.state import goto
 from tui.state.query import both
 from tui.state.scopes import Scope, everything_once
@@ -33,9 +34,6 @@ from tui.text.trace import Hop, way_of
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MESSAGE_COLUMNS, MessageList, copied_from
 from tui.widgets.row_list import RowList
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 
 class MessageBrowser(Vertical):
@@ -101,8 +99,8 @@ class MessageBrowser(Vertical):
         self.list.following = True
 
     @property
-    def app_(self) -> SandboxApp:
-        return cast("SandboxApp", self.app)
+    def app_(self) -> Session:
+        return session_of(self)
 
     @property
     def client(self) -> AsyncClient:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -15,15 +15,13 @@ from rdss_sandbox.shapes.buckets import Bucket, ObjectRow
 from rdss_sandbox.shapes.topology import Topology
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
+from tui.session import session_of
 from tui.state.movement import Movement
 from tui.state.worker_messages import Undone
 from tui.text import figures
 from tui.text.columns import Column
 from tui.text.folders import Entry, above, level
 from tui.widgets.row_list import RowList
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 _PAGE = 1000
 _AGAIN_SECONDS = 3.0
@@ -101,8 +99,8 @@ class ObjectBrowser(Vertical):
         self._list()
 
     def _list_again(self) -> None:
-        app = cast("SandboxApp", self.app)
-        if self.screen in app.screen_stack and self._movement.since(app.snapshot):
+        shown = self.screen in self.app.screen_stack
+        if shown and self._movement.since(session_of(self).snapshot):
             self._list()
 
     def _list(self) -> None:
@@ -111,7 +109,7 @@ class ObjectBrowser(Vertical):
 
     @work(group="objects", exclusive=True)
     async def _fetch(self, bucket: str, prefix: str) -> None:
-        app = cast("SandboxApp", self.app)
+        app = session_of(self)
         try:
             if not bucket:
                 self.post_message(self.Listed("", await app.client.buckets(), first=True))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Footer
 
 from rdss_sandbox.client import AsyncClient
+from tui.session import Session, session_of
 from tui.widgets.banner import Banner
 from tui.widgets.command_line import CommandLine
 from tui.widgets.row_list import RowList
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 
 class Place(Screen[None]):
@@ -34,9 +30,9 @@ class Place(Screen[None]):
             rows.look_again()
 
     @property
-    def sandbox(self) -> SandboxApp:
+    def sandbox(self) -> Session:
         """The app."""
-        return cast("SandboxApp", self.app)
+        return session_of(self)
 
     @property
     def client(self) -> AsyncClient:

@@ -18,9 +18,10 @@ from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import Place
 from tui.state.worker_messages import Undone
+from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
 from tui.widgets.row_list import RowList
-from tui.widgets.text_lines import TextLines, pretty
+from tui.widgets.text_lines import TextLines
 from tui.widgets.waterfall import Waterfall
 
 _MESSAGES = 500

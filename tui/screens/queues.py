@@ -18,9 +18,10 @@ from tui.keys.actions import Group, bindings
 from tui.screens.base import Place
 from tui.state.worker_messages import Undone
 from tui.text import figures
+from tui.text.pretty import pretty
 from tui.text.queue_columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
 from tui.widgets.row_list import RowList
-from tui.widgets.text_lines import TextLines, pretty
+from tui.widgets.text_lines import TextLines
 
 _MESSAGES = 500
 _AGAIN_SECONDS = 1.0

@@ -19,9 +19,10 @@ from tui.keys.actions import Group, bindings
 from tui.screens.base import Place
 from tui.state.worker_messages import Undone
 from tui.text import figures
+from tui.text.pretty import pretty
 from tui.text.topic_columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
 from tui.widgets.row_list import RowList
-from tui.widgets.text_lines import TextLines, pretty
+from tui.widgets.text_lines import TextLines
 
 _RECORDS = 1000
 _CHANGES = 1000

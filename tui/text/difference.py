@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from rdss_sandbox.shapes.messages import MessageDetail
-from tui.widgets.text_lines import pretty, wrapped
+from tui.text.pretty import pretty, wrapped
 
 _WIDTH = 120
 _CONTEXT = 3

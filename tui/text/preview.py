@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from emulator.machine.installation import how_to_add
-from tui.widgets.text_lines import pretty, wrapped
+from tui.text.pretty import pretty, wrapped
 
 _WIDTH = 400
 _ROWS = 100

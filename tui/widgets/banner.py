@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -11,11 +9,9 @@ from textual.widgets import Static
 
 from rdss_sandbox.shapes.clock import ClockReading
 from tui.keys.actions import places
+from tui.session import session_of
 from tui.state.worker_messages import Snapshot
 from tui.text.figures import clock_time, count
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 _STATE_CELLS = 16
 _MARGIN_CELLS = 4
@@ -64,7 +60,7 @@ class Banner(Horizontal):
         self.query_one("#places", Static).update(Content.from_markup("".join(links)))
 
     def _show_state(self) -> None:
-        app = cast("SandboxApp", self.app)
+        app = session_of(self)
         state = self.query_one("#state", Static)
         state.set_class(bool(app.lost), "-lost")
         if app.lost:

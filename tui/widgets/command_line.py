@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from textual.content import Content
 from textual.widgets import Static
 
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
+from tui.session import session_of
 
 
 class CommandLine(Static):
@@ -22,5 +19,5 @@ class CommandLine(Static):
         self.watch(self.app, "command", self._show)
 
     def _show(self) -> None:
-        command = cast("SandboxApp", self.app).command
+        command = session_of(self).command
         self.update(Content.assemble(("$ ", "bold $accent"), command) if command else "", layout=False)

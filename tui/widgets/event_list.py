@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from rdss_sandbox.shapes.events import Event
+from tui.session import session_of
 from tui.state.paging import Page
 from tui.text import figures
 from tui.text.columns import Column
 from tui.text.narration import sentence
 from tui.widgets.row_list import RowList
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 _TONES = {"fault.injected": "warning", "stream.resharded": "accent", "request.failed": "error"}
 
@@ -33,6 +29,6 @@ class EventList(RowList[Event]):
         self.following = True
 
     async def _read(self, offset: int, limit: int) -> Page[Event]:
-        client = cast("SandboxApp", self.app).client
+        client = session_of(self).client
         # The ids are dense: the row at offset n has the id n + 1.
         return Page(offset, await client.events(after=offset, limit=limit), await client.last_event())

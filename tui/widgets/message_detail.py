@@ -11,9 +11,10 @@ from textual.widgets.tree import TreeNode
 
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from tui.text import figures
+from tui.text.pretty import pretty, wrapped
 from tui.text.reasons import Reasons
 from tui.text.trace import Hop
-from tui.widgets.text_lines import TextLines, pretty, wrapped
+from tui.widgets.text_lines import TextLines
 from tui.widgets.waterfall import Waterfall
 
 _RAW_WIDTH = 400

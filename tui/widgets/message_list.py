@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from emulator.archive.record_lines import AMQP_PREFIX, Place, place_in_key
+from emulator.archive.record_lines import Place, place_in_key
 from rdss_sandbox.shapes.messages import MessageRow
+from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from tui.text.columns import Column
 from tui.text.figures import clock_time, shard, size, tail
 from tui.widgets.row_list import RowList

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -11,13 +10,11 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from tui.session import session_of
 from tui.state.worker_messages import Undone
 from tui.text import figures
 from tui.text.preview import Preview, preview
 from tui.widgets.text_lines import TextLines
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 
 class ObjectView(Vertical):
@@ -50,7 +47,7 @@ class ObjectView(Vertical):
 
     @work(group="object", exclusive=True)
     async def _fetch(self, bucket: str, key: str) -> None:
-        app = cast("SandboxApp", self.app)
+        app = session_of(self)
         try:
             data = await app.client.object(bucket, key)
             shown = await asyncio.to_thread(preview, key, data)
@@ -65,7 +62,7 @@ class ObjectView(Vertical):
             f"{message.shown.kind} · {figures.size(message.size)} · {name}"
         )
         self.query_one(TextLines).show(message.shown.lines, json=message.shown.json)
-        app = cast("SandboxApp", self.app)
+        app = session_of(self)
         if app.snapshot:
             app.command = (
                 f"aws --endpoint-url {app.snapshot.status.aws} s3 cp s3://{message.bucket}/{message.key} -"

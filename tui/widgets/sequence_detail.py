@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -13,6 +12,7 @@ from textual.widgets import Label
 
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
+from tui.session import Session, session_of
 from tui.state import transfer as exchange
 from tui.state.worker_messages import Undone
 from tui.text import figures
@@ -20,9 +20,6 @@ from tui.text import sequence_parts as parts
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
-
-if TYPE_CHECKING:
-    from tui.app import SandboxApp
 
 _PARTS_READ = 200
 
@@ -67,11 +64,11 @@ class SequenceDetail(Vertical):
 
     def show(self, sequence: str, stream: str) -> None:
         """Show the sequence of this identifier as it is in ``stream``."""
-        app = cast("SandboxApp", self.app)
+        app = session_of(self)
         self._fetch(app, sequence, stream)
 
     @work(group="sequence", exclusive=True)
-    async def _fetch(self, app: SandboxApp, sequence: str, stream: str) -> None:
+    async def _fetch(self, app: Session, sequence: str, stream: str) -> None:
         matching = f'sequence:"{sequence}" stream:"{stream}" total>1'
         try:
             found = (await app.client.sequences(matching=matching, limit=1)).sequences

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -20,20 +19,6 @@ _JSON_PARTS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<text>"(?:[^"\\]|\\.)*")|(?P<other>\b[\w.+-]+\b)'
 )
 _LONGEST_LINE = 20_000
-
-
-def pretty(value: Any) -> list[str]:
-    """JSON as lines, two blanks a level."""
-    return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """A text's lines, those longer than ``width`` cut into several."""
-    return [
-        line[start : start + width]
-        for line in text.split("\n")
-        for start in range(0, max(1, len(line)), width)
-    ]
 
 
 class TextLines(ScrollView, can_focus=True):

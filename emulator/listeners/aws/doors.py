@@ -1,4 +1,4 @@
-"""How the clients of each port carry the sandbox's token, and how the port tells them that it wants it."""
+"""How AWS clients carry the sandbox's token, and how they are told that it is wanted."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl
 
-import msgspec
-
 from emulator.http.admission import HeaderMap
 from emulator.http.asgi import HttpScope
 from emulator.http.guard import Door, Response, bearer
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.error_bodies import service_error
-from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 AWS_HEALTH_PATHS: Final = ("/_localstack/health", "/health")
 _AWS_NAMES: Final = re.compile(
@@ -29,8 +26,6 @@ _AWS_WANTS: Final = (
     "The security token included in the request is invalid: this sandbox asks for its token, as "
     "AWS_SESSION_TOKEN or as AWS_ACCESS_KEY_ID."
 )
-_WANTS: Final = "this sandbox asks for its token: authorization: Bearer <token>, or SANDBOX_TOKEN"
-_QUEUES_WANT: Final = "This sandbox asks for its token, in the header X-Auth-Token."
 
 
 def _given_to_aws(scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
@@ -61,42 +56,10 @@ def _aws_needs_token(scope: HttpScope, headers: HeaderMap) -> Response:
     return Response(status, *service_error(service, headers, code, _AWS_WANTS))
 
 
-def _given_as_bearer(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
-    return bearer(headers)
-
-
-def _needs_bearer(_scope: HttpScope, _headers: HeaderMap) -> Response:
-    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-    body = msgspec.json.encode(Refusal(Problem("token_needed", _WANTS)))
-    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
-
-
-def _given_to_queues(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
-    if token := headers.get(b"x-auth-token"):
-        yield token
-    yield from bearer(headers)
-
-
-def _queues_need_token(_scope: HttpScope, _headers: HeaderMap) -> Response:
-    body = msgspec.json.encode({"title": "Authentication required", "description": _QUEUES_WANT})
-    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
-
-
 AWS: Final = Door(
     "aws",
     _given_to_aws,
     _aws_needs_token,
     is_open=lambda scope: scope["path"] in AWS_HEALTH_PATHS and scope["method"] == "GET",
     is_called=lambda host: _AWS_NAMES.fullmatch(host) is not None,
-)
-CONTROL: Final = Door(
-    "control", _given_as_bearer, _needs_bearer, is_open=lambda scope: scope["path"] == "/health"
-)
-TOPICS: Final = Door("topics", _given_as_bearer, _needs_bearer)
-# Where users have tokens of their own, those are what lets them in.
-TOPICS_OF_USERS: Final = Door("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
-# Who speaks WebSocket authenticates with its first action.
-QUEUES: Final = Door(
-    "queues", _given_to_queues, _queues_need_token, is_open=lambda scope: scope["type"] == "websocket"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from emulator.assembly.pruning import NoSuchBucket, Pruning
+from emulator.archive.pruning import NoSuchBucket, Pruning
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote
 from emulator.events import Events
 from emulator.http.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
 from emulator.http.daemon_threads import DaemonThreads
-from emulator.listeners.aws.doors import QUEUES
+from emulator.http.doors import QUEUES
 from emulator.queues.engine import QueueEngine, QueuesError
 from emulator.queues.http import rules, v1, v1_1, v2
 from emulator.queues.http.answers import (

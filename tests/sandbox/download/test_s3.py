@@ -13,7 +13,7 @@ from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from sandbox.download import DownloadError, Downloads
 from sandbox.download.s3 import S3Source
-from sandbox.receiver.originals import connect_s3
+from sandbox.endpoint import connect_s3
 from tests.sandbox.download.conftest import CONTENT, described
 
 

@@ -13,7 +13,7 @@ from rdss_sandbox.shapes.pruning import Prune, Pruned, PrunedPart
 from rdss_sandbox.shapes.topology import Topology
 
 if TYPE_CHECKING:
-    from emulator.assembly.own_backend import BucketService
+    from emulator.buckets.service import BucketService
 
 _AT_ONCE: Final = 1000
 """Objects that S3 deletes in a call at most."""

@@ -1,0 +1,51 @@
+"""How the clients of our own APIs carry the sandbox's token, and how they are told that it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from emulator.http.admission import HeaderMap
+from emulator.http.asgi import HttpScope
+from emulator.http.guard import Door, Response, bearer
+from rdss_sandbox.shapes.refusals import Problem, Refusal
+
+_WANTS: Final = "this sandbox asks for its token: authorization: Bearer <token>, or SANDBOX_TOKEN"
+_QUEUES_WANT: Final = "This sandbox asks for its token, in the header X-Auth-Token."
+
+
+def _given_as_bearer(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
+    return bearer(headers)
+
+
+def _needs_bearer(_scope: HttpScope, _headers: HeaderMap) -> Response:
+    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
+    body = msgspec.json.encode(Refusal(Problem("token_needed", _WANTS)))
+    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
+
+
+def _given_to_queues(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
+    if token := headers.get(b"x-auth-token"):
+        yield token
+    yield from bearer(headers)
+
+
+def _queues_need_token(_scope: HttpScope, _headers: HeaderMap) -> Response:
+    body = msgspec.json.encode({"title": "Authentication required", "description": _QUEUES_WANT})
+    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
+    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
+
+
+CONTROL: Final = Door(
+    "control", _given_as_bearer, _needs_bearer, is_open=lambda scope: scope["path"] == "/health"
+)
+TOPICS: Final = Door("topics", _given_as_bearer, _needs_bearer)
+# Where users have tokens of their own, those are what lets them in.
+TOPICS_OF_USERS: Final = Door("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
+# Who speaks WebSocket authenticates with its first action.
+QUEUES: Final = Door(
+    "queues", _given_to_queues, _queues_need_token, is_open=lambda scope: scope["type"] == "websocket"
+)
