@@ -205,8 +205,3 @@ def _threadsafe(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> Callab
 def stopwatch() -> float:
     """Real seconds of a high-resolution counter, for measuring how long our own work took."""
     return _time.perf_counter()
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339 with milliseconds and ``Z`` for seconds since the epoch."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,1 +1,74 @@
-"""What other people's Python imports of the sandbox: its client, the shapes of its API, the fixtures."""
+"""What other people's Python imports of the sandbox: its client, the shapes of its API, the fixtures.
+
+    from rdss_sandbox import Client, NewFault
+
+    with Client("http://127.0.0.1:4570") as sandbox:
+        sandbox.add_fault(NewFault("duplicate", toxicity=0.5))
+
+Each name is imported when it is first used: a part that needs no client does not load one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rdss_sandbox.client import AsyncClient, Client, RefusedError, UnreachableError
+    from rdss_sandbox.message_filter import FilterError
+    from rdss_sandbox.shapes.clock import ClockChange, ClockReading
+    from rdss_sandbox.shapes.events import Event
+    from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType, NewFault
+    from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
+    from rdss_sandbox.shapes.sequences import SequenceRow
+    from rdss_sandbox.shapes.status import Status
+    from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail
+    from rdss_sandbox.shapes.topology import AuditTap, Topology
+
+_HOMES: Final = {
+    "client": ("AsyncClient", "Client", "RefusedError", "UnreachableError"),
+    "message_filter": ("FilterError",),
+    "shapes.clock": ("ClockChange", "ClockReading"),
+    "shapes.events": ("Event",),
+    "shapes.faults": ("Fault", "FaultChange", "FaultType", "NewFault"),
+    "shapes.messages": ("MessageDetail", "MessageRow", "NewMessage"),
+    "shapes.sequences": ("SequenceRow",),
+    "shapes.status": ("Status",),
+    "shapes.streams": ("Reshard", "Shard", "Stream", "StreamDetail"),
+    "shapes.topology": ("AuditTap", "Topology"),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AsyncClient",
+    "AuditTap",
+    "Client",
+    "ClockChange",
+    "ClockReading",
+    "Event",
+    "Fault",
+    "FaultChange",
+    "FaultType",
+    "FilterError",
+    "MessageDetail",
+    "MessageRow",
+    "NewFault",
+    "NewMessage",
+    "RefusedError",
+    "Reshard",
+    "SequenceRow",
+    "Shard",
+    "Status",
+    "Stream",
+    "StreamDetail",
+    "Topology",
+    "UnreachableError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

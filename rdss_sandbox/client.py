@@ -8,7 +8,7 @@ when the sandbox says no.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -236,10 +236,17 @@ class Client:
 
 
 class AsyncClient:
-    """``Client`` for asyncio, and ``follow_events``."""
+    """``Client`` for asyncio, with what follows events and the clock; ``pause`` waits between connections."""
 
-    def __init__(self, url: str, *, token: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
         self.url = url.rstrip("/")
+        self._pause = pause
         self._http = httpx.AsyncClient(**_connection(self.url, token))
 
     async def __aenter__(self) -> Self:
@@ -427,7 +434,7 @@ class AsyncClient:
             except httpx.TransportError:
                 pass
             on_connection(False)
-            await asyncio.sleep(_RETRY_SECONDS)
+            await self._pause(_RETRY_SECONDS)
 
     async def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
         return msgspec.json.decode((await self._send(method, path, **given)).content, type=shape)

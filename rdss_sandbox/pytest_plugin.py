@@ -6,16 +6,19 @@ a fixture. ``--sandbox-seed N`` repeats a run's chance.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from emulator.assembly.embedded import Embedded
     from rdss_sandbox.client import Client
+    from rdss_sandbox.process import RunningSandbox
 
 _SEED = pytest.StashKey[int]()
+_SEED_BYTES = 4
+_REGION = "us-east-1"
 _CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -30,10 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from emulator.rng import new_seed  # noqa: PLC0415 -- nothing of ours loads into suites that do not ask
-
     given = config.getoption("--sandbox-seed")
-    config.stash[_SEED] = new_seed() if given is None else given
+    config.stash[_SEED] = int.from_bytes(os.urandom(_SEED_BYTES)) if given is None else given
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -41,32 +42,25 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 @pytest.fixture
-def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedded]:
-    """An embedded sandbox with the default topology, in memory, gone after the test.
+def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningSandbox]:
+    """A sandbox with the default topology, in memory, in a process of its own, gone after the test.
 
-    ``aws`` and ``control`` are its URLs; the AWS variables of the environment
-    point at it, so that any SDK made in the test talks to it unchanged.
+    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs, ``seed`` its seed; the AWS variables of the
+    environment point at it, so that any SDK made in the test talks to it unchanged.
     """
-    from emulator.assembly.embedded import embedded  # noqa: PLC0415 -- as above
-    from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings  # noqa: PLC0415
+    from rdss_sandbox.process import sandbox_process  # noqa: PLC0415 -- nothing loads into suites that do not ask
 
-    settings = Settings(
-        aws_port=0,
-        control_port=0,
-        data_dir=None,
-        seed=pytestconfig.stash[_SEED],
-        topology=DEFAULT_TOPOLOGY,
-    )
-    with embedded(settings) as running:
+    seed = pytestconfig.stash[_SEED]
+    with sandbox_process("--seed", str(seed), "--region", _REGION) as running:
         for name, value in _CREDENTIALS.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setenv("AWS_DEFAULT_REGION", settings.region)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", _REGION)
         monkeypatch.setenv("AWS_ENDPOINT_URL", running.aws)
         yield running
 
 
 @pytest.fixture
-def sandbox_control(sandbox: Embedded) -> Iterator[Client]:
+def sandbox_control(sandbox: RunningSandbox) -> Iterator[Client]:
     """The control API of ``sandbox``: faults, the clock, streams, messages, events."""
     from rdss_sandbox.client import Client  # noqa: PLC0415 -- as above
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.archive.audit_objects import AuditObjects
-from emulator.archive.record_lines import place_in_key
 from emulator.message_index.index import MessageIndex
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.merged_reading import Record, ShardKey, Streams
+from rdss_sandbox.record_lines import place_in_key
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.topology import AuditTap
 

@@ -8,10 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.archive.lambda_loader import Loader, s3_of
-from emulator.archive.record_lines import Place, place_in_key
 from emulator.channels import Channel, ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
 from emulator.channels.checkpoint_file import Positions
 from emulator.events import Events
+from rdss_sandbox.record_lines import Place, place_in_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -18,7 +18,6 @@ from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.parts import Parts, assembled
 from emulator.clock import Clock, stopwatch
 from emulator.http import doors
-from emulator.http.admission import Admission
 from emulator.http.asgi import App
 from emulator.http.fallback_port import UsualPort, serve_at
 from emulator.http.guard import Door, Guard
@@ -39,16 +38,17 @@ from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResource
 from emulator.listeners.control.pruning import PruneResource
-from emulator.listeners.control.queues import QueueResources
 from emulator.listeners.control.readers import ReaderResources
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.state import StateResources, reading
 from emulator.listeners.control.streams import StreamResources, summaries
-from emulator.listeners.control.topics import TopicResources
+from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
 from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
+from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
+from rdss_sandbox.admission import Admission
 from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 

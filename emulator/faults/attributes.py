@@ -6,8 +6,8 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.durations import seconds
 from emulator.faults.fault import Attribute, FaultRefused, FaultType
+from rdss_sandbox.durations import seconds
 
 
 def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, Any]:

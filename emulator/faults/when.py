@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from emulator.durations import seconds
 from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefused
 from emulator.faults.message import FIELDS, Message
+from rdss_sandbox.durations import seconds
 
 _TIMES = ("at", "for")
 _COUNTS = ("every", "first", "after", "fails")

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from emulator.http.admission import HeaderMap
 from emulator.http.asgi import HttpScope
 from emulator.http.guard import Door, Response, bearer
+from rdss_sandbox.admission import HeaderMap
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 _WANTS: Final = "this sandbox asks for its token: authorization: Bearer <token>, or SANDBOX_TOKEN"

@@ -9,8 +9,8 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from emulator.events import Events
-from emulator.http.admission import Admission, HeaderMap, foreign_page, host_name
 from emulator.http.asgi import App, Headers, HttpScope, Message, Receive, Send, answer
+from rdss_sandbox.admission import Admission, HeaderMap, foreign_page, host_name
 
 _MOST_REMEMBERED: Final = 1024
 _MOST_TOLD: Final = 100

@@ -22,8 +22,9 @@ from typing import Any, Literal, TypeAlias
 from emulator.clock import stopwatch
 from emulator.journal import no_space
 from emulator.machine.private_files import touch
-from emulator.message_index.sql_filter import FIELDS, MARKS, Condition, compile_filter
+from emulator.message_index.sql_filter import COLUMNS, Condition, compile_filter
 from emulator.streams.merged_reading import Reading, Record, ShardKey, Streams, in_order
+from rdss_sandbox.message_filter import MARKS
 from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
 from schemas.envelope import oversize
@@ -138,7 +139,7 @@ class MessageIndex:
     def counts(self, field: CountedField, filter_text: str = "") -> tuple[Count, ...]:
         """How many matching messages have each value of ``field``. FilterError for a bad filter."""
         condition = compile_filter(filter_text)
-        column, _ = FIELDS[field]
+        column = COLUMNS[field]
         query = (
             f"SELECT {column}, count(*) {_FROM} WHERE {condition.sql or '1'} "
             f"GROUP BY {column} ORDER BY count(*) DESC, {column}"

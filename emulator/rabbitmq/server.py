@@ -14,7 +14,7 @@ from typing import Final
 
 from emulator.clock import Clock
 from emulator.machine import private_files
-from emulator.machine.watchdog import leash, let_go
+from rdss_sandbox.watchdog import leash, let_go
 
 START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 15.0

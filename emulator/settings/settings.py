@@ -16,10 +16,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from emulator.durations import seconds
 from emulator.rng import new_seed, new_uuid
 from emulator.settings.setting_errors import Origins, described
 from emulator.settings.topologies import rdss_topology
+from rdss_sandbox.admission import LOOPBACK
+from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.access import KeyPermission
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
@@ -32,7 +33,6 @@ _PORTS = ("aws_port", "control_port", "queues_port", "amqp_port", "topics_port")
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 QUEUES_PORT = 8888
 TOPICS_PORT = 9007
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 DEFAULT_TOPOLOGY = Topology(
     streams={"input": 2, "output": 2, "error": 1, "invalid": 1, "audit": 1},

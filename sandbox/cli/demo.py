@@ -114,7 +114,7 @@ def _pipeline() -> Pipeline:
     """The pipeline, after a look whether it can run here. CommandFailed when not."""
     from importlib.util import find_spec  # noqa: PLC0415 -- kept out of sandbox --help
 
-    from emulator.machine.installation import how_to_add  # noqa: PLC0415 -- as above
+    from rdss_sandbox.installation import how_to_add  # noqa: PLC0415 -- as above
     from sandbox.pipeline.java import JavaMissingError, require  # noqa: PLC0415 -- as above
 
     instead = "sandbox demo --no-pipeline leaves it out"

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import click
 
+from rdss_sandbox.timestamps import timestamp
+
 LOG = Path(".sandbox", "failures.log")
 
 
@@ -83,7 +85,7 @@ def _code_of_status(status: int) -> Exit:
 
 
 def _unexpected(error: BaseException) -> tuple[str, int]:
-    from emulator.clock import Clock, timestamp  # noqa: PLC0415 -- asyncio with it, which only a failure can afford
+    from emulator.clock import Clock  # noqa: PLC0415 -- asyncio with it, which only a failure can afford
 
     log = LOG
     try:

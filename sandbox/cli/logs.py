@@ -95,7 +95,7 @@ def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone
 
 
 def _show(event: Event, as_json: bool) -> None:
-    from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
 
     if as_json:
         print_json({"id": event.id, "time": event.time, "kind": event.kind, **event.fields})

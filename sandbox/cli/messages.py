@@ -81,7 +81,7 @@ def _print_raw(detail: MessageDetail) -> None:
 
 
 def _line(row: MessageRow) -> tuple[object, ...]:
-    from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
 
     marks = " ".join(row.marks)
     queue = row.shard.startswith("amqp-")

@@ -187,7 +187,7 @@ def failures() -> Iterator[None]:
     except ModuleNotFoundError as missing:
         if missing.name not in {"pyspark", "pyarrow", "pandas"}:
             raise
-        from emulator.machine.installation import how_to_add  # noqa: PLC0415 -- as above
+        from rdss_sandbox.installation import how_to_add  # noqa: PLC0415 -- as above
 
         line = f"the pipeline needs {missing.name}; get it with: {how_to_add('pipeline')}"
         raise CommandFailed(line, Exit.ENVIRONMENT) from None

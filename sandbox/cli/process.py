@@ -144,7 +144,7 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
 
 
 def _row(message: AsyncMessage) -> tuple[object, ...]:
-    from emulator.clock import timestamp  # noqa: PLC0415 -- as above
+    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- as above
 
     return (
         message.number,
@@ -167,7 +167,7 @@ def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    from emulator.clock import timestamp  # noqa: PLC0415 -- as above
+    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- as above
 
     print_table(_TITLES, [_row(found.message)])
     for error in found.business_errors:

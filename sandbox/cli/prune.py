@@ -68,7 +68,7 @@ def _show(found: Pruned) -> None:
 
 
 def _seconds(written: str) -> float:
-    from emulator.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
 
     try:
         return seconds(written)

@@ -73,7 +73,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
 
 def describe_clock(clock: ClockReading) -> str:
     """The clock in words."""
-    from emulator.clock import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
 
     if clock.real:
         how = "real time"

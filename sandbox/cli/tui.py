@@ -59,7 +59,7 @@ def _show(folder: Path, *, serve: bool) -> int:
 
 def _serve(url: str, token: str | None, host: str, port: int) -> int:
     from emulator.rng import new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.settings.settings import LOOPBACK  # noqa: PLC0415 -- as above
+    from rdss_sandbox.admission import LOOPBACK  # noqa: PLC0415 -- as above
     from tui.browser.serving import ServingUnavailableError, serve  # noqa: PLC0415 -- as above
 
     if token:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
     """The seconds in a length of time such as ``500ms`` or ``5m``, for an option or argument."""
-    from emulator.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
 
     if value is None:
         return None

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from emulator.archive.record_lines import Line, Place, read_line
 from emulator.channels import Delivery
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
+from rdss_sandbox.record_lines import Line, Place, read_line
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
 from emulator.rng import new_uuid
+from rdss_sandbox.timestamps import timestamp
 from schemas import SPECIFICATION_VERSION
 from schemas.error_codes import ErrorCode
 

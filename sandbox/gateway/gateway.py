@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.channels import Channel, PublishRefused
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
 from emulator.rng import new_uuid
+from rdss_sandbox.timestamps import timestamp
 from sandbox.repository import Repository, Unsent
 from schemas.error_codes import ErrorCode
 from schemas.sequence import split

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
 from emulator.rng import new_uuid
+from rdss_sandbox.timestamps import timestamp
 from sandbox.gateway.answers import Answers
 from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine

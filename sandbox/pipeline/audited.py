@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from emulator.archive.record_lines import read_line
+from rdss_sandbox.record_lines import read_line
 from sandbox.pipeline.parsing import RECORDS
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def _install_own(own_folder: Path) -> None:
     try:
         import jdk  # noqa: PLC0415 - only where no Java is found
     except ImportError:
-        from emulator.machine.installation import how_to_add  # noqa: PLC0415 - as above
+        from rdss_sandbox.installation import how_to_add  # noqa: PLC0415 - as above
 
         raise JavaMissingError(f"install-jdk is missing; get it with: {how_to_add('pipeline')}") from None
     try:

@@ -112,7 +112,7 @@ def _interval_minutes(first: float, last: float) -> int:
 
 
 def _text(seconds: float | None) -> str | None:
-    from emulator.clock import timestamp  # noqa: PLC0415 - asyncio with it
+    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 - asyncio with it
 
     return None if seconds is None else timestamp(seconds)
 

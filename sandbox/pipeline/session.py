@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulator.machine.installation import how_to_add
+from rdss_sandbox.installation import how_to_add
 from sandbox.pipeline import java
 from sandbox.pipeline.failures import UnavailableError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from emulator.clock import timestamp
 from emulator.events import Events
+from rdss_sandbox.timestamps import timestamp
 from schemas.error_codes import ErrorCode
 
 if TYPE_CHECKING:

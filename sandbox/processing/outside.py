@@ -11,10 +11,10 @@ from typing import Final, Literal
 from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.injection import FaultPoint
 from emulator.clock import Clock
-from emulator.durations import seconds
 from emulator.faults.fault import Kind
 from emulator.faults.stage import Stage
 from emulator.kinesis.batches import Entry
+from rdss_sandbox.durations import seconds
 from sandbox.processing.errors import BusinessError, TechnicalError
 
 CHANNEL: Final = "outside/{}"

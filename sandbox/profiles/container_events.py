@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
+from rdss_sandbox.timestamps import timestamp
 from sandbox.profiles.docker_engine import Finding, connect
 
 if TYPE_CHECKING:

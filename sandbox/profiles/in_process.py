@@ -19,8 +19,8 @@ from emulator.clock import Clock
 from emulator.machine import private_files
 from emulator.machine import process_ids as processes
 from emulator.machine.resident_memory import give_back_what_is_freed
-from emulator.machine.watchdog import leashed
 from emulator.settings.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
+from rdss_sandbox.watchdog import leashed
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 

@@ -111,7 +111,7 @@ CLIENTS: Final = (
         "Audit Log",
         "Messages MUST be in serialised JSON",
         "What the audit log holds is JSON.",
-        ("emulator/archive/audit_tap.py", "emulator/archive/record_lines.py"),
+        ("emulator/archive/audit_tap.py", "rdss_sandbox/record_lines.py"),
         (
             f"{_ARCHIVES}::test_json_stands_in_its_line_as_it_was_written",
             f"{_ARCHIVES}::test_every_byte_of_a_message_can_be_had_back_from_its_line",

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from emulator.channels import Channel, ChannelUnavailable
-from emulator.durations import seconds
 from emulator.faults.fault import FaultRefused, Kind
 from emulator.kinesis import ShardView
 from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
+from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.driven_clock import DrivenClock

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from emulator.clock import timestamp
+from rdss_sandbox.timestamps import timestamp
 from sandbox.judging.verdict import Line, Verdict
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run

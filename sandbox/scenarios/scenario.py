@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final
 import jsonschema_rs
 import msgspec
 
-from emulator.durations import seconds
 from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import FaultRefused
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when
+from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.clock import timestamp
-from emulator.durations import seconds
 from emulator.rng import Chance
+from rdss_sandbox.durations import seconds
+from rdss_sandbox.timestamps import timestamp
 from sandbox.scenarios.scenario import Workload
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from emulator.machine.watchdog import leashed
+from rdss_sandbox.watchdog import leashed
 
 _START_SECONDS = 60
 _ATTACK_SECONDS = 90

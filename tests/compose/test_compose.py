@@ -18,9 +18,9 @@ import pytest
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
-from emulator.archive.record_lines import read_line
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
+from rdss_sandbox.record_lines import read_line
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
 from sandbox.endpoint import Endpoint

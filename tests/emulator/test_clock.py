@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from emulator.clock import LATEST, Clock, timestamp
+from emulator.clock import LATEST, Clock
+from rdss_sandbox.timestamps import timestamp
 
 NOON = 1_790_000_000.0
 

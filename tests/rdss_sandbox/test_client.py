@@ -84,7 +84,7 @@ async def test_events_are_followed_across_a_restart(tmp_path_factory: pytest.Tem
 
     async def follow() -> None:
         async with AsyncClient(
-            f"http://127.0.0.1:{settings.control_port}", clock=Clock(autojump=True)
+            f"http://127.0.0.1:{settings.control_port}", pause=Clock(autojump=True).sleep
         ) as client:
             async for event in client.follow_events(on_connection=connections.append):
                 seen.append(event)
@@ -136,7 +136,7 @@ async def test_silence_is_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("rdss_sandbox.client._PATIENCE", httpx.Timeout(0.05))
     server = await serve(silent, "127.0.0.1", 0)
-    async with AsyncClient(server.url, clock=Clock(autojump=True)) as client:
+    async with AsyncClient(server.url, pause=Clock(autojump=True).sleep) as client:
 
         async def follow() -> None:
             async for _ in client.follow_events(on_connection=note):

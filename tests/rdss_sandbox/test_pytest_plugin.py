@@ -20,7 +20,7 @@ def test_a_fault_is_on(sandbox, sandbox_control):
 def test_nothing_is_left_of_it(sandbox, sandbox_control):
     assert not sandbox_control.faults()
     assert boto3.client("kinesis").describe_stream_summary(StreamName="input")
-    assert sandbox.settings.seed == 7
+    assert sandbox.seed == 7
 """
 
 
@@ -35,14 +35,36 @@ def test_a_suite_gets_a_sandbox_of_its_own_for_each_test(pytester: pytest.Pytest
 
 
 def test_a_suite_that_asks_for_no_sandbox_pays_nothing_for_it(pytester: pytest.Pytester) -> None:
-    """The plugin alone loads neither the emulator's listeners nor boto3."""
+    """The plugin alone loads no other package of ours, and none of what these need."""
     pytester.makepyfile(
         """
         import sys
 
         def test_nothing_is_loaded():
-            assert not {"boto3", "emulator.assembly.embedded", "moto"} & set(sys.modules)
+            ours = {name.partition(".")[0] for name in sys.modules} & {"emulator", "sandbox", "tui", "schemas"}
+            assert not ours | ({"boto3", "httpx", "msgspec", "moto"} & set(sys.modules))
         """
     )
 
     pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1)
+
+
+_STRANGER = """
+import schemas, sandbox as own
+
+def test_my_packages_are_mine(sandbox, sandbox_control):
+    assert own.MINE and schemas.MINE
+    assert [stream.name for stream in sandbox_control.streams()]
+"""
+
+
+def test_a_project_may_have_packages_of_our_names(pytester: pytest.Pytester) -> None:
+    """A project with packages called ``sandbox``, ``schemas``, ``emulator`` and ``tui`` uses the fixtures."""
+    for name in ("sandbox", "schemas", "emulator", "tui"):
+        pytester.mkpydir(name).joinpath("__init__.py").write_text("MINE = True\n")
+    pytester.makepyfile(_STRANGER)
+    pytester.makeini("[pytest]\npythonpath = .\n")
+
+    result = pytester.runpytest_subprocess("-p", "no:randomly")
+
+    result.assert_outcomes(passed=1)

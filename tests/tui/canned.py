@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
-from emulator.message_index.sql_filter import MARKS, compile_filter
+from emulator.message_index.sql_filter import compile_filter
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
+from rdss_sandbox.message_filter import MARKS
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.readers import Reader, ReaderList
 from tests.tui.canned_scenarios import CannedScenarios

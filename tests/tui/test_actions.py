@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.message_index.sql_filter import FIELDS, compile_filter
+from emulator.message_index.sql_filter import compile_filter
+from rdss_sandbox.message_filter import FIELDS
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, until
 from tui.keys.actions import ACTIONS, Group, as_markdown

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.message_index.ndjson import as_line, from_lines
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.ndjson import as_line, from_lines
 from rdss_sandbox.shapes.messages import MessageDetail
 from schemas.decoration import decorate
 from schemas.envelope import serialise

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from emulator.http.admission import Admission, foreign_page, host_name
+from rdss_sandbox.admission import Admission, foreign_page, host_name
 
 _COOKIE: Final = "rdss-sandbox"
 

@@ -11,7 +11,7 @@ import jinja2
 from aiohttp import web
 from textual_serve.server import Server
 
-from emulator.http.admission import Admission
+from rdss_sandbox.admission import Admission
 from tui.browser.page_guard import be_silent, page_guard
 
 _TITLE: Final = "RDSS sandbox"

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from emulator.http.admission import Admission
-from emulator.machine.installation import how_to_add
+from rdss_sandbox.admission import Admission
+from rdss_sandbox.installation import how_to_add
 
 LOOPBACK = "127.0.0.1"
 

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from emulator.message_index.sql_filter import FilterError, compile_filter
+from rdss_sandbox.message_filter import FilterError, read_filter
 from tui.dialogs.prompt import Prompt
 from tui.session import session_of
 from tui.state.query import QuerySuggester
@@ -71,7 +71,7 @@ class FilterBar(Vertical):
         for name, meaning in saved.items():
             text = f" {text} ".replace(f" @{name} ", f" {meaning} ").strip()
         try:
-            compile_filter(text)
+            read_filter(text)
         except FilterError as error:
             self._say_wrong(str(error))
         else:

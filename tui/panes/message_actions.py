@@ -11,8 +11,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from emulator.message_index.ndjson import from_lines
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.ndjson import from_lines
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.diff import Diff

@@ -10,7 +10,7 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from emulator.durations import seconds
+from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
 from tui.dialogs.add_fault import AddFault

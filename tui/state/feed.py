@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from textual.message import Message
 
-from emulator.clock import stopwatch
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
 from rdss_sandbox.shapes.streams import Stream, StreamDetail
 from tui.state.worker_messages import Lost, Seen, Snapshot
@@ -27,16 +26,17 @@ async def look(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
         return known.get(stream) or await client.stream(stream.name)
 
     streams = await asyncio.gather(*map(detail, status.streams))
+    now = asyncio.get_running_loop().time
     if before is None:
         faults, readers = await asyncio.gather(client.faults(), client.readers())
-        return Snapshot(stopwatch(), stopwatch(), status, tuple(streams), faults, readers)
+        return Snapshot(now(), now(), status, tuple(streams), faults, readers)
     same = (status.pid, status.events) == (before.status.pid, before.status.events)
     faults = before.faults if same else await client.faults()
     # Whoever reads on makes no event.
-    stale = stopwatch() - before.readers_at >= _READERS_SECONDS
+    stale = now() - before.readers_at >= _READERS_SECONDS
     readers = await client.readers() if stale else before.readers
-    readers_at = stopwatch() if stale else before.readers_at
-    return Snapshot(stopwatch(), readers_at, status, tuple(streams), faults, readers)
+    readers_at = now() if stale else before.readers_at
+    return Snapshot(now(), readers_at, status, tuple(streams), faults, readers)
 
 
 async def keep_looking(client: AsyncClient, post: Callable[[Message], object]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from textual.suggester import Suggester
 
-from emulator.message_index.sql_filter import FIELDS, MARKS
+from rdss_sandbox.message_filter import FIELDS, MARKS
 from schemas.error_codes import ErrorCode
 
 _TYPES = ("MetadataCreate", "MetadataRead", "MetadataUpdate", "MetadataDelete", "PreservationEvent")

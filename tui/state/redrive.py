@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from emulator.clock import timestamp
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
+from rdss_sandbox.timestamps import timestamp
 from schemas.decoration import SYNTHESISED
 from schemas.envelope import serialise
 from tui.state.transfer import as_bytes

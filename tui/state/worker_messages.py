@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.streams import StreamDetail
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The sandbox as it stood at ``at``, its readers at ``readers_at`` (seconds of a stopwatch)."""
+    """The sandbox as it stood at ``at``, its readers at ``readers_at`` (seconds of the event loop)."""
 
     at: float
     readers_at: float

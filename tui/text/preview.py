@@ -7,7 +7,7 @@ import json
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from emulator.machine.installation import how_to_add
+from rdss_sandbox.installation import how_to_add
 from tui.text.pretty import pretty, wrapped
 
 _WIDTH = 400

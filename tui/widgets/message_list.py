@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from emulator.archive.record_lines import Place, place_in_key
+from rdss_sandbox.record_lines import Place, place_in_key
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from tui.text.columns import Column

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.clock import timestamp
 from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Kind, Phase
+from rdss_sandbox.timestamps import timestamp
 
 _LIFETIME = 300
 

@@ -8,11 +8,11 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl
 
-from emulator.http.admission import HeaderMap
 from emulator.http.asgi import HttpScope
 from emulator.http.guard import Door, Response, bearer
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.error_bodies import service_error
+from rdss_sandbox.admission import HeaderMap
 
 AWS_HEALTH_PATHS: Final = ("/_localstack/health", "/health")
 _AWS_NAMES: Final = re.compile(

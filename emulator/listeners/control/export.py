@@ -9,8 +9,8 @@ from starlette.responses import StreamingResponse
 
 from emulator.listeners.control.routing import Asked, Route
 from emulator.message_index.index import MessageIndex
-from emulator.message_index.ndjson import as_line
 from emulator.message_index.sql_filter import compile_filter
+from rdss_sandbox.ndjson import as_line
 
 _NDJSON = "application/x-ndjson"
 _ROWS_AT_ONCE = 200

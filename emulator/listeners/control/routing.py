@@ -18,7 +18,7 @@ from starlette.routing import Route as StarletteRoute
 from emulator.archive.audit_objects import BucketUnreadable
 from emulator.journal import DamagedLog, no_space
 from emulator.kinesis.errors import KinesisError
-from emulator.message_index.sql_filter import FilterError
+from rdss_sandbox.message_filter import FilterError
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 Query = TypeVar("Query")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from emulator.clock import timestamp
 from emulator.queues.engine import Found, Message
+from rdss_sandbox.timestamps import timestamp
 
 
 def messages(found: Iterable[Found], queue_path: str, now: float) -> bytes:

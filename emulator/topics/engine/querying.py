@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, TypeAlias
 
-from emulator.clock import timestamp
 from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.commands import Sow, SowAndSubscribe
 from emulator.topics.engine.filters import Filter as CompiledFilter
@@ -20,6 +19,7 @@ from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
+from rdss_sandbox.timestamps import timestamp
 
 Query: TypeAlias = Sow | SowAndSubscribe
 

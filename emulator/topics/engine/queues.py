@@ -8,7 +8,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from emulator.clock import timestamp
 from emulator.topics.engine.definitions import Queue
 from emulator.topics.engine.headers import Options
 from emulator.topics.engine.hub import Hub
@@ -18,6 +17,7 @@ from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.subscription import Subscriber, Subscription
 from emulator.topics.engine.transaction_log import Entry, number_of
 from emulator.topics.engine.update import Update
+from rdss_sandbox.timestamps import timestamp
 
 Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from emulator.clock import timestamp
 from emulator.topics.engine.merging import changed
 from emulator.topics.engine.messages import PublishMessage
 from emulator.topics.engine.subscription import Subscription
+from rdss_sandbox.timestamps import timestamp
 
 _encode = msgspec.json.Encoder().encode
 

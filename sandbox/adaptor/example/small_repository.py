@@ -16,7 +16,8 @@ from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
+from rdss_sandbox.timestamps import timestamp
 
 JSON = dict[str, Any]
 _PAGE: Final = 20

@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator import errorqueues
 from emulator.archive import audit_tap as audit
 from emulator.archive.archives import Archives
 from emulator.archive.event_source import lambda_event
-from emulator.archive.record_lines import Line, Place, place_in_key, read_line, write_line
 from emulator.channels import MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
 from emulator.streams.amqp_log import AmqpLog
+from rdss_sandbox.record_lines import Line, Place, place_in_key, read_line, write_line
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.emulator.conftest import NOON
 
@@ -303,24 +302,20 @@ def test_the_place_of_a_copy_is_in_its_key() -> None:
     assert place_in_key("b6d1a1f0-0000-4000-8000-000000000000") is None
 
 
-def test_the_handlers_are_configured_by_their_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As functions deployed to AWS Lambda are: buckets and prefixes by name, S3 by AWS_ENDPOINT_URL."""
+def test_the_handler_is_configured_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a function deployed to AWS Lambda is: bucket and prefix by name, S3 by AWS_ENDPOINT_URL."""
     bucket = Bucket()
     monkeypatch.setenv("AUDIT_BUCKET", "a")
     monkeypatch.setenv("AUDIT_PREFIX", "log/")
-    monkeypatch.setenv("ERROR_BUCKET", "e")
-    monkeypatch.setenv("INVALID_BUCKET", "i")
     monkeypatch.setattr(audit, "s3_of", lambda _: lambda: bucket)
-    monkeypatch.setattr(errorqueues, "s3_of", lambda _: lambda: bucket)
     with house() as there:
         there.send(b"1")
         channel = MemoryChannel(there.engine, "input", clock=there.clock, checkpoints=MemoryCheckpoints())
         batch = channel.read()
-    for module, stream in ((audit, "audit"), (errorqueues, "error"), (errorqueues, "invalid")):
-        module._deployed.cache_clear()
-        arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}"
-        assert module.handler(lambda_event(arn, batch), None) == {"batchItemFailures": []}
-        module._deployed.cache_clear()
+    audit._deployed.cache_clear()
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/audit"
+    assert audit.handler(lambda_event(arn, batch), None) == {"batchItemFailures": []}
+    audit._deployed.cache_clear()
     (number,) = {delivery.sequence_number for delivery in batch}
     name = f"date=2026-09-21/{batch[0].shard}/{number}-{number}.ndjson"
-    assert set(bucket.objects) == {("a", f"log/{name}"), ("e", name), ("i", name)}
+    assert set(bucket.objects) == {("a", f"log/{name}")}

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from emulator.kinesis import StoredRecord
 from emulator.message_index.index import MessageIndex
-from emulator.message_index.sql_filter import FilterError, compile_filter
+from emulator.message_index.sql_filter import compile_filter
 from emulator.streams.merged_reading import ShardKey
+from rdss_sandbox.message_filter import FilterError
 
 PUBLISHED = "2026-11-21T08:00:00Z"
 NOON = 1_795_248_000.0  # the same moment

@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from emulator.message_index.sql_filter import FIELDS, MARKS, FilterError, compile_filter
+from emulator.message_index.sql_filter import COLUMNS, compile_filter
+from rdss_sandbox.message_filter import MARKS, FilterError
 
-COLUMNS = [column for column, _ in FIELDS.values()]
 ROW = {
     "message_type": "MetadataCreate",
     "message_class": "Command",
@@ -33,9 +33,10 @@ ROW = {
 def lets_through(text: str) -> bool:
     condition = compile_filter(text)
     with sqlite3.connect(":memory:") as db:
-        db.execute(f"CREATE TABLE message ({', '.join(COLUMNS)})")
+        db.execute(f"CREATE TABLE message ({', '.join(COLUMNS.values())})")
         db.execute(
-            f"INSERT INTO message VALUES ({', '.join('?' * len(COLUMNS))})", [ROW[name] for name in COLUMNS]
+            f"INSERT INTO message VALUES ({', '.join('?' * len(COLUMNS))})",
+            [ROW[name] for name in COLUMNS.values()],
         )
         found = db.execute(
             f"SELECT 1 FROM message WHERE {condition.sql or '1'}", condition.parameters

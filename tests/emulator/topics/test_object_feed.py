@@ -13,11 +13,12 @@ import msgspec
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock, timestamp
+from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from emulator.topics.client import TopicPort
 from emulator.topics.engine.commands import Publish
 from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.timestamps import timestamp
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.sequence import split_raw

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from emulator.assembly.embedded import Embedded
-from emulator.clock import Clock, stopwatch, timestamp
+from emulator.clock import Clock, stopwatch
 from emulator.rng import new_uuid
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.timestamps import timestamp
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from schemas.envelope import serialise
 from schemas.samples import Samples

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pika
 import pytest
 
-from emulator.archive.record_lines import read_line
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings.settings import TOPOLOGIES, Settings
 from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.record_lines import read_line
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
 from schemas.envelope import serialise

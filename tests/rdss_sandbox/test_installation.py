@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.machine import installation
+from rdss_sandbox import installation
 
-HERE = Path(__file__).parents[3]
+HERE = Path(__file__).parents[2]
 METADATA = """\
 Metadata-Version: 2.4
 Name: rdss-sandbox
@@ -50,7 +50,7 @@ def wheel(folder: Path) -> Path:
 
 def advice(folder: Path) -> list[str]:
     """The words of the advice in a Python that finds the distribution in ``folder`` first."""
-    code = "from emulator.machine.installation import how_to_add; print(how_to_add('tui'))"
+    code = "from rdss_sandbox.installation import how_to_add; print(how_to_add('tui'))"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{HERE}"},

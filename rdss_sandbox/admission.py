@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
-from emulator.settings.settings import LOOPBACK
-
 HeaderMap: TypeAlias = dict[bytes, bytes]
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 _OTHER_SITES: Final = (b"cross-site", b"same-site")
 

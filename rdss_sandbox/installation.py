@@ -36,7 +36,7 @@ def _wanted(extra: str) -> list[str]:
     try:
         installed = distribution(NAME)
     except PackageNotFoundError:  # It runs from its source folder, and was never installed.
-        return ["--editable", f"{Path(__file__).parents[2]}[{extra}]"]
+        return ["--editable", f"{Path(__file__).parents[1]}[{extra}]"]
     written = installed.read_text("direct_url.json")
     if written is None:
         return [f"{NAME}[{extra}]"]

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.machine.watchdog import leashed
+from rdss_sandbox.watchdog import leashed
 
 HOLDING = """
 import os, sys
-from emulator.machine.watchdog import leash
+from rdss_sandbox.watchdog import leash
 leash(int(sys.argv[1]))
 os.kill(os.getpid(), 9)
 """

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.clock import timestamp
+from rdss_sandbox.timestamps import timestamp
 
 _encode: Final = msgspec.json.Encoder().encode
 _scan: Final = msgspec.json.Decoder(msgspec.Raw).decode

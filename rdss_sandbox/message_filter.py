@@ -1,0 +1,153 @@
+"""The filter language of the message list: ``type:Metadata* code:GENERR* size>500k -mark:duplicate``.
+
+Terms are separated by spaces and must all hold; ``-`` before a term turns it
+round. ``field:value`` compares without regard to case and knows ``*`` and
+``?``; several values are separated by commas; ``none`` means that the message
+has no such field. An ``id`` or ``sequence`` without ``*`` is found as it is
+written, in lower or in upper case. ``size``, ``position``, ``total``, ``number`` and ``time``
+also take ``>``, ``>=``, ``<`` and ``<=``; sizes understand ``k`` and ``M``,
+times are RFC 3339 or seconds since the epoch. A word alone is looked for in
+the messageId and the partition key. Quotes keep spaces and colons together.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["text", "identifier", "number", "size", "time", "mark", "decimal"]
+
+MARKS: Final = ("duplicate", "late", "oversize", "retried")
+FIELDS: Final[dict[str, Kind]] = {
+    "type": "text",
+    "class": "text",
+    "code": "text",
+    "stream": "text",
+    "shard": "text",
+    "key": "text",
+    "id": "identifier",
+    "sequence": "identifier",
+    "tenant": "text",
+    "version": "text",
+    "number": "decimal",
+    "position": "number",
+    "total": "number",
+    "size": "size",
+    "time": "time",
+    "mark": "mark",
+}
+MOST_TERMS: Final = 200
+"""Terms of the largest filter, and values in them: SQLite takes no deeper expression than of 1,000."""
+
+_TERM = re.compile(
+    r'(?P<not>-?)(?:(?P<field>[A-Za-z_]+)(?P<op>:|>=|<=|>|<|=))?(?P<value>"[^"]*"|[^\s"]\S*)(?:\s+|$)'
+)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmM]?)[bB]?")
+_UNITS = {"": 1, "k": 1000, "m": 1_000_000}
+_LONGEST = 10_000
+_WITHOUT_ORDER = frozenset({"text", "identifier", "mark"})
+_PATTERNS = frozenset({"text", "identifier", "decimal"})
+
+
+class FilterError(ValueError):
+    """A filter that cannot be read: says which term and what would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of a filter; without a ``field``, a word to look for.
+
+    ``values`` are numbers where the field's kind is a number, a size or a time, patterns with ``*`` and ``?``
+    where it is text, and None for ``none``. With ``=`` any one of them may hold; any other ``operator``
+    (``>``, ``>=``, ``<``, ``<=``) has one.
+    """
+
+    excluded: bool
+    field: str | None
+    operator: str
+    values: tuple[str | float | None, ...]
+
+
+def read_filter(text: str) -> tuple[Term, ...]:
+    """The terms of a filter. Raises ``FilterError``."""
+    # Halves of surrogate pairs are in no row: SQLite does not take them.
+    rest = text.strip().encode(errors="replace").decode()
+    if len(rest) > _LONGEST:
+        raise FilterError(f"filter: it has {len(rest)} characters, and may have {_LONGEST}")
+    terms: list[Term] = []
+    count = 0
+    while rest:
+        written = _TERM.match(rest)
+        if written is None:
+            raise FilterError(f"filter: cannot read {rest!r}; is a quote missing?")
+        count += max(1, len(_choices(written["value"])))
+        if count > MOST_TERMS:
+            raise FilterError(f"filter: it has more than {MOST_TERMS} terms and values; ask in several")
+        terms.append(_term(written))
+        rest = rest[written.end() :]
+    return tuple(terms)
+
+
+def _term(written: re.Match[str]) -> Term:
+    value, excluded = written["value"], bool(written["not"])
+    if written["field"] is None:
+        if ":" in value and not value.startswith('"'):
+            raise FilterError(f"filter: cannot read {value!r}; put quotes around a word with a colon")
+        return Term(excluded, None, "=", (value.strip('"'),))
+    field = written["field"].lower()
+    if field not in FIELDS:
+        raise FilterError(f"filter: no field {field!r}; there are {', '.join(FIELDS)}")
+    kind = FIELDS[field]
+    if written["op"] in {":", "="}:
+        choices = _choices(value)
+        if not choices:
+            raise FilterError(f"filter: {field}: needs a value")
+        return Term(excluded, field, "=", tuple(_choice(field, kind, choice) for choice in choices))
+    if kind in _WITHOUT_ORDER:
+        raise FilterError(f"filter: {field} has no order; write {field}:{value}")
+    if kind == "decimal" and not value.isdigit():
+        raise FilterError(f"filter: {value!r} is not a sequence number")
+    return Term(
+        excluded, field, written["op"], (value if kind == "decimal" else _number(field, kind, value),)
+    )
+
+
+def _choices(value: str) -> list[str]:
+    return [value[1:-1]] if value.startswith('"') else [choice for choice in value.split(",") if choice]
+
+
+def _choice(field: str, kind: Kind, value: str) -> str | float | None:
+    if value.lower() == "none":
+        return None
+    if kind == "mark":
+        if value.lower() not in MARKS:
+            raise FilterError(f"filter: no mark {value!r}; there are {', '.join(MARKS)}")
+        return value.lower()
+    return value if kind in _PATTERNS else _number(field, kind, value)
+
+
+def _number(field: str, kind: Kind, value: str) -> float:
+    if kind == "time":
+        return _time(value)
+    match = _SIZE.fullmatch(value)
+    if match is None or (kind == "number" and not value.isdigit()):
+        example = "500k or 1M" if kind == "size" else "2"
+        raise FilterError(f"filter: {field} must be a number, such as {example}, not {value!r}")
+    return float(match[1]) * _UNITS[match[2].lower()]
+
+
+def _time(value: str) -> float:
+    text = value.strip('"')
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise FilterError(
+            f"filter: {text!r} is not a time; write 2026-03-01T12:00:00Z or seconds since the epoch"
+        ) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
