@@ -11,7 +11,7 @@ _RETRY_SECONDS: Final = 1.0
 """Real seconds both: housekeeping goes on when the sandbox's clock stands still."""
 
 
-class Pump:
+class BackgroundWorker:
     """Runs ``steps``, each of which says how much it moved, until all of them find nothing.
 
     The thread is started by the first ``wake``. A step that raises is tried

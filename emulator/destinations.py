@@ -23,7 +23,7 @@ class Forbidden(ConnectionError):  # noqa: N818 -- named as what the destination
     """Nothing is sent there: says where, and why."""
 
 
-class Place(NamedTuple):
+class SocketAddress(NamedTuple):
     """An address to connect to."""
 
     address: str
@@ -62,7 +62,7 @@ class Destinations:
                 if isinstance(error, Forbidden):
                     raise
 
-    def places(self, host: str, port: int) -> list[Place]:
+    def places(self, host: str, port: int) -> list[SocketAddress]:
         """The addresses of ``host``, resolved once, all of which may be called.
 
         Whoever connects must take one of them, for the name may lead elsewhere the next time. Raises
@@ -72,7 +72,7 @@ class Destinations:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except UnicodeError as error:
             raise OSError(f"{host!r} is no host name") from error
-        places = list(dict.fromkeys(Place(str(each[4][0]), port) for each in found))
+        places = list(dict.fromkeys(SocketAddress(str(each[4][0]), port) for each in found))
         for place in places:
             if why := self._why_not(_embedded(ipaddress.ip_address(place.address.partition("%")[0])), port):
                 raise Forbidden(f"{host}:{port} ({place.address}) must not be called: {why}")

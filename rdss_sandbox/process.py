@@ -13,7 +13,7 @@ from typing import IO, Final
 
 import msgspec
 
-from rdss_sandbox.watchdog import leashed
+from rdss_sandbox.watchdog import watchdog
 
 _OURS: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
@@ -56,7 +56,7 @@ def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
             stdout=subprocess.PIPE,
             stderr=said,
         )
-        with process, leashed(process.pid):
+        with process, watchdog(process.pid):
             try:
                 yield _ready(process, said)
             finally:

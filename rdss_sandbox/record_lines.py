@@ -25,7 +25,7 @@ _encode: Final = msgspec.json.Encoder().encode
 _scan: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-class Place(msgspec.Struct, frozen=True):
+class RecordAddress(msgspec.Struct, frozen=True):
     """A record's place in a stream."""
 
     stream: str
@@ -38,7 +38,7 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.stream}/{self.shard_id}/{self.sequence_number}"
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class ArchivedRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of an archive. ``data`` is the message's bytes."""
 
     stream: str
@@ -46,7 +46,7 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     sequence_number: str
     partition_key: str
     arrived: str
-    source: Place | None = None
+    source: RecordAddress | None = None
     message: msgspec.Raw = msgspec.Raw()
     message_base64: bytes | None = None
 
@@ -55,15 +55,17 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
         return bytes(self.message) if self.message_base64 is None else self.message_base64
 
 
-_read: Final = msgspec.json.Decoder(Line).decode
+_read: Final = msgspec.json.Decoder(ArchivedRecord).decode
 
 
-def read_line(line: bytes) -> Line:
+def read_line(line: bytes) -> ArchivedRecord:
     """A line read back. Raises ``msgspec.DecodeError`` for what is none."""
     return _read(line)
 
 
-def write_line(place: Place, partition_key: str, arrived: float, data: bytes, source: Place | None) -> bytes:
+def write_line(
+    place: RecordAddress, partition_key: str, arrived: float, data: bytes, source: RecordAddress | None
+) -> bytes:
     """The line, with its line feed, of a record that arrived at ``arrived``, seconds since the epoch."""
     head: dict[str, Any] = {
         "stream": place.stream,
@@ -80,10 +82,10 @@ def write_line(place: Place, partition_key: str, arrived: float, data: bytes, so
     return _encode(head)[:-1] + b"," + payload + b"}\n"
 
 
-def place_in_key(key: str) -> Place | None:
+def place_in_key(key: str) -> RecordAddress | None:
     """The place that a partition key holds; None when it holds none."""
     parts = key.rsplit("/", 2)
-    return Place(*parts) if len(parts) == 3 and parts[2].isdecimal() else None
+    return RecordAddress(*parts) if len(parts) == 3 and parts[2].isdecimal() else None
 
 
 def _stands_in_a_line(data: bytes) -> bool:

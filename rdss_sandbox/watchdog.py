@@ -9,7 +9,7 @@ from contextlib import contextmanager
 _SCRIPT = 'read -r _; kill -s CONT "$@"; kill -s TERM "$@"'
 
 
-def leash(*pids: int) -> subprocess.Popen[bytes]:
+def start_watchdog(*pids: int) -> subprocess.Popen[bytes]:
     """A process that ends those when this one is gone, killed included; ``let_go`` of it in good time."""
     # Its input ends with us. In a session of its own, it is not reached by what ends ours.
     return subprocess.Popen(
@@ -21,17 +21,17 @@ def leash(*pids: int) -> subprocess.Popen[bytes]:
     )
 
 
-def let_go(holder: subprocess.Popen[bytes]) -> None:
+def stop_watchdog(holder: subprocess.Popen[bytes]) -> None:
     """Have nothing happen to the processes any more."""
     holder.kill()
     holder.communicate()
 
 
 @contextmanager
-def leashed(*pids: int) -> Iterator[None]:
+def watchdog(*pids: int) -> Iterator[None]:
     """The processes are on a leash while the context lasts."""
-    holder = leash(*pids)
+    holder = start_watchdog(*pids)
     try:
         yield
     finally:
-        let_go(holder)
+        stop_watchdog(holder)

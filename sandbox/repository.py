@@ -71,7 +71,7 @@ class Outcome(StrEnum):
     REJECTED = "rejected"
 
 
-class Standing(StrEnum):
+class ArrivalStatus(StrEnum):
     """What the repository knows of a message that has just arrived."""
 
     NEW = "new"
@@ -99,7 +99,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SequenceProgress:
     """How far a sequence is: parts that came, the total they agree on, whether it was processed as a whole.
 
     ``same`` is the part that has come already at the position asked for, ``sharing`` how many there
@@ -210,7 +210,7 @@ class Repository:
 
     def standing(
         self, channel: str, message_id: str | None, digest: bytes, part: tuple[str, int] | None = None
-    ) -> Standing:
+    ) -> ArrivalStatus:
         """Whether a message that arrived on ``channel`` is new, or known by its messageId, or by its bytes.
 
         A message that was rejected is known by its bytes only: repaired and sent again under the same
@@ -223,7 +223,7 @@ class Repository:
             known = self._store.execute(
                 _KNOWN, asked | {"sequence": sequence, "position": position}
             ).fetchone()
-        return Standing(known[0]) if known else Standing.NEW
+        return ArrivalStatus(known[0]) if known else ArrivalStatus.NEW
 
     def record_received(
         self,
@@ -238,7 +238,7 @@ class Repository:
         """Write a message down as RECEIVED with what became of it; ``payload`` for a part that waits."""
         self._insert(channel, seen, digest, Status.RECEIVED, outcome=outcome, code=code, payload=payload)
 
-    def gathered(self, sequence: str, position: int, message_id: str | None = None) -> Gathered:
+    def gathered(self, sequence: str, position: int, message_id: str | None = None) -> SequenceProgress:
         """How far a sequence is, and what has come at one position of it, and of one messageId."""
         query = (
             "SELECT count(*), max(total), max(outcome = 'processed'), "
@@ -249,7 +249,7 @@ class Repository:
         with self._lock:
             found = self._store.execute(query, (position, message_id, position, sequence)).fetchone()
         count, total, finished, same, sharing = found
-        return Gathered(count, total, bool(finished), same, sharing)
+        return SequenceProgress(count, total, bool(finished), same, sharing)
 
     def parts(self, sequence: str) -> list[Part]:
         """The parts of a sequence that wait, by position."""

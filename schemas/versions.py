@@ -53,7 +53,7 @@ class Told(NamedTuple):
     following: Iterable[str] = ()
 
 
-class Place(NamedTuple):
+class VersionState(NamedTuple):
     """Where a version stands.
 
     ``number`` counts from 1, the ``first`` version of its line, which may be known by name only.
@@ -75,7 +75,7 @@ def after_deletes(published: float, told: Iterable[Told]) -> float:
     return nextafter(published, inf) if any(each.deleted == published for each in told) else published
 
 
-def places(told: Iterable[Told]) -> dict[str, Place]:
+def places(told: Iterable[Told]) -> dict[str, VersionState]:
     """The place of each version, of one work or many; the same for whatever order they are given in.
 
     A work is what is connected by being named. Its current version is one that no published version follows;
@@ -202,7 +202,7 @@ def _works(newer: dict[str, set[str]]) -> dict[str, str]:
     return {uuid: root(uuid) for uuid in newer}
 
 
-def _places_of_work(lines: list[_Line], known: dict[str, Told]) -> list[Place]:
+def _places_of_work(lines: list[_Line], known: dict[str, Told]) -> list[VersionState]:
     tips = [line for line in lines if line.latest is not None and line.ahead is None]
     tip = max(tips, key=lambda line: _order(line.latest) if line.latest else (0.0, ""), default=None)
     current = tip.latest if tip else None
@@ -211,7 +211,7 @@ def _places_of_work(lines: list[_Line], known: dict[str, Told]) -> list[Place]:
     work = tip.first if tip else min((-line.depth, line.first) for line in lines)[1]
     gone = _before(current, deleted)
     return [
-        Place(
+        VersionState(
             uuid,
             work,
             line.first,

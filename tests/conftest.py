@@ -6,8 +6,8 @@ import pytest
 from hypothesis import settings
 
 from tests.compose.stack import stack
-from tests.differences import mark_differences
-from tests.houses import houses
+from tests.expected_deviations import mark_differences
+from tests.profile_sandboxes import houses
 
 __all__ = ["houses", "stack"]
 

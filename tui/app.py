@@ -89,12 +89,12 @@ class SandboxApp(ThemedApp):
         """The sandbox's time as last seen, seconds since the epoch; 0 before."""
         return self.snapshot.status.clock.time if self.snapshot else 0.0
 
-    def errand(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
         """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
-        self._errand(work, command)
+        self._run_in_background(work, command)
 
     @work(group="errands")
-    async def _errand(self, work: Coroutine[Any, Any, str], command: str) -> None:
+    async def _run_in_background(self, work: Coroutine[Any, Any, str], command: str) -> None:
         try:
             self.post_message(Done(await work, command))
         except self.failures as error:

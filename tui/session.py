@@ -38,7 +38,7 @@ class Session(Protocol):
     def now(self) -> float:
         """The sandbox's time as last seen, seconds since the epoch; 0 before."""
 
-    def errand(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
         """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from emulator.archive.audit_tap import Tap, loader
 from emulator.archive.event_source import EventSource
 from emulator.archive.lambda_loader import Loader
-from emulator.background_worker import Pump
+from emulator.background_worker import BackgroundWorker
 from emulator.channels import ChannelUnavailable, Checkpoints, MemoryCheckpoints
-from emulator.channels.checkpoint_file import Positions
+from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
@@ -62,7 +62,7 @@ class Archives:
         self._scope = scope
         self._topology = topology
         self._buckets = buckets
-        self._positions = Positions(positions)
+        self._positions = CheckpointFile(positions)
         if self._positions.torn_bytes:
             events.emit("journal.cut", file=str(positions), bytes=self._positions.torn_bytes)
         self._forget: list[Callable[[], None]] = []
@@ -90,11 +90,11 @@ class Archives:
         self._allow_large_copies()
         self._forget = [each.on_records(self._came) for each in (self._streams, self._amqp)]
         if self._pending():
-            self._pump.wake()
+            self._worker.wake()
 
     async def drain(self) -> None:
         """Return once everything that is there now is in its bucket. Raises what kept it from there."""
-        await asyncio.to_thread(self._pump.drain)
+        await asyncio.to_thread(self._worker.drain)
 
     def reset(self) -> None:
         """Begin anew, with streams and buckets that were made anew."""
@@ -120,12 +120,12 @@ class Archives:
                 self._loading(stream, bucket, Loader({stream: bucket}, self._buckets.client))
                 for stream in _both(name)
             ]
-        self._pump = Pump("archives", [_if_there(step) for step in steps], self._failed)
+        self._worker = BackgroundWorker("archives", [_if_there(step) for step in steps], self._failed)
 
     def _close(self) -> None:
         while self._forget:
             self._forget.pop()()
-        self._pump.close()
+        self._worker.close()
 
     def _tap(self, audit: AuditTap) -> Callable[[], int]:
         sources = {
@@ -204,7 +204,7 @@ class Archives:
 
     def _came(self, stream: str, _shard: str) -> None:
         if stream in self._channels:
-            self._pump.wake()
+            self._worker.wake()
 
     def _failed(self, error: Exception) -> None:
         self._events.emit("archives.failed", why=str(error) or repr(error))

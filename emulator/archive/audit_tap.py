@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emulator.archive.lambda_loader import Loader, s3_of
 from emulator.channels import Channel, ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
-from emulator.channels.checkpoint_file import Positions
+from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.events import Events
-from rdss_sandbox.record_lines import Place, place_in_key
+from rdss_sandbox.record_lines import RecordAddress, place_in_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -39,7 +39,7 @@ class Tap:
         sources: Mapping[str, Channel],
         stream: str,
         audit: Channel,
-        positions: Positions,
+        positions: CheckpointFile,
         events: Events,
     ) -> None:
         self._sources = sources
@@ -62,7 +62,7 @@ class Tap:
         except ChannelUnavailable:
             # One stream that was deleted, or does not answer, must not hold up the others.
             return 0
-        entries = [(d.data, Place(name, d.shard, d.sequence_number).key) for d in deliveries]
+        entries = [(d.data, RecordAddress(name, d.shard, d.sequence_number).key) for d in deliveries]
         done: dict[str, Delivery] = {}
         copies: dict[str, str] = {}
         try:

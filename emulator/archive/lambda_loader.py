@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from rdss_sandbox.record_lines import Place, place_in_key, write_line
+from rdss_sandbox.record_lines import RecordAddress, place_in_key, write_line
 from rdss_sandbox.timestamps import timestamp
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Loader:
         return {"batchItemFailures": []}
 
     def _line(self, stream: str, shard: str, record: dict[str, Any]) -> bytes:
-        place = Place(stream, shard, record["sequenceNumber"])
+        place = RecordAddress(stream, shard, record["sequenceNumber"])
         key = record["partitionKey"]
         source = place_in_key(key) if self._sources else None
         data = b64decode(record["data"])

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.faults.targets import Process
 from emulator.rabbitmq.server import HOW_TO_GET_ONE, BrokerFailed, find_server, start_broker, why_none
 from emulator.rabbitmq.server import Broker as Server
@@ -54,11 +54,13 @@ class SidecarBroker:
     The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, events: Events, fault_engine: FaultEngine, log: AmqpLog
+    ) -> None:
         self._settings = settings
         self._clock = clock
         self._events = events
-        self._stage = stage
+        self._fault_engine = fault_engine
         self._log = log
         self._starting: asyncio.Task[None] | None = None
         self._broker: Server | None = None
@@ -119,7 +121,7 @@ class SidecarBroker:
         self._relay = AmqpServer(
             broker.url,
             listening,
-            stage=self._stage,
+            fault_engine=self._fault_engine,
             clock=self._clock,
             events=self._events,
             log=self._log,
@@ -127,7 +129,7 @@ class SidecarBroker:
         )
         await self._relay.listen()
         _note_processes(directory, broker)
-        self._stage.targets[TARGET] = Process.of(broker.pid)
+        self._fault_engine.targets[TARGET] = Process.of(broker.pid)
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 

@@ -15,15 +15,15 @@ from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from emulator.assembly.broker import Broker, SidecarBroker
-from emulator.assembly.parts import Parts, assembled
+from emulator.assembly.components import Components, build_components
 from emulator.clock import Clock, stopwatch
-from emulator.http import doors
+from emulator.http import access_policies as doors
 from emulator.http.asgi import App
-from emulator.http.fallback_port import UsualPort, serve_at
-from emulator.http.guard import Door, Guard
-from emulator.http.lazy_app import LateApp
+from emulator.http.fallback_port import FallbackPort, serve_at
+from emulator.http.guard import AccessPolicy, Guard
+from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
-from emulator.listeners.aws import doors as aws_doors
+from emulator.listeners.aws import access_policy as aws_doors
 from emulator.listeners.aws.faults import KinesisFaults
 from emulator.listeners.aws.interception import intercepted
 from emulator.listeners.control import Resources, control_app
@@ -56,7 +56,7 @@ VERSION = version("rdss-sandbox")
 
 _COUNTING_SECONDS = 0.05
 
-MakeResources: TypeAlias = Callable[[Parts], Resources]
+MakeResources: TypeAlias = Callable[[Components], Resources]
 
 
 class Embedded:
@@ -71,7 +71,7 @@ class Embedded:
     control: str
     queues: str
     topics: str
-    parts: Parts
+    parts: Components
 
     def __init__(
         self, settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
@@ -85,9 +85,9 @@ class Embedded:
     async def __aenter__(self) -> Self:
         self._began = stopwatch()
         try:
-            self.parts = self._stack.enter_context(assembled(self.settings, self._clock))
+            self.parts = self._stack.enter_context(build_components(self.settings, self._clock))
             self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
-            self.parts.foundation.answering(self.aws, self.settings.token)
+            self.parts.infrastructure.answering(self.aws, self.settings.token)
             self._live = LiveAnswers()
             self.control = await self._listen(self._control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
@@ -115,7 +115,7 @@ class Embedded:
     @property
     def notes(self) -> tuple[str, ...]:
         """What people should know of how it stands."""
-        return (*self.parts.foundation.notes(), *self.broker.notes, *self._notes)
+        return (*self.parts.infrastructure.notes(), *self.broker.notes, *self._notes)
 
     def status(self) -> Status:
         """What the control API says of it."""
@@ -156,10 +156,10 @@ class Embedded:
     def _broker(self) -> Broker:
         parts = self.parts
         if self.settings.upstream_amqp is None:
-            return SidecarBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
+            return SidecarBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
         from emulator.assembly.relayed_broker import RelayedBroker  # noqa: PLC0415 -- only relays need it
 
-        return RelayedBroker(self.settings, parts.clock, parts.events, parts.stage, parts.amqp)
+        return RelayedBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
 
     async def _listen(self, app: App, port: int) -> str:
         server: Server = await serve(
@@ -168,8 +168,8 @@ class Embedded:
         return self._opened(server)
 
     async def _listen_for_queues(self) -> None:
-        port = UsualPort("queues", QUEUES_PORT, self.settings.queues_port)
-        app = self._guarded(LateApp(self._queues_app), doors.QUEUES)
+        port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
+        app = self._guarded(LazyApp(self._queues_app), doors.QUEUES)
         self.queues = await self._listen_at(port, app, websockets=True)
         self.parts.queues.watch()
         self._notify_subscribers()
@@ -194,13 +194,13 @@ class Embedded:
         app = TopicsApp(topics, self._failed)
         own_tokens = bool(settings.topics and topics.configuration.users)
         self.topics = await self._listen_at(
-            UsualPort("topics", TOPICS_PORT, settings.topics_port),
+            FallbackPort("topics", TOPICS_PORT, settings.topics_port),
             self._guarded(app, doors.TOPICS_OF_USERS if own_tokens else doors.TOPICS),
             websockets=True,
         )
         self._stack.callback(app.close)
 
-    async def _listen_at(self, port: UsualPort, app: App, *, websockets: bool = False) -> str:
+    async def _listen_at(self, port: FallbackPort, app: App, *, websockets: bool = False) -> str:
         server, note = await serve_at(
             port,
             app,
@@ -218,11 +218,13 @@ class Embedded:
         return server.url
 
     def _aws_app(self) -> App:
-        parts, foundation = self.parts, self.parts.foundation
-        parts.stage.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
-        interceptors = [KinesisFaults(parts.stage, parts.clock, foundation.stream_of_iterator)]
-        self._put_record = partial(intercepted, interceptors, foundation.backend, "PutRecord")
-        return self._guarded(foundation.app(interceptors, VERSION, parts.access, self.reset), aws_doors.AWS)
+        parts, infrastructure = self.parts, self.parts.infrastructure
+        parts.fault_engine.served = lambda: [view.name for view in parts.streams.streams(parts.home)]
+        interceptors = [KinesisFaults(parts.fault_engine, parts.clock, infrastructure.stream_of_iterator)]
+        self._put_record = partial(intercepted, interceptors, infrastructure.backend, "PutRecord")
+        return self._guarded(
+            infrastructure.app(interceptors, VERSION, parts.access, self.reset), aws_doors.AWS
+        )
 
     def _control_app(self) -> App:
         parts, settings = self.parts, self.settings
@@ -237,20 +239,20 @@ class Embedded:
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
             EventResources(parts.events, self._live),
-            FaultResources(parts.stage),
+            FaultResources(parts.fault_engine),
             AccessResources(parts.access, parts.events),
-            ChaosResources(parts.stage, settings.region),
+            ChaosResources(parts.fault_engine, settings.region),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives, parts.audit_log, parts.events),
             PruneResource(parts.pruning),
             TopicResources(parts.topics),
             QueueResources(parts.queues),
-            MetricsResource(self.status, parts.stage.list, counts),
+            MetricsResource(self.status, parts.fault_engine.list, counts),
             *(make(parts) for make in self._more),
         ]
         return self._guarded(control_app(resources, VERSION, self._failed), doors.CONTROL)
 
-    def _guarded(self, app: App, door: Door) -> App:
+    def _guarded(self, app: App, door: AccessPolicy) -> App:
         settings = self.settings
         hosts = (settings.host, *settings.allowed_hosts)
         admission = Admission.of(hosts, settings.allowed_origins, settings.token)

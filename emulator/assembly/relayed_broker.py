@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.server import AmqpServer, bound
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
@@ -23,12 +23,14 @@ class RelayedBroker:
 
     answers = True
 
-    def __init__(self, settings: Settings, clock: Clock, events: Events, stage: Stage, log: AmqpLog) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, events: Events, fault_engine: FaultEngine, log: AmqpLog
+    ) -> None:
         assert settings.upstream_amqp is not None
         self._settings = settings
         self._clock = clock
         self._events = events
-        self._stage = stage
+        self._fault_engine = fault_engine
         self._log = log
         self._upstream: str = settings.upstream_amqp
         self.url: str | None = None
@@ -40,7 +42,7 @@ class RelayedBroker:
         self._server = AmqpServer(
             self._upstream,
             listening,
-            stage=self._stage,
+            fault_engine=self._fault_engine,
             clock=self._clock,
             events=self._events,
             log=self._log,

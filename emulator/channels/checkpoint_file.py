@@ -14,7 +14,7 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
 
 
-class Positions:
+class CheckpointFile:
     """The last committed position of each shard of each stream; without a file, as long as the process lasts.
 
     Each change is appended; opening keeps the last word on each. ``torn_bytes`` is how much of one that was
@@ -83,7 +83,7 @@ class Positions:
 class _StreamPositions:
     """``Checkpoints`` of one stream."""
 
-    def __init__(self, positions: Positions, stream: str) -> None:
+    def __init__(self, positions: CheckpointFile, stream: str) -> None:
         self._positions = positions
         self._stream = stream
 

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 from emulator.channels.channel import Delivery, Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock
+from emulator.faults.delayed_deliveries import DelayedDeliveries, Due
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Item, Kind
 from emulator.faults.message import Message
-from emulator.faults.pending import Due, Pending
-from emulator.faults.stage import Stage
 from emulator.kinesis.batches import Entry
 
 Put: TypeAlias = Callable[[Sequence[Entry]], list[Outcome]]
@@ -24,7 +24,7 @@ _MOST_HELD: Final = 1000
 class FaultPoint:
     """Where the stage, if there is one, meets a channel; ``cut`` closes the channel's connection."""
 
-    stage: Stage | None
+    fault_engine: FaultEngine | None
     clock: Clock
     channel: str
     kind: Kind
@@ -32,34 +32,38 @@ class FaultPoint:
 
     def publish(self, entries: Sequence[Entry], put: Put) -> list[Outcome]:
         """Put entries in the channel as the faults in force let it."""
-        if self.stage is None or not self.stage.wants(Direction.PUBLISH, self.channel, self.kind):
+        if self.fault_engine is None or not self.fault_engine.wants(
+            Direction.PUBLISH, self.channel, self.kind
+        ):
             return put(entries)
         messages = [Message(data, key) for data, key in entries]
-        call = self.stage.publishing(self.channel, self.kind, messages, single=len(messages) == 1)
-        self.stage.wait_for(call)
+        call = self.fault_engine.publishing(self.channel, self.kind, messages, single=len(messages) == 1)
+        self.fault_engine.wait_for(call)
         failed: list[Outcome] = [_outcome_of(call.failure)] * len(entries) if call.failure else []
         if call.failure and not call.failure.written:
             outcomes = failed
         else:
             outcomes = _put_what_is_left(call, put)
-            self.stage.act(call)
+            self.fault_engine.act(call)
         if call.failure and call.failure.kind == "cut":
             self.cut()
         return failed or outcomes
 
     def delivering(self, deliveries: Sequence[Delivery]) -> Call | None:
         """What becomes of what a read of one shard found; None when no fault may strike it."""
-        if self.stage is None or not self.holds_back:
+        if self.fault_engine is None or not self.holds_back:
             return None
         messages = [Message(each.data, each.key, each.arrived) for each in deliveries]
-        call = self.stage.delivering(self.channel, self.kind, messages)
-        self.stage.wait_for(call)
+        call = self.fault_engine.delivering(self.channel, self.kind, messages)
+        self.fault_engine.wait_for(call)
         return call
 
     @property
     def holds_back(self) -> bool:
         """Whether a fault may strike what is delivered."""
-        return self.stage is not None and self.stage.wants(Direction.DELIVER, self.channel, self.kind)
+        return self.fault_engine is not None and self.fault_engine.wants(
+            Direction.DELIVER, self.channel, self.kind
+        )
 
 
 def _outcome_of(failure: Failure) -> PublishRefused | PublishUnknown:
@@ -97,7 +101,7 @@ class _Shard:
 
     after: str | None
     unseen: list[Delivery] = field(default_factory=list)
-    pending: Pending[Delivery] = field(default_factory=Pending)
+    pending: DelayedDeliveries[Delivery] = field(default_factory=DelayedDeliveries)
     drained: bool = False
 
     @property

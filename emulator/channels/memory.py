@@ -18,8 +18,8 @@ from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoi
 from emulator.channels.injection import FaultedReads, FaultPoint
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
-from emulator.faults.stage import Stage
 from emulator.kinesis import KinesisError, Scope, ShardView
 from emulator.kinesis.batches import Entry, batches
 from emulator.streams.service import StreamService
@@ -39,19 +39,19 @@ class MemoryChannel:
         *,
         clock: Clock,
         checkpoints: Checkpoints | None = None,
-        stage: Stage | None = None,
+        fault_engine: FaultEngine | None = None,
         scope: Scope = DEFAULT_SCOPE,
     ) -> None:
         self.name = name
         self._engine = engine
         self._scope = scope
         self._clock = clock
-        self._stage = stage
+        self._fault_engine = fault_engine
         self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
-        self._faults = FaultPoint(stage, clock, name, Kind.MEMORY)
+        self._faults = FaultPoint(fault_engine, clock, name, Kind.MEMORY)
         self._faulted = FaultedReads(self._faults, self._records)
-        if stage:
-            stage.saw(name, Kind.MEMORY)
+        if fault_engine:
+            fault_engine.saw(name, Kind.MEMORY)
 
     def publish(self, data: bytes, key: str) -> Receipt:
         outcome = self.publish_many([(data, key)])[0]

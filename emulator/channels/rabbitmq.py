@@ -18,8 +18,8 @@ from emulator.channels.channel import (
 from emulator.channels.injection import FaultedReads, FaultPoint
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock, stopwatch
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
-from emulator.faults.stage import Stage
 from emulator.rng import new_uuid
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class RabbitMQChannel:
         name: str,
         *,
         clock: Clock,
-        stage: Stage | None = None,
+        fault_engine: FaultEngine | None = None,
         timeout: float = 10.0,
     ) -> None:
         self.name = name
         self._url = url
         self._clock = clock
-        self._stage = stage
+        self._fault_engine = fault_engine
         self._timeout = timeout
         self._connection: BlockingConnection | None = None
         self._amqp: BlockingChannel | None = None
@@ -63,10 +63,10 @@ class RabbitMQChannel:
         self._tags: dict[str, int] = {}
         self._publisher = new_uuid()
         self._published = 0
-        self._faults = FaultPoint(stage, clock, name, Kind.RABBITMQ, self._drop)
+        self._faults = FaultPoint(fault_engine, clock, name, Kind.RABBITMQ, self._drop)
         self._faulted = FaultedReads(self._faults, self._fetch)
-        if stage:
-            stage.saw(name, Kind.RABBITMQ)
+        if fault_engine:
+            fault_engine.saw(name, Kind.RABBITMQ)
 
     def publish(self, data: bytes, key: str) -> Receipt:
         outcome = self.publish_many([(data, key)])[0]

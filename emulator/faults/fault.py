@@ -192,7 +192,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Environment:
     """What a control fault can act on: the streams' backend, and processes by name."""
 
     control: Control | None
@@ -214,7 +214,7 @@ class Hit:
     call: Call
     item: Item
     now: float
-    world: World
+    world: Environment
     hold: Hold = field(default_factory=Hold)
 
 

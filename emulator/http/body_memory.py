@@ -7,7 +7,7 @@ from emulator.http.limits import BODY_BYTES
 NO_ROOM = f"more than {BODY_BYTES >> 20} MiB of requests are on their way already: try again later"
 
 
-class Room:
+class BodyMemory:
     """So many bytes, of which some are taken."""
 
     def __init__(self, size: int) -> None:
@@ -24,4 +24,4 @@ class Room:
         self.left += size
 
 
-ARRIVING = Room(BODY_BYTES)
+ARRIVING = BodyMemory(BODY_BYTES)

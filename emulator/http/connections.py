@@ -11,8 +11,8 @@ from emulator.clock import Clock
 from emulator.http.answer_date import AnswerDate
 from emulator.http.asgi import App, ConnectionAborted, HttpScope, Message, NoRoom
 from emulator.http.limits import USUAL, Limits
-from emulator.http.request_queue import Starts
-from emulator.http.timeouts import Client, Patience
+from emulator.http.request_queue import RequestQueue
+from emulator.http.timeouts import Client, ClientTimeouts
 from emulator.http.turns import Turns
 
 FailureHandler: TypeAlias = Callable[[Exception], None]
@@ -70,12 +70,14 @@ class Connections:
         self.limits = limits
         self.date = AnswerDate(clock or Clock())
         self.turns = Turns()
-        self._starts = Starts()
+        self._starts = RequestQueue()
         # While one long body lives, the allocator does not give its pages back to fault them in for the next.
         self.last_body: bytes | bytearray = b""
         self.streams: set[Client] = set()
         self._open: set[Connection] = set()
-        self._patience = Patience(limits, self._clients, lambda: len(self._open) > limits.connections // 2)
+        self._patience = ClientTimeouts(
+            limits, self._clients, lambda: len(self._open) > limits.connections // 2
+        )
         self._requests: set[asyncio.Task[None]] = set()
         self._on_failure = on_failure
 

@@ -13,7 +13,7 @@ from emulator.http.server import Server, serve
 
 
 @dataclass(frozen=True, slots=True)
-class UsualPort:
+class FallbackPort:
     """The port of ``name``; ``usual`` is taken where nobody ``asked`` for another (0: any free one)."""
 
     name: str
@@ -22,7 +22,7 @@ class UsualPort:
 
 
 async def serve_at(
-    port: UsualPort,
+    port: FallbackPort,
     app: App,
     host: str,
     *,

@@ -30,7 +30,7 @@ class Response(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessPolicy:
     """What a port has of its own: ``given`` is what of a request may be the token.
 
     ``needs_token`` is the port's answer to one without it, ``is_open`` whether a request needs none, and
@@ -53,7 +53,7 @@ class Guard:
     once for each.
     """
 
-    def __init__(self, app: App, door: Door, admission: Admission, events: Events) -> None:
+    def __init__(self, app: App, door: AccessPolicy, admission: Admission, events: Events) -> None:
         self._app = app
         self._door = door
         self._admission = admission

@@ -16,8 +16,8 @@ import httptools
 
 from emulator.http.asgi import Headers, HttpScope, NoRoom
 from emulator.http.body_reader import BodyReader
+from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections
-from emulator.http.farewell import refusal, say_farewell
 from emulator.http.http1_exchange import BODY_HELD, Exchange
 from emulator.http.limits import SLICE_BYTES
 from emulator.http.timeouts import Awaited, Waiting
@@ -371,4 +371,4 @@ class Http1Protocol(asyncio.Protocol):
 
     def _farewell(self, words: bytes) -> None:
         self._last_words = words
-        say_farewell(self.transport, words, lambda: self.connection_lost(None))
+        close_with_answer(self.transport, words, lambda: self.connection_lost(None))

@@ -20,8 +20,8 @@ from h2.settings import SettingCodes
 
 from emulator.clock import stopwatch
 from emulator.http.asgi import App, Headers, HttpScope, NoRoom, Receive, Send, answer
+from emulator.http.closing_answer import close_with_answer
 from emulator.http.connections import Connections
-from emulator.http.farewell import say_farewell
 from emulator.http.http2_conduct import Conduct, Kind
 from emulator.http.http2_stream import Stream
 from emulator.http.limits import SLICE_SECONDS
@@ -324,7 +324,7 @@ class Http2Protocol(asyncio.Protocol):
         self._inflow.stop()
         self._disconnect_streams()
         if not self.transport.is_closing():
-            say_farewell(self.transport, self.frames.data_to_send(), lambda: self.connection_lost(None))
+            close_with_answer(self.transport, self.frames.data_to_send(), lambda: self.connection_lost(None))
 
     def _scope(self, received: list[tuple[bytes, bytes]]) -> HttpScope:
         pseudo = {name: value for name, value in received if name.startswith(b":")}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from emulator.http.asgi import App, HttpScope, Receive, Send
 
 
-class LateApp:
+class LazyApp:
     """Stands for the application that ``make`` makes."""
 
     def __init__(self, make: Callable[[], App]) -> None:

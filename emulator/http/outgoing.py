@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from emulator.destinations import Destinations, Forbidden, Place
+from emulator.destinations import Destinations, Forbidden, SocketAddress
 
 
 def checked_client(destinations: Destinations, seconds: float) -> httpx.Client:
@@ -41,7 +41,7 @@ class _Checked(httpx.BaseTransport):
         self._inner.close()
 
 
-def _at(place: Place, request: httpx.Request) -> httpx.Request:
+def _at(place: SocketAddress, request: httpx.Request) -> httpx.Request:
     """The request for an address; its Host header and the name in its certificate stay."""
     return httpx.Request(
         request.method,

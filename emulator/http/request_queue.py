@@ -13,7 +13,7 @@ Begin: TypeAlias = Callable[[], None]
 _LOOK_SECONDS: Final = 0.001
 
 
-class Starts:
+class RequestQueue:
     """Bounds how many requests there are that have begun and are young.
 
     One that lasts, as a subscription does, is soon not young any more and keeps nobody waiting.

@@ -12,8 +12,8 @@ from typing import cast
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
+from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections, FailureHandler
-from emulator.http.farewell import refusal, say_farewell
 from emulator.http.http1 import Http1Protocol
 from emulator.http.limits import USUAL, Limits
 from emulator.http.timeouts import Awaited, Waiting
@@ -92,7 +92,7 @@ class _Sniffer(asyncio.Protocol):
             most = self._connections.limits.connections
             why = f"{most} connections are open, and this port takes no more: try again later"
             words = refusal(HTTPStatus.SERVICE_UNAVAILABLE, why, self._connections.date)
-            say_farewell(self._transport, words, lambda: None)
+            close_with_answer(self._transport, words, lambda: None)
             return
         self._connections.opened(self)
 

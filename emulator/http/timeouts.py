@@ -41,7 +41,7 @@ class Client(Protocol):
         """Close: it did not come."""
 
 
-class Patience:
+class ClientTimeouts:
     """Looks at the ``clients`` again and again while there are any.
 
     Looks are counted rather than read from a clock: where the whole process stood still, no client was late.

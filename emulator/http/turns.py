@@ -14,7 +14,7 @@ Piece: TypeAlias = bytes | memoryview
 _ITS_TURN: Final = "its turn"
 
 
-class Reading(Protocol):
+class PausableTransport(Protocol):
     """What an ``Inflow`` needs of a transport."""
 
     def pause_reading(self) -> None: ...
@@ -61,7 +61,7 @@ class Inflow:
 
     __slots__ = ("_reasons", "_take", "_transport", "_turns", "_unread")
 
-    def __init__(self, turns: Turns, transport: Reading, take: Callable[[Piece], int]) -> None:
+    def __init__(self, turns: Turns, transport: PausableTransport, take: Callable[[Piece], int]) -> None:
         self._turns = turns
         self._transport = transport
         self._take = take

@@ -32,8 +32,8 @@ from wsproto.utilities import RemoteProtocolError
 from emulator.http.allowance import Allowance
 from emulator.http.asgi import HttpScope, Message
 from emulator.http.body_memory import ARRIVING, NO_ROOM
+from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections
-from emulator.http.farewell import refusal, say_farewell
 from emulator.http.limits import SLICE_BYTES
 from emulator.http.timeouts import Awaited, Waiting
 from emulator.http.turns import Inflow, Piece
@@ -376,7 +376,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._flush()
         self._leave(code, reason)
         if not self._transport.is_closing():
-            say_farewell(self._transport, b"", lambda: self.connection_lost(None))
+            close_with_answer(self._transport, b"", lambda: self.connection_lost(None))
 
     def _leave(self, code: int, reason: str = "") -> None:
         if self._left is None:

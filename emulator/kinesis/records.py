@@ -9,7 +9,7 @@ import msgspec
 DATA_BYTES_IN_ANSWER = 10 * 1024 * 1024
 
 
-class Line(msgspec.Struct):
+class RecordLine(msgspec.Struct):
     """A kept line, read back: ``Data`` decoded, the arrival in seconds since the epoch."""
 
     SequenceNumber: str
@@ -29,7 +29,7 @@ class StoredRecord(NamedTuple):
 
 
 _BETWEEN = b",\n"
-_decode_lines = msgspec.json.Decoder(list[Line]).decode
+_decode_lines = msgspec.json.Decoder(list[RecordLine]).decode
 
 
 def array(before: bytes, parts: list[memoryview], after: bytes) -> bytes:
@@ -38,7 +38,7 @@ def array(before: bytes, parts: list[memoryview], after: bytes) -> bytes:
     return b"".join([before, *parts[:-1], *last, after])
 
 
-def read_lines(parts: list[memoryview]) -> list[Line]:
+def read_lines(parts: list[memoryview]) -> list[RecordLine]:
     """Kept lines, decoded."""
     return _decode_lines(array(b"[", parts, b"]"))
 
@@ -51,7 +51,7 @@ def stored(parts: list[memoryview]) -> list[StoredRecord]:
     ]
 
 
-def shape(line: Line) -> dict[str, Any]:
+def shape(line: RecordLine) -> dict[str, Any]:
     """A record in botocore's shape."""
     record: dict[str, Any] = {
         "SequenceNumber": line.SequenceNumber,

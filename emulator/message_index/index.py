@@ -23,7 +23,7 @@ from emulator.clock import stopwatch
 from emulator.journal import no_space
 from emulator.machine.private_files import touch
 from emulator.message_index.sql_filter import COLUMNS, Condition, compile_filter
-from emulator.streams.merged_reading import Reading, Record, ShardKey, Streams, in_order
+from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
 from rdss_sandbox.message_filter import MARKS
 from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
@@ -65,7 +65,7 @@ _MARKS_OF = tuple(
 _DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
 
 
-_Found: TypeAlias = tuple[Reading, Record, Peek]
+_Found: TypeAlias = tuple[ShardCursor, Record, Peek]
 
 
 @dataclass(slots=True)
@@ -190,14 +190,15 @@ class MessageIndex:
 
     def _load(self) -> None:
         rows = self._db.execute("SELECT stream, shard, generation, no, read_up_to FROM shard")
-        self._readings = {ShardKey(*row[:3]): Reading(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
+        self._readings = {ShardKey(*row[:3]): ShardCursor(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
         self.last: int = self._db.execute("SELECT coalesce(max(id), 0) FROM message").fetchone()[0]
 
     def _slice(self) -> bool:
         """Read a little of every shard and index it in the order of arrival; whether there was anything."""
         readings = [self._reading(shard) for shard in self._streams.shards()]
         found = [
-            (reading, record, peek(record.data)) for reading, record in in_order(readings, self._streams)
+            (reading, record, peek(record.data))
+            for reading, record in merge_by_arrival(readings, self._streams)
         ]
         self._add(found)
         changed = {reading.no: reading.read_up_to for reading, _, _ in found}
@@ -219,7 +220,7 @@ class MessageIndex:
             raise
         return indexed
 
-    def _reading(self, shard: ShardKey) -> Reading:
+    def _reading(self, shard: ShardKey) -> ShardCursor:
         reading = self._readings.get(shard)
         if reading is None:
             cursor = self._db.execute(
@@ -227,7 +228,7 @@ class MessageIndex:
                 (shard.stream, shard.shard, shard.generation),
             )
             assert cursor.lastrowid is not None
-            reading = self._readings[shard] = Reading(shard, cursor.lastrowid, None)
+            reading = self._readings[shard] = ShardCursor(shard, cursor.lastrowid, None)
         return reading
 
     def _add(self, found: list[_Found]) -> None:

@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from emulator.channels import ChannelUnavailable, Delivery, Receipt
-from emulator.channels.checkpoint_file import Positions
+from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.kinesis import KinesisError, Scope
 from emulator.queues.engine import Address, Arrival, QueueEngine, SourceUnavailable
 from emulator.rng import new_uuid
@@ -38,8 +38,8 @@ class StreamSource:
         name: str,
         *,
         clock: Clock,
-        positions: Positions,
-        stage: Stage | None,
+        positions: CheckpointFile,
+        fault_engine: FaultEngine | None,
         scope: Scope,
     ) -> None:
         self._streams = streams
@@ -47,7 +47,7 @@ class StreamSource:
         self._positions = positions
         self._scope = scope
         self._channel = MemoryChannel(
-            streams, name, clock=clock, checkpoints=positions.of(name), stage=stage, scope=scope
+            streams, name, clock=clock, checkpoints=positions.of(name), fault_engine=fault_engine, scope=scope
         )
         self._drawn: list[Delivery] = []
         self._arrivals: list[Arrival] = []

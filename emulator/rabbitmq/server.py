@@ -14,7 +14,7 @@ from typing import Final
 
 from emulator.clock import Clock
 from emulator.machine import private_files
-from rdss_sandbox.watchdog import leash, let_go
+from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
 
 START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 15.0
@@ -92,7 +92,7 @@ class Broker:
 
     def stop(self) -> None:
         """End the server, then its port mapper; what was persistent is kept in its directory."""
-        let_go(self.holder)
+        stop_watchdog(self.holder)
         for process in (self.process, self.mapper):
             # A paused process does not see that it shall end.
             _tell(process, signal.SIGCONT)
@@ -141,7 +141,7 @@ def _started(
     output = directory / "server.out"
     output.unlink(missing_ok=True)
     process = _run([str(server)], settings, output)
-    holder = leash(process.pid, mapper.pid)
+    holder = start_watchdog(process.pid, mapper.pid)
     broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, holder)
     try:
         _wait_until_it_answers(broker, host, output)

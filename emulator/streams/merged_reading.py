@@ -1,4 +1,4 @@
-"""Reading many shards a little at a time, their records in the order in which they arrived."""
+"""ShardCursor many shards a little at a time, their records in the order in which they arrived."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Streams(Protocol):
 
 
 @dataclass(slots=True)
-class Reading:
+class ShardCursor:
     """How far a shard is indexed, and what was read of it but waits for older messages of other shards."""
 
     shard: ShardKey
@@ -67,7 +67,7 @@ class Reading:
             mean = sum(len(record.data) for record in records) // len(records)
             self.limit = max(1, min(MOST_RECORDS, MOST_BYTES // max(mean, 1)))
 
-    def up_to(self, horizon: float) -> Iterator[tuple[float, Record, Reading]]:
+    def up_to(self, horizon: float) -> Iterator[tuple[float, Record, ShardCursor]]:
         for time, record in self.waiting:
             if time > horizon:
                 break
@@ -79,7 +79,7 @@ class Reading:
             self.read_up_to = self.waiting.popleft()[1].sequence_number
 
 
-def in_order(readings: Sequence[Reading], streams: Streams) -> list[tuple[Reading, Record]]:
+def merge_by_arrival(readings: Sequence[ShardCursor], streams: Streams) -> list[tuple[ShardCursor, Record]]:
     """The next records of all shards by the time of their arrival; empty when there is nothing new."""
     for reading in readings:
         if not reading.waiting:

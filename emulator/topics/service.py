@@ -15,8 +15,8 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
-from emulator.faults.stage import Stage
 from emulator.journal import unlist_below
 from emulator.streams.merged_reading import Streams
 from emulator.streams.service import StreamService
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from emulator.topics.configuration import TopicConfiguration
     from emulator.topics.engine import Session, Topics
     from emulator.topics.engine.messages import Message
-    from emulator.topics.object_feed import ObjectFeed
+    from emulator.topics.object_projection import ObjectProjection
 
 _CATCH_UP_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Feeding:
+class ObjectSources:
     """Where the topic ``objects`` has its news from: ``streams`` by name, ``arrivals`` to be told of.
 
     ``skipped`` are the streams of the error and the invalid queue.
@@ -55,13 +55,13 @@ class TopicService:
         *,
         clock: Clock,
         events: Events,
-        stage: Stage,
+        fault_engine: FaultEngine,
         configured: TopicConfiguration | None,
-        feeding: Feeding,
+        feeding: ObjectSources,
         fsync: bool = False,
     ) -> None:
         self._configured = configured
-        self.stage = stage
+        self.fault_engine = fault_engine
         self.clock = clock
         self._directory = directory
         self._events = events
@@ -161,11 +161,11 @@ class TopicService:
         return running
 
     def _started(self) -> _Running:
-        from emulator.background_worker import Pump  # noqa: PLC0415 -- as above
-        from emulator.channels.checkpoint_file import Positions  # noqa: PLC0415 -- as above
+        from emulator.background_worker import BackgroundWorker  # noqa: PLC0415 -- as above
+        from emulator.channels.checkpoint_file import CheckpointFile  # noqa: PLC0415 -- as above
         from emulator.topics.configuration import with_ours  # noqa: PLC0415 -- as above
         from emulator.topics.engine import Topics  # noqa: PLC0415 -- as above
-        from emulator.topics.object_feed import ObjectFeed  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.object_projection import ObjectProjection  # noqa: PLC0415 -- only used topics need it
         from emulator.topics.object_versions import ObjectVersions  # noqa: PLC0415 -- as above
 
         directory = self._directory
@@ -181,22 +181,22 @@ class TopicService:
             )
             stack.callback(topics.close)
             path = directory / "positions.log" if directory else None
-            positions = Positions(path)
+            positions = CheckpointFile(path)
             if positions.torn_bytes:
                 self._events.emit("journal.cut", file=str(path), bytes=positions.torn_bytes)
             stack.callback(positions.close)
             for definition in self.configuration.definitions:
-                self.stage.saw(definition.name, Kind.TOPIC)
+                self.fault_engine.saw(definition.name, Kind.TOPIC)
             stack.callback(_attended(topics, self.clock))
             feeding = self._feeding
             versions = ObjectVersions(directory / "versions.log" if directory else None)
             stack.callback(versions.close)
-            feed = ObjectFeed(feeding.streams, self.clock, positions, versions, feeding.skipped)
+            feed = ObjectProjection(feeding.streams, self.clock, positions, versions, feeding.skipped)
             session = topics.session(OURS, lambda _: None)
-            pump = Pump("objects", [lambda: feed.step(session)], self._failed)
-            stack.callback(pump.close)
-            stack.callback(feeding.arrivals.on_records(lambda _stream, _shard: pump.wake()))
-            pump.wake()
+            worker = BackgroundWorker("objects", [lambda: feed.step(session)], self._failed)
+            stack.callback(worker.close)
+            stack.callback(feeding.arrivals.on_records(lambda _stream, _shard: worker.wake()))
+            worker.wake()
             return _Running(topics, session, feed, stack.pop_all())
 
     def _failed(self, error: Exception) -> None:
@@ -207,16 +207,16 @@ class TopicService:
 class _Running:
     topics: Topics
     session: Session
-    feed: ObjectFeed
+    feed: ObjectProjection
     stack: ExitStack
 
 
 def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:
     """Look after the topics on a thread of its own; what ends it."""
-    from emulator.topics.engine.attendant import attend  # noqa: PLC0415 -- only used topics need it
+    from emulator.topics.engine.scheduler import run_schedule  # noqa: PLC0415 -- only used topics need it
 
     loop = asyncio.new_event_loop()
-    task = loop.create_task(attend(topics, clock))
+    task = loop.create_task(run_schedule(topics, clock))
 
     def run() -> None:
         try:

@@ -23,7 +23,7 @@ class MappingError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ItemSource:
     """Where in the application's HTTP API the items are; see ``mapping.schema.json``."""
 
     changes: str
@@ -41,7 +41,7 @@ class Mapping:
 
     application: str
     tenant: int
-    place: Place
+    place: ItemSource
     hidden: tuple[tuple[str, tuple[Any, ...]], ...]
     template: JSON
 
@@ -71,7 +71,7 @@ def as_mapping(written: Any, name: str) -> Mapping:
     """A mapping that was read already; ``name`` is what a refusal calls it. Raises ``MappingError``."""
     _check(written, name)
     source = written["source"]
-    place = Place(
+    place = ItemSource(
         source["changes"],
         source["items"],
         source["id"],

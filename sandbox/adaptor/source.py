@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 
-from sandbox.adaptor.mapping import Place, Watermark
+from sandbox.adaptor.mapping import ItemSource, Watermark
 from sandbox.adaptor.template import NOTHING, look
 
 JSON = dict[str, Any]
@@ -25,7 +25,12 @@ class Source:
     """The items of one application, below one address."""
 
     def __init__(
-        self, address: str, place: Place, environment: dict[str, str] | None = None, *, timeout: float = 30.0
+        self,
+        address: str,
+        place: ItemSource,
+        environment: dict[str, str] | None = None,
+        *,
+        timeout: float = 30.0,
     ) -> None:
         named = environment or {}
         headers = {

@@ -9,8 +9,8 @@ import sqlite3
 from typing import Any
 
 from emulator.clock import Clock
+from sandbox.applications.activity_log import make_table, write_entry
 from sandbox.applications.bodies import body_in, uuid_in
-from sandbox.applications.deeds import make_table, write_deed
 from sandbox.applications.works import Works
 from sandbox.gateway.addresses import UnknownAddressError
 from sandbox.gateway.outbox import Outbox
@@ -20,7 +20,7 @@ from sandbox.repository import Repository
 from schemas.error_codes import ErrorCode
 from schemas.formats import instant
 from schemas.peek import return_address
-from schemas.versions import Place, named_versions
+from schemas.versions import VersionState, named_versions
 
 JSON = dict[str, Any]
 
@@ -57,7 +57,7 @@ class InstitutionalRepository:
                 did = self._answer(works, arrival, uuid)
             case _:
                 did = self._note_preservation(works, uuid, uuid_in(body, "packageUUID"))
-        write_deed(store, arrival, uuid, did, self._clock.time())
+        write_entry(store, arrival, uuid, did, self._clock.time())
 
     def visible(self) -> dict[str, JSON]:
         """What regular users see: the current version of each work that is not hidden, by objectUUID."""
@@ -143,5 +143,5 @@ def _asks(arrival: Arrival) -> bool:
     return arrival.header.message_class != "Document" and arrival.header.error_code is None
 
 
-def _filed(place: Place) -> str:
+def _filed(place: VersionState) -> str:
     return f"filed an older version of the work {place.work}"

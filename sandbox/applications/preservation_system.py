@@ -12,8 +12,8 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from emulator.clock import Clock
+from sandbox.applications.activity_log import make_table, write_entry
 from sandbox.applications.bodies import body_in, files_in, uuid_in
-from sandbox.applications.deeds import make_table, write_deed
 from sandbox.applications.package import write_package
 from sandbox.download import DownloadError, Downloads
 from sandbox.gateway.outbox import Outbox
@@ -65,7 +65,7 @@ class PreservationSystem:
                 did = self._flag(store, arrival, uuid)
             case kind:
                 did = f"took no notice of a {kind}"
-        write_deed(store, arrival, uuid, did, self._clock.time())
+        write_entry(store, arrival, uuid, did, self._clock.time())
 
     def package_path(self, package_uuid: str) -> Path:
         """Where a package is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sandbox.applications.deeds import Deed, deeds_after
+from sandbox.applications.activity_log import ActivityLogEntry, entries_after
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Receiver
 from sandbox.repository import Repository
@@ -14,7 +14,7 @@ def run_application(
     receiver: Receiver,
     outbox: Outbox,
     repository: Repository,
-    show: Callable[[Deed], None],
+    show: Callable[[ActivityLogEntry], None],
     finished: Callable[[], bool],
     *,
     work: Callable[[], int] = lambda: 0,
@@ -30,7 +30,7 @@ def run_application(
     while True:
         came = receiver.step(limit=1, wait=wait) + work()
         outbox.flush()
-        for deed in deeds_after(repository, shown):
+        for deed in entries_after(repository, shown):
             show(deed)
             shown = deed.row
         if not came and finished():
@@ -38,5 +38,5 @@ def run_application(
 
 
 def _last(repository: Repository) -> int:
-    deeds = deeds_after(repository, 0)
+    deeds = entries_after(repository, 0)
     return deeds[-1].row if deeds else 0

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas.versions import Place, Told, after_deletes, named_versions, places
+from schemas.versions import Told, VersionState, after_deletes, named_versions, places
 
 JSON = dict[str, Any]
 
@@ -60,7 +60,7 @@ class Works:
         for statement in _TABLES.split(";"):
             store.execute(statement)
 
-    def publish(self, uuid: str, body: JSON, at: float) -> Place:
+    def publish(self, uuid: str, body: JSON, at: float) -> VersionState:
         """Take a version of an object, or one that was there with what it holds now; where it stands."""
         named = named_versions(body)
         follows = [(older, uuid) for older in named.previous] + [(uuid, newer) for newer in named.following]
@@ -73,7 +73,7 @@ class Works:
             self._store.execute(_PUBLISHED, {"uuid": uuid, "at": at})
         return self._settle(uuid)
 
-    def delete(self, uuid: str, at: float) -> Place:
+    def delete(self, uuid: str, at: float) -> VersionState:
         """Hide the work of which this is a version, with all its versions; nothing is removed."""
         self._store.execute(_DELETED, {"uuid": uuid, "at": at})
         return self._settle(uuid)
@@ -116,7 +116,7 @@ class Works:
         found = self._store.execute("SELECT older FROM follows WHERE newer = ?", (uuid,))
         return tuple(older for (older,) in found)
 
-    def _settle(self, uuid: str) -> Place:
+    def _settle(self, uuid: str) -> VersionState:
         found = places(self._told(uuid))
         rows = [(each.work, each.current, not each.deleted, each.uuid) for each in found.values()]
         self._store.executemany(

@@ -18,8 +18,8 @@ from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
+    from sandbox.applications.activity_log import ActivityLogEntry
     from sandbox.applications.asynchronous import Asynchronous
-    from sandbox.applications.deeds import Deed
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
@@ -105,7 +105,7 @@ def run(
     found = find_stream(control, channel)
     find_stream(control, answers)
 
-    def show(deed: Deed) -> None:
+    def show(deed: ActivityLogEntry) -> None:
         if as_json:
             print_json(deed)
         else:

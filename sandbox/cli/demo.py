@@ -15,7 +15,7 @@ from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from sandbox.demo.plan import Plan
-    from sandbox.demo.run import Pipeline, Place, Progress
+    from sandbox.demo.run import DemoTarget, Pipeline, Progress
     from sandbox.demo.verdict import Result
     from sandbox.endpoint import Endpoint
 
@@ -94,9 +94,9 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
 
 
 @contextmanager
-def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
+def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     """A sandbox of the demonstration's own, on free ports, while the context lasts."""
-    from sandbox.demo.run import Place  # noqa: PLC0415 -- as above
+    from sandbox.demo.run import DemoTarget  # noqa: PLC0415 -- as above
     from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- kept out of sandbox --help
     from sandbox.profiles import in_process  # noqa: PLC0415 -- as above
 
@@ -105,7 +105,7 @@ def _sandbox(folder: Path, seed: int) -> Iterator[Place]:
     try:
         with in_process.started(options, folder) as running:
             endpoint = Endpoint(running.aws, running.region, running.token)
-            yield Place(endpoint, running.control, folder, running.token)
+            yield DemoTarget(endpoint, running.control, folder, running.token)
     except in_process.CannotStart as error:
         raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
 

@@ -108,12 +108,12 @@ def _job(
     as_published: bool,
 ) -> Job:
     from sandbox.pipeline.batch import Rules  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- as above
     from sandbox.pipeline.run import Job  # noqa: PLC0415 -- as above
+    from sandbox.pipeline.table_storage import TableStorage  # noqa: PLC0415 -- as above
 
     url, region = service()
     return Job(
-        Place.at(place, url, region),
+        TableStorage.at(place, url, region),
         endpoint_url=url,
         source="audit" if source == "audit" else "streams",
         streams=names_of(streams),

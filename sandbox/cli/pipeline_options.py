@@ -149,12 +149,12 @@ def answering(endpoint: str | None) -> None:
 def tables_at(place: str, service: Service) -> Tables:
     """The tables in a place. CommandFailed when there are none."""
     from sandbox.pipeline.endpoint import require_endpoint  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.pipeline.place import Place  # noqa: PLC0415 -- as above
+    from sandbox.pipeline.table_storage import TableStorage  # noqa: PLC0415 -- as above
     from sandbox.pipeline.tables import Tables  # noqa: PLC0415 -- as above
 
     url, region = service() if place.startswith("s3://") else (None, "us-east-1")
     require_endpoint(url)
-    tables = Tables(Place.at(place, url, region))
+    tables = Tables(TableStorage.at(place, url, region))
     if not tables.commits:
         raise CommandFailed(
             f"there are no tables in {place}; write some with: sandbox pipeline run --to {place}", Exit.USAGE

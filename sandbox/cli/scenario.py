@@ -47,7 +47,7 @@ def list_(as_json: bool) -> None:
 @click.argument("wanted", metavar="NAME|FILE")
 @json_option
 def show(wanted: str, as_json: bool) -> None:
-    """Show what a scenario teaches, sends, breaks and expects."""
+    """ViewerOptions what a scenario teaches, sends, breaks and expects."""
     from sandbox.scenarios.page import section  # noqa: PLC0415 -- kept out of sandbox --help
 
     found = _found(wanted)
@@ -192,13 +192,17 @@ def _played(
     from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
 
     from sandbox.scenarios.outcome import Report  # noqa: PLC0415 -- as above
-    from sandbox.scenarios.play import AT_ONCE, Show  # noqa: PLC0415 -- as above
+    from sandbox.scenarios.play import AT_ONCE, ViewerOptions  # noqa: PLC0415 -- as above
     from sandbox.scenarios.run import run_scenario  # noqa: PLC0415 -- as above
 
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []
     talk = Console(stderr=True)
-    show = Show(pace, lambda url: talk.print(f"to watch: sandbox tui --control {url}")) if pace else AT_ONCE
+    show = (
+        ViewerOptions(pace, lambda url: talk.print(f"to watch: sandbox tui --control {url}"))
+        if pace
+        else AT_ONCE
+    )
     with talk.status(f"seed {seed}") as status:
         for name, each in chosen:
             status.update(f"{name} (seed {seed})")

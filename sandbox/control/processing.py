@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 
-from emulator.assembly.parts import Parts
+from emulator.assembly.components import Components
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.rng import new_uuid
 from rdss_sandbox.shapes.processing import (
@@ -32,9 +32,9 @@ from sandbox.processing.administration import Administration, Details, Search
 from sandbox.processing.confirmation import EventConfirmation
 from sandbox.processing.errors import ProcessingError
 from sandbox.processing.integration import Integration, routes_of, systems_of
-from sandbox.processing.outside import Outside
 from sandbox.processing.processing import Processing
 from sandbox.processing.records import CallRecord, Message, NewMessage
+from sandbox.processing.simulated_systems import SimulatedSystems
 from sandbox.processing.transitions import IllegalTransitionError
 
 _STORE = "processing.sqlite3"
@@ -50,14 +50,14 @@ class SearchQuery(Search, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 class _Running(NamedTuple):
     processing: Processing
-    outside: Outside
+    outside: SimulatedSystems
     administration: Administration
 
 
 class ProcessingResources:
     """``/processing``. Nothing runs before somebody asks, but where an earlier sandbox left messages."""
 
-    _parts: Parts
+    _parts: Components
 
     def __init__(self, integration: Integration) -> None:
         self._integration = integration
@@ -65,7 +65,7 @@ class ProcessingResources:
         self._lock = threading.Lock()
         self._folder: TemporaryDirectory[str] | None = None
 
-    def over(self, parts: Parts) -> ProcessingResources:
+    def over(self, parts: Components) -> ProcessingResources:
         """Of the sandbox with these parts."""
         self._parts = parts
         parts.on_reset.append(self.reset)
@@ -127,7 +127,7 @@ class ProcessingResources:
         with self._lock:
             if self._running is None:
                 parts, integration = self._parts, self._integration
-                outside = systems_of(integration, parts.clock, parts.stage)
+                outside = systems_of(integration, parts.clock, parts.fault_engine)
                 processing = Processing(
                     self._path(),
                     routes_of(integration),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from emulator.assembly.parts import Parts
+from emulator.assembly.components import Components
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.listeners.control.events import flat
@@ -155,7 +155,7 @@ class ScenarioResources:
         raise ApiError(HTTPStatus.NOT_FOUND, "no_such_run", message)
 
 
-def scenario_resources(parts: Parts) -> ScenarioResources:
+def scenario_resources(parts: Components) -> ScenarioResources:
     """``/scenarios`` for the sandbox of these parts."""
     return ScenarioResources(parts.events)
 

@@ -12,7 +12,7 @@ from emulator.channels import Delivery
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
-from rdss_sandbox.record_lines import Line, Place, read_line
+from rdss_sandbox.record_lines import ArchivedRecord, RecordAddress, read_line
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
@@ -120,7 +120,7 @@ def records(endpoint: Endpoint, clock: Clock, stream: str, count: int) -> list[D
     return found
 
 
-def kept(endpoint: Endpoint, bucket: str) -> Iterator[Line]:
+def kept(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
     """Every line of the archive in a bucket."""
     s3 = endpoint.s3()
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
@@ -184,11 +184,12 @@ def _arrivals(receiver: Repository) -> dict[str, Arrival]:
     }
 
 
-def _missing(streams: Mapping[str, list[Delivery]], audit: Iterable[Line]) -> int:
+def _missing(streams: Mapping[str, list[Delivery]], audit: Iterable[ArchivedRecord]) -> int:
     """How many records of the streams are not in the audit log with the very bytes that they have."""
     logged = {line.source: sha256(line.data).digest() for line in audit}
     return sum(
-        logged.get(Place(stream, record.shard, record.sequence_number)) != sha256(record.data).digest()
+        logged.get(RecordAddress(stream, record.shard, record.sequence_number))
+        != sha256(record.data).digest()
         for stream, records in streams.items()
         for record in records
     )

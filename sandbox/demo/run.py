@@ -12,14 +12,14 @@ from pathlib import Path
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
 from sandbox.demo.expectation import expect
+from sandbox.demo.failure_cases import FailuresSeen, run_failure_cases
 from sandbox.demo.observation import observe
-from sandbox.demo.ordeals import Provoked, provoke
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receiving, send
 from sandbox.demo.verdict import Result, judge
 from sandbox.demo.workload import Item, workload
 from sandbox.endpoint import Endpoint
-from sandbox.repository import Repository, Standing, Status
+from sandbox.repository import ArrivalStatus, Repository, Status
 
 PATIENCE_SECONDS = 20.0
 """How long after the last message was sent everything has to be through."""
@@ -32,7 +32,7 @@ Pipeline = Callable[[Endpoint, Path, Progress], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DemoTarget:
     """The emulator's AWS side and control API, and a folder for what the demonstration leaves.
 
     ``token`` is what a control API that others can reach asks for.
@@ -45,7 +45,7 @@ class Place:
 
 
 def demonstrate(
-    plan: Plan, place: Place, clock: Clock, progress: Progress, pipeline: Pipeline | None = None
+    plan: Plan, place: DemoTarget, clock: Clock, progress: Progress, pipeline: Pipeline | None = None
 ) -> Result:
     """Send, break, receive, read back, judge.
 
@@ -65,10 +65,10 @@ def demonstrate(
         _Traffic(place, clock, control, sender, receiver).run(items, progress)
         for added in control.faults():
             control.remove_fault(added.name)
-        provoked = Provoked(Counter(), 0)
+        provoked = FailuresSeen(Counter(), 0)
         if plan.ordeals:
             progress("failing on purpose", 0.0)
-            provoked = provoke(place.aws, control, place.folder, clock, plan.seed)
+            provoked = run_failure_cases(place.aws, control, place.folder, clock, plan.seed)
         _wait_for_audit(control, clock, progress)
         progress("reading everything back", 0.0)
         seen = observe(
@@ -96,7 +96,7 @@ def _wait_for_audit(control: Client, clock: Clock, progress: Progress) -> None:
         clock.wait(_POLL_SECONDS)
 
 
-def _tables(pipeline: Pipeline, place: Place, progress: Progress) -> Mapping[str, int] | Exception:
+def _tables(pipeline: Pipeline, place: DemoTarget, progress: Progress) -> Mapping[str, int] | Exception:
     try:
         return pipeline(place.aws, place.folder / "tables", progress)
     except Exception as error:  # noqa: BLE001 -- a pipeline that fails is a line of the verdict
@@ -108,7 +108,7 @@ class _Traffic:
     """A sender in this thread, a receiver in another, until everything is through or patience is over."""
 
     def __init__(
-        self, place: Place, clock: Clock, control: Client, sender: Repository, receiver: Repository
+        self, place: DemoTarget, clock: Clock, control: Client, sender: Repository, receiver: Repository
     ) -> None:
         self._place = place
         self._clock = clock
@@ -137,4 +137,4 @@ class _Traffic:
         copies = sum(fault.injected for fault in self._control.faults() if fault.type == "duplicate")
         received = self._receiver.tally(CHANNEL)
         had = sum(count for (status, _, _), count in received.items() if status is Status.RECEIVED)
-        return had + self._receiver.counted(Standing.DUPLICATE) >= sent + copies
+        return had + self._receiver.counted(ArrivalStatus.DUPLICATE) >= sent + copies

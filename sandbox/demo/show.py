@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sandbox.demo import run
 from sandbox.demo.verdict import Result
-from sandbox.judging.verdict import Line, Verdict
+from sandbox.judging.verdict import Verdict, VerdictLine
 
 _MARKS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[yellow]not shown[/]"}
 _VERDICTS = {
@@ -55,7 +55,7 @@ def show(result: Result, folder: Path, console: Console) -> None:
         console.print(f"  {command:<{_widest(folder, result.seed)}}  {what}", soft_wrap=True, highlight=False)
 
 
-def _mark(line: Line) -> str:
+def _mark(line: VerdictLine) -> str:
     return _MARKS[line.holds]
 
 

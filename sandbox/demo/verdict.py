@@ -10,7 +10,7 @@ from typing import Any
 from sandbox.demo.expectation import Expectation
 from sandbox.demo.observation import Observation
 from sandbox.demo.plan import Plan
-from sandbox.judging.verdict import Line, Verdict, verdict_of
+from sandbox.judging.verdict import Verdict, VerdictLine, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Result:
     """Everything that ``summary.json`` and the table say."""
 
     seed: int
-    lines: tuple[Line, ...]
+    lines: tuple[VerdictLine, ...]
     summary: dict[str, Any]
 
     @property
@@ -53,11 +53,11 @@ def judge(
     return Result(plan.seed, tuple(lines), summary)
 
 
-def _equal(claim: str, observed: int, expected: int) -> Line:
-    return Line(claim, f"{observed:,}", f"{expected:,}", observed == expected)
+def _equal(claim: str, observed: int, expected: int) -> VerdictLine:
+    return VerdictLine(claim, f"{observed:,}", f"{expected:,}", observed == expected)
 
 
-def _ways(seen: Observation, wanted: Expectation) -> list[Line]:
+def _ways(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
     return [
         _equal("sent", seen.sent, wanted.messages),
         _equal("acknowledged", seen.acknowledged, seen.sent),
@@ -66,7 +66,7 @@ def _ways(seen: Observation, wanted: Expectation) -> list[Line]:
     ]
 
 
-def _outcomes(seen: Observation, wanted: Expectation) -> list[Line]:
+def _outcomes(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
     wanted_rejects = Counter({str(code): count for code, count in wanted.rejects.items()})
     once = {message_id for message_id, arrival in seen.arrivals.items() if arrival.times == 1}
     twice = len(seen.arrivals) - len(once)
@@ -76,7 +76,7 @@ def _outcomes(seen: Observation, wanted: Expectation) -> list[Line]:
         if message_id in once
     )
     return [
-        Line(
+        VerdictLine(
             "processed exactly once",
             f"{len(once):,}",
             f"{len(wanted.processed):,}",
@@ -104,7 +104,7 @@ def _joined(seen: Observation, wanted: Expectation) -> set[str]:
     }
 
 
-def _faults(plan: Plan, seen: Observation, wanted: Expectation) -> list[Line]:
+def _faults(plan: Plan, seen: Observation, wanted: Expectation) -> list[VerdictLine]:
     did = seen.injections
     retries = seen.stored - seen.delivered
     redeliveries = seen.duplicates_dropped - retries - wanted.repeats
@@ -114,11 +114,11 @@ def _faults(plan: Plan, seen: Observation, wanted: Expectation) -> list[Line]:
         _equal("duplicates dropped", seen.duplicates_dropped, total),
         _equal("  put again by their producer", retries, did.retries),
         _equal("  delivered again by the broker", redeliveries, did.redeliveries),
-        Line("answers delayed", f"{did.delays:,}", "some", did.delays > 0 or None),
-        Line(
+        VerdictLine("answers delayed", f"{did.delays:,}", "some", did.delays > 0 or None),
+        VerdictLine(
             "reshards under load", _counted(did.reshards), _counted(planned), did.reshards == planned or None
         ),
-        Line(
+        VerdictLine(
             "messages grown oversize",
             f"{len(did.grown):,}",
             f"{plan.oversize:,}",
@@ -127,15 +127,15 @@ def _faults(plan: Plan, seen: Observation, wanted: Expectation) -> list[Line]:
     ]
 
 
-def _archives(seen: Observation) -> list[Line]:
+def _archives(seen: Observation) -> list[VerdictLine]:
     return [
-        Line(
+        VerdictLine(
             "rejects in their buckets",
             f"{seen.kept.total():,}",
             f"{seen.rejects.total():,}",
             seen.kept == seen.rejects,
         ),
-        Line(
+        VerdictLine(
             "audit log",
             "complete" if not seen.audit_missing else f"{seen.audit_missing:,} missing",
             "complete",
@@ -146,10 +146,10 @@ def _archives(seen: Observation) -> list[Line]:
 
 def _pipeline(
     seen: Observation, wanted: Expectation, tables: Mapping[str, int] | Exception
-) -> Iterator[Line]:
+) -> Iterator[VerdictLine]:
     if isinstance(tables, Exception):
         why = f"{type(tables).__name__}: {tables}".splitlines()[0]
-        yield Line("tables written by the pipeline", why[:200], "written", holds=False)
+        yield VerdictLine("tables written by the pipeline", why[:200], "written", holds=False)
         return
     expected = {
         "messages": len(wanted.processed) - len(wanted.joined),

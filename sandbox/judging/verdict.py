@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class VerdictLine:
     """A claim: ``holds`` is None when it could not be put to the test."""
 
     claim: str
@@ -25,7 +25,7 @@ class Line:
     holds: bool | None
 
 
-def verdict_of(lines: Iterable[Line]) -> Verdict:
+def verdict_of(lines: Iterable[VerdictLine]) -> Verdict:
     """Of all the lines together."""
     answers = {line.holds for line in lines}
     if False in answers:

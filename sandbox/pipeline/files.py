@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.identities import keys
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import COLUMNS, File
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Attempt:
     ``token`` is unique to the driver, so that two tries never write the same file.
     """
 
-    place: Place
+    place: TableStorage
     batch: int
     token: str
 

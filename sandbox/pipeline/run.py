@@ -14,9 +14,9 @@ from sandbox.pipeline.batch import Incoming, Rules, process
 from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, failure_of
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.identities import Identities
-from sandbox.pipeline.place import Place
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.session import open_session
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Commit, Tables
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Job:
     folder.
     """
 
-    place: Place
+    place: TableStorage
     endpoint_url: str | None = None
     source: Source = "streams"
     streams: tuple[str, ...] = ("input", "output", "error", "invalid")
@@ -79,7 +79,7 @@ def run_once(
     """
     tell = progress or (lambda _what, _share: None)
     tell("starting Spark", 0.0)
-    job = Job(Place.at(to, endpoint_url), endpoint_url, source, streams, rules=rules or Rules())
+    job = Job(TableStorage.at(to, endpoint_url), endpoint_url, source, streams, rules=rules or Rules())
     spark = open_session(master)
     return once(spark, job, progress=tell).rows()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sandbox.pipeline.failures import UsageError
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import TableStorage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,7 +99,7 @@ class AnotherRunError(UsageError):
 class Tables:
     """The tables of one place. Loads the commits once; then only this object adds any."""
 
-    place: Place
+    place: TableStorage
 
     def __post_init__(self) -> None:
         names = [name for name in self.place.names("_commits") if name.endswith(".json")]
@@ -178,7 +178,7 @@ class Tables:
         return read_files(spark, self.place, columns or COLUMNS[table], [file.path for file in chosen])
 
 
-def read_files(spark: SparkSession, place: Place, columns: str, paths: Sequence[str]) -> DataFrame:
+def read_files(spark: SparkSession, place: TableStorage, columns: str, paths: Sequence[str]) -> DataFrame:
     """Columns of some files: by Spark's own reader on a disk, by pyarrow on the executors from S3."""
     if not paths:
         return nothing(spark, columns)
@@ -195,7 +195,7 @@ def nothing(spark: SparkSession, columns: str) -> DataFrame:
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS {name}" for name, kind in typed)).limit(0)
 
 
-def _opened(place: Place, columns: list[str]) -> Callable[[Batches], Batches]:
+def _opened(place: TableStorage, columns: list[str]) -> Callable[[Batches], Batches]:
     def opened(batches: Batches) -> Batches:
         from pyarrow import parquet  # noqa: PLC0415 - on executors
 

@@ -5,11 +5,11 @@ from sandbox.processing.calls import KeyKind
 from sandbox.processing.errors import BusinessError, TechnicalError, ValidationError
 from sandbox.processing.exchange import Child, Exchange
 from sandbox.processing.intake import Receipt
-from sandbox.processing.outside import Outside, OutsideSystem
 from sandbox.processing.parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
 from sandbox.processing.processing import Processing
 from sandbox.processing.records import Binding, Message, NewMessage
 from sandbox.processing.routes import Routes
+from sandbox.processing.simulated_systems import OutsideSystem, SimulatedSystems
 from sandbox.processing.states import State
 
 __all__ = [
@@ -24,12 +24,12 @@ __all__ = [
     "Limit",
     "Message",
     "NewMessage",
-    "Outside",
     "OutsideSystem",
     "Parameters",
     "Processing",
     "Receipt",
     "Routes",
+    "SimulatedSystems",
     "State",
     "TechnicalError",
     "ValidationError",

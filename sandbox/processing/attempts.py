@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.processing.errors import ClaimLostError, code_of, final_error
-from sandbox.processing.exchange import Exchange, Means, RouteEnded
+from sandbox.processing.exchange import Exchange, ProcessingContext, RouteEnded
 from sandbox.processing.records import Message
 from sandbox.processing.routes import Routes
 from sandbox.processing.splitting import Splitting
@@ -16,7 +16,7 @@ from sandbox.processing.transitions import Cause
 class Attempts:
     """Runs routes. ``stopping`` says whether the process is about to end."""
 
-    def __init__(self, means: Means, routes: Routes, stopping: Callable[[], bool]) -> None:
+    def __init__(self, means: ProcessingContext, routes: Routes, stopping: Callable[[], bool]) -> None:
         self._means = means
         self._parameters = means.parameters
         self._routes = routes

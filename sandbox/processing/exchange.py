@@ -43,7 +43,7 @@ class RouteEnded(BaseException):
         self.cause = cause
 
 
-class Means(NamedTuple):
+class ProcessingContext(NamedTuple):
     """What exchanges work with."""
 
     store: Store
@@ -61,7 +61,7 @@ class Exchange:
     blank: nothing came of it, it was no error, and it does not count.
     """
 
-    def __init__(self, message: Message, means: Means) -> None:
+    def __init__(self, message: Message, means: ProcessingContext) -> None:
         self.message = message
         self.custom_data = message.custom_data
         self.no_effect = False

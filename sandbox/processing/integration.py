@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from emulator.clock import Clock
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.patterns import BadPattern, Pattern
 from sandbox.processing.calls import KeyKind
 from sandbox.processing.exchange import Exchange
-from sandbox.processing.outside import Outside, OutsideSystem, read_answer
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.routes import Route, Routes
+from sandbox.processing.simulated_systems import OutsideSystem, SimulatedSystems, read_answer
 
 
 class IntegrationError(ValueError):
@@ -96,9 +96,11 @@ def _check(found: Integration) -> None:
             )
 
 
-def systems_of(found: Integration, clock: Clock, stage: Stage) -> Outside:
+def systems_of(found: Integration, clock: Clock, fault_engine: FaultEngine) -> SimulatedSystems:
     """The simulated systems, which the faults can strike as the channels ``outside/NAME``."""
-    return Outside(OutsideSystem(name, clock, stage, system.script) for name, system in found.systems.items())
+    return SimulatedSystems(
+        OutsideSystem(name, clock, fault_engine, system.script) for name, system in found.systems.items()
+    )
 
 
 def routes_of(found: Integration) -> Routes:

@@ -8,7 +8,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Dialect:
     """Where the framework's documentation and its published code differ; the defaults follow the text.
 
     ``obsolete_is_skipped``: an obsolete message ends SKIPPED; in the code only its call is left out.
@@ -31,8 +31,8 @@ class Ways:
     stopping_spares: bool = True
 
 
-AS_WRITTEN: Final = Ways()
-AS_CODED: Final = Ways(
+AS_WRITTEN: Final = Dialect()
+AS_CODED: Final = Dialect(
     obsolete_is_skipped=False,
     newer_by_receipt=False,
     only_success_outdates=False,
@@ -77,4 +77,4 @@ class Parameters:
     confirmation_interval: float = 60.0
     skip_targets: str | None = None
     throttling: Mapping[str, Limit] | None = field(default_factory=lambda: {"*.*": Limit()})
-    ways: Ways = AS_WRITTEN
+    ways: Dialect = AS_WRITTEN

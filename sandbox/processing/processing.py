@@ -18,8 +18,9 @@ from sandbox.processing.calls import Calls
 from sandbox.processing.confirmation import ConfirmationCallback, LogConfirmation
 from sandbox.processing.confirming import Confirmations
 from sandbox.processing.errors import StoppingError
-from sandbox.processing.exchange import Caller, Means
+from sandbox.processing.exchange import Caller, ProcessingContext
 from sandbox.processing.intake import Intake, Receipt, TraceValidator
+from sandbox.processing.maintenance import Maintenance
 from sandbox.processing.ordering import Ordering
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.progress import Progress
@@ -28,7 +29,6 @@ from sandbox.processing.routes import Routes
 from sandbox.processing.store import Store
 from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
-from sandbox.processing.upkeep import Upkeep
 
 _FRESH, _AGAIN = 10, 0
 _RENEWALS = 3
@@ -66,8 +66,8 @@ class Processing:
         ordering = Ordering(self.store, self.parameters)
         throttling = Throttling(self.parameters, clock)
         self._intake = Intake(self.store, self.parameters, ordering, throttling, validators)
-        self._upkeep = Upkeep(self.store, self.parameters, self.calls, ordering, self.progress)
-        means = Means(self.store, self.calls, ordering, self.progress, self.parameters, caller)
+        self._upkeep = Maintenance(self.store, self.parameters, self.calls, ordering, self.progress)
+        means = ProcessingContext(self.store, self.calls, ordering, self.progress, self.parameters, caller)
         self._attempts = Attempts(means, routes, lambda: self._stopping)
         self._queue: list[tuple[int, int, int, int]] = []
         self._order = itertools.count()

@@ -20,7 +20,7 @@ from emulator.machine import private_files
 from emulator.machine import process_ids as processes
 from emulator.machine.resident_memory import give_back_what_is_freed
 from emulator.settings.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
-from rdss_sandbox.watchdog import leashed
+from rdss_sandbox.watchdog import watchdog
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
@@ -62,7 +62,7 @@ def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
 async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
     from emulator.assembly.embedded import Embedded  # noqa: PLC0415 -- as above
-    from emulator.assembly.own_backend import UpstreamFailed  # noqa: PLC0415 -- as above
+    from emulator.assembly.own_infrastructure import UpstreamFailed  # noqa: PLC0415 -- as above
     from emulator.journal import DamagedLog  # noqa: PLC0415 -- as above
     from sandbox.control.processing import ProcessingResources  # noqa: PLC0415 -- as above
     from sandbox.control.scenarios import scenario_resources  # noqa: PLC0415 -- as above
@@ -124,7 +124,7 @@ def start_detached(
 def started(options: Sequence[str], directory: Path | None = None) -> Iterator[Running]:
     """As ``start_detached``, but while the context lasts, and no longer than this process, killed or not."""
     process, log = _launched(options, directory)
-    with leashed(process.pid):
+    with watchdog(process.pid):
         found = _answering(process, log, READY_SECONDS)
         _let_go(process)
         try:

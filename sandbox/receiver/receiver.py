@@ -12,7 +12,7 @@ from emulator.channels import Channel, ChannelUnavailable, Delivery
 from emulator.clock import Clock
 from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.rejects import Rejects
-from sandbox.repository import Gathered, Outcome, Part, Repository, RollbackFailedError, Standing
+from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError, SequenceProgress
 from schemas.envelope import MAX_MESSAGE_BYTES, oversize
 from schemas.error_codes import ErrorCode
 from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
@@ -133,7 +133,7 @@ class Receiver:
         seen, digest = peek(data), sha256(data).digest()
         message_id = None if seen.damaged else seen.message_id
         standing = self._repository.standing(self._channel.name, message_id, digest, _part(seen))
-        if standing is not Standing.NEW:
+        if standing is not ArrivalStatus.NEW:
             self._repository.count(standing)
             return
         understood, refusal = self._understood(data)
@@ -188,7 +188,7 @@ class Receiver:
         assert seen.total is not None
         so_far = self._repository.gathered(seen.sequence, seen.position, seen.message_id)
         if so_far.finished or (so_far.same is not None and body_of(so_far.same) == body_of(data)):
-            self._repository.count(Standing.DUPLICATE)
+            self._repository.count(ArrivalStatus.DUPLICATE)
             return
         if (conflict := _conflict(seen, so_far)) is not None:
             self._reject(data, seen, digest, ErrorCode.GENERR004, conflict)
@@ -264,7 +264,7 @@ def _reason(verdict: Verdict) -> _Refusal | None:
     return code, said or code.description
 
 
-def _conflict(part: Peek, so_far: Gathered) -> str | None:
+def _conflict(part: Peek, so_far: SequenceProgress) -> str | None:
     """Why this part cannot belong to those that wait; None when it can."""
     assert part.position is not None
     assert part.total is not None

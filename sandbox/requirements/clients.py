@@ -90,7 +90,7 @@ CLIENTS: Final = (
         "General Error Codes",
         "error codes that MUST be utilised when a Message is moved",
         "The codes of the tables are used, in the queues and in the log.",
-        ("schemas/error_codes.py", "sandbox/demo/ordeals.py"),
+        ("schemas/error_codes.py", "sandbox/demo/failure_cases.py"),
         (
             "schemas/test_error_codes.py::test_each_code_has_a_description_and_a_queue",
             _DEMO,

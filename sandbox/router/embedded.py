@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from emulator.background_worker import Pump
+from emulator.background_worker import BackgroundWorker
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
@@ -35,7 +35,7 @@ def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
         folder = emulator.settings.data_dir or Path(stack.enter_context(TemporaryDirectory()))
         repository = stack.enter_context(closing(Repository(folder / "router.sqlite3", parts.clock)))
         work = stack.enter_context(closing(_Work(emulator, routes, repository)))
-        pump = stack.enter_context(closing(Pump("router", [work.run_once], work.failed)))
+        pump = stack.enter_context(closing(BackgroundWorker("router", [work.run_once], work.failed)))
 
         def came(stream: str, _shard: str) -> None:
             if stream in routes.services:

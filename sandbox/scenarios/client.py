@@ -10,8 +10,8 @@ from typing import Protocol
 from sandbox.gateway import Gateway
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository
+from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.scenario import INPUT
-from sandbox.scenarios.site import Site
 from schemas.sequence import split_raw
 
 
@@ -37,14 +37,14 @@ class Receiver(Protocol):
 class Client:
     """How the two processes of a client are started, also anew where an earlier one left off."""
 
-    sender: Callable[[Site], Sender]
-    receiver: Callable[[Site], Receiver]
+    sender: Callable[[ClientEnvironment], Sender]
+    receiver: Callable[[ClientEnvironment], Receiver]
 
 
 class OurSender:
     """Splits what is too large, and sends it all by the gateway."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         self._site = site
         self._repository = Repository(site.folder / "sender.sqlite3", site.clock)
         self._gateway = Gateway(site.open(INPUT), self._repository, site.clock)
@@ -61,7 +61,7 @@ class OurSender:
 class OurReceiver:
     """The receiver over the site's channels, with its repository or another one on the same file."""
 
-    def __init__(self, site: Site, repository: Repository | None = None) -> None:
+    def __init__(self, site: ClientEnvironment, repository: Repository | None = None) -> None:
         with ExitStack() as stack:
             repository = repository or Repository(site.receiver_store, site.clock)
             stack.callback(repository.close)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sandbox.judging.verdict import Line, Verdict, verdict_of
+from sandbox.judging.verdict import Verdict, VerdictLine, verdict_of
 from sandbox.scenarios.condition import Condition
 from sandbox.scenarios.facts import CONTRACT, Facts
 from sandbox.scenarios.scenario import Scenario
@@ -16,7 +16,7 @@ class Judgement:
     """Every line; without any, ``note`` says why nothing could be said."""
 
     facts: Facts
-    lines: tuple[Line, ...]
+    lines: tuple[VerdictLine, ...]
     note: str = ""
 
     @property
@@ -34,10 +34,12 @@ def unplayable(why: str) -> Judgement:
     return Judgement({}, (), why)
 
 
-def _lines(scenario: Scenario, facts: Facts) -> Iterator[Line]:
+def _lines(scenario: Scenario, facts: Facts) -> Iterator[VerdictLine]:
     wanted = {fact: Condition("==", value) for fact, value in CONTRACT.items()} | scenario.conditions()
     for fact, condition in wanted.items():
         value = facts.get(fact, 0)
         holds = condition.holds(value, facts)
         shown = fact.partition(".")[0] == "injected"
-        yield Line(fact, f"{value:,.10g}", condition.shown(facts), holds if holds or not shown else None)
+        yield VerdictLine(
+            fact, f"{value:,.10g}", condition.shown(facts), holds if holds or not shown else None
+        )

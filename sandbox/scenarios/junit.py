@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from sandbox.judging.verdict import Line
+from sandbox.judging.verdict import VerdictLine
 from sandbox.scenarios.outcome import Run
 
 
@@ -23,7 +23,7 @@ def junit(run: Run) -> bytes:
     properties = ET.SubElement(suite, "properties")
     for name, value in (("seed", run.seed), ("channel", run.kind), ("repeat with", run.command)):
         ET.SubElement(properties, "property", name=name, value=str(value))
-    for line in lines or (Line("played", "no", "yes", holds=None),):
+    for line in lines or (VerdictLine("played", "no", "yes", holds=None),):
         case = ET.SubElement(suite, "testcase", classname=f"scenario.{run.scenario.name}", name=line.claim)
         why = run.judgement.note or f"{line.claim} is {line.observed}; it must be {line.expected}"
         if line.holds is False:

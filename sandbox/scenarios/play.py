@@ -17,11 +17,11 @@ from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
+from sandbox.scenarios.backend import NotHere, ScenarioBackend, stage_set
 from sandbox.scenarios.client import OURS, Client, Receiver, Sender
+from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario
-from sandbox.scenarios.site import Claiming, Crash, Site, Victim
-from sandbox.scenarios.stage_set import NotHere, StageSet, stage_set
 from sandbox.scenarios.workers import OUR_WORKERS
 from sandbox.scenarios.workload import Offered, identity, offered
 from schemas.error_codes import Queue
@@ -37,7 +37,7 @@ _MOST_ROUNDS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class ViewerOptions:
     """For people who watch: seconds of the scenario a real second, and who is told where to look at it.
 
     ``watch`` is called with the URL of the control API, where the channel's kind has one.
@@ -47,7 +47,7 @@ class Show:
     watch: Callable[[str], None] = lambda _: None
 
 
-AT_ONCE: Final = Show()
+AT_ONCE: Final = ViewerOptions()
 
 
 class Unplayable(RuntimeError):  # noqa: N818 -- says what is the case
@@ -70,7 +70,7 @@ def play(
     seed: int,
     kind: Kind = Kind.MEMORY,
     client: Client | None = None,
-    show: Show = AT_ONCE,
+    show: ViewerOptions = AT_ONCE,
 ) -> Played:
     """Play a scenario from its first message until nothing moves any more. Raises ``Unplayable``."""
     clock = DrivenClock(START, show.pace)
@@ -81,9 +81,9 @@ def play(
                 show.watch(scene.control)
             with _site(scenario, folder, seed, scene, clock) as site:
                 for fault in scenario.faults:
-                    scene.parts.stage.add(fault)
-                clock.on_move = scene.parts.stage.settle
-                scene.parts.stage.settle()
+                    scene.parts.fault_engine.add(fault)
+                clock.on_move = scene.parts.fault_engine.settle
+                scene.parts.fault_engine.settle()
                 _Play(scenario, site, scene, client or _ours(scenario)).run(messages)
                 site.tell_kept()
             views = scene.parts.streams.streams(scene.parts.home)
@@ -99,8 +99,10 @@ def _ours(scenario: Scenario) -> Client:
 
 
 @contextmanager
-def _site(scenario: Scenario, folder: Path, seed: int, scene: StageSet, clock: DrivenClock) -> Iterator[Site]:
-    site = Site(
+def _site(
+    scenario: Scenario, folder: Path, seed: int, scene: ScenarioBackend, clock: DrivenClock
+) -> Iterator[ClientEnvironment]:
+    site = ClientEnvironment(
         folder,
         clock,
         scene.parts.events,
@@ -111,7 +113,7 @@ def _site(scenario: Scenario, folder: Path, seed: int, scene: StageSet, clock: D
         workers=_workers(scenario.consumer.claims),
     )
     for victim in site.victims:
-        scene.parts.stage.targets[victim.name] = victim
+        scene.parts.fault_engine.targets[victim.name] = victim
     try:
         yield site
     finally:
@@ -124,14 +126,16 @@ def _claiming(claims: Claims | None, queues: QueueEngine) -> Claiming | None:
     return Claiming(queues, round(seconds(claims.ttl)), round(seconds(claims.grace)), claims.limit)
 
 
-def _workers(claims: Claims | None) -> tuple[Victim, ...]:
-    return tuple(Victim(f"worker-{number + 1}") for number in range(claims.workers if claims else 0))
+def _workers(claims: Claims | None) -> tuple[KillableProcess, ...]:
+    return tuple(KillableProcess(f"worker-{number + 1}") for number in range(claims.workers if claims else 0))
 
 
 class _Play:
     """The sending and the receiving process, taking turns."""
 
-    def __init__(self, scenario: Scenario, site: Site, scene: StageSet, client: Client) -> None:
+    def __init__(
+        self, scenario: Scenario, site: ClientEnvironment, scene: ScenarioBackend, client: Client
+    ) -> None:
         self._consumer = scenario.consumer
         self._site = site
         self._client = client

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 from rdss_sandbox.timestamps import timestamp
-from sandbox.judging.verdict import Line, Verdict
+from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
@@ -111,7 +111,7 @@ def _claims(run: Run) -> str:
     )
 
 
-def _claim(line: Line) -> str:
+def _claim(line: VerdictLine) -> str:
     mark = _MARKS[line.holds]
     contract = " (the contract)" if line.claim in CONTRACT else ""
     return (

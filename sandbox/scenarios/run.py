@@ -17,7 +17,7 @@ from sandbox.scenarios.facts import facts_of
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
 from sandbox.scenarios.outcome import Report, Run
-from sandbox.scenarios.play import AT_ONCE, Show, Unplayable, play
+from sandbox.scenarios.play import AT_ONCE, Unplayable, ViewerOptions, play
 from sandbox.scenarios.report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
 
@@ -32,7 +32,7 @@ def run_scenario(
     kind: Kind = Kind.MEMORY,
     reports: frozenset[Report] = frozenset(Report),
     runs: Path = RUNS,
-    show: Show = AT_ONCE,
+    show: ViewerOptions = AT_ONCE,
 ) -> Run:
     """Play, judge, and leave summary and reports in a new folder. Raises OSError."""
     folder = new_folder(scenario.name, runs)

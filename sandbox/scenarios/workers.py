@@ -13,8 +13,8 @@ from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client import Client, OurSender
+from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.scenario import INPUT
-from sandbox.scenarios.site import Crash, Site, Victim
 from sandbox.scenarios.watched_channel import WatchedChannel
 
 QUEUE: Final = Address(PROJECT, INPUT)
@@ -23,7 +23,7 @@ QUEUE: Final = Address(PROJECT, INPUT)
 class ClaimedChannel:
     """A channel to read by claims: what is read is held, and what is committed is deleted with its claim."""
 
-    def __init__(self, site: Site, worker: str) -> None:
+    def __init__(self, site: ClientEnvironment, worker: str) -> None:
         assert site.claims is not None
         self.name = INPUT
         self._rules = site.claims
@@ -78,7 +78,7 @@ class ClaimedChannel:
 class Worker:
     """One process: holds messages, and works on one of them a turn."""
 
-    def __init__(self, site: Site, victim: Victim, repository: Repository) -> None:
+    def __init__(self, site: ClientEnvironment, victim: KillableProcess, repository: Repository) -> None:
         self._victim = victim
         self._site = site
         self._claimed = ClaimedChannel(site, victim.name)
@@ -128,11 +128,11 @@ class Worker:
 class Workers:
     """The processes of a receiving side, taking turns; one that dies is started again with empty hands."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         self._site = site
         self._workers = [self.worker(site, victim) for victim in site.workers]
 
-    def worker(self, site: Site, victim: Victim) -> Worker:
+    def worker(self, site: ClientEnvironment, victim: KillableProcess) -> Worker:
         """A process of ours, which knows what the others have done."""
         return Worker(site, victim, Repository(site.receiver_store, site.clock))
 

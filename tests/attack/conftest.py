@@ -34,7 +34,7 @@ from pathlib import Path
 import pytest
 
 from emulator.rabbitmq.server import find_server
-from tests.attack.house import House
+from tests.attack.attacked_sandbox import House
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pika
 
 from emulator.clock import stopwatch
-from tests.attack.house import House
+from tests.attack.attacked_sandbox import House
 
 PROMISE = 0.5
 """Seconds that one client may make another wait at most."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.attack import amqp_attacks
+from tests.attack.attacked_sandbox import House, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
-from tests.attack.house import House, attack
 
 SECONDS = 2.0
 

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
+from tests.attack.attacked_sandbox import House
 from tests.attack.good_clients import BYSTANDER, assert_nobody_waited, watched
-from tests.attack.house import House
 
 
 def test_nobody_waits_where_nobody_attacks(house: House) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.attack import http2_attacks
+from tests.attack.attacked_sandbox import House, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
-from tests.attack.house import House, attack
 
 SECONDS, MOST_BYTES = 1.0, 20_000_000
 

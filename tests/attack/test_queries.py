@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from tests.attack import query_attacks
+from tests.attack.attacked_sandbox import House, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
-from tests.attack.house import House, attack
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.attack import websocket_attacks
+from tests.attack.attacked_sandbox import House, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
-from tests.attack.house import House, attack
 
 
 @pytest.mark.parametrize("name", websocket_attacks.FLOODS)

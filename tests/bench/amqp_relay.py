@@ -10,7 +10,7 @@ import uvloop
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
@@ -20,9 +20,11 @@ async def main(upstream: str) -> None:
     """Relay until killed."""
     clock = Clock()
     events = Events(clock)
-    stage = Stage(Chance(1), clock, events)
+    fault_engine = FaultEngine(Chance(1), clock, events)
     log = AmqpLog(None, clock, DEFAULT_SCOPE)
-    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log)
+    server = await serve_amqp(
+        upstream, "127.0.0.1", 0, fault_engine=fault_engine, clock=clock, events=events, log=log
+    )
     print(server.port, flush=True)  # noqa: T201 -- stdout is what it answers with
     await asyncio.Event().wait()
 

@@ -13,7 +13,7 @@ import uvloop
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.http.server import serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.app import AwsApp
@@ -39,11 +39,11 @@ async def main() -> None:
 
 
 def _stage(engine: Engine, clock: Clock, events: Events, *channels: str) -> Interceptor:
-    stage = Stage(Chance(1), clock, events)
+    fault_engine = FaultEngine(Chance(1), clock, events)
     for channel in channels:
-        stage.add(NewFault("duplicate", name="twice", channel=channel))
-        stage.add(NewFault("latency", channel=channel, direction="deliver"))
-    return KinesisFaults(stage, clock, engine.stream_of_iterator)
+        fault_engine.add(NewFault("duplicate", name="twice", channel=channel))
+        fault_engine.add(NewFault("latency", channel=channel, direction="deliver"))
+    return KinesisFaults(fault_engine, clock, engine.stream_of_iterator)
 
 
 if __name__ == "__main__":

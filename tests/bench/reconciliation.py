@@ -189,9 +189,9 @@ def run(
     driver_dies_at: tuple[str, ...],
 ) -> Ran:
     """All of it, in ``folder``."""
-    from sandbox.pipeline.place import Place
     from sandbox.pipeline.reconciling import Running, reconcile
     from sandbox.pipeline.run import Job, once
+    from sandbox.pipeline.table_storage import TableStorage
 
     with _started(folder) as sandbox:
         sent, injected = sent_in_rounds(folder, sandbox, messages, per_round)
@@ -200,7 +200,7 @@ def run(
         for told in driver_dies_at:
             _driver_killed_at(told, sandbox, folder / "tables", ",".join(streams), batch)
         url = sandbox.endpoint.url
-        job = Job(Place.at(folder / "tables", url), url, streams=streams, records_per_trigger=batch)
+        job = Job(TableStorage.at(folder / "tables", url), url, streams=streams, records_per_trigger=batch)
         tables = once(spark, job)
         running = Running(url, "us-east-1", streams, "rdss-audit", folder / "receiver.sqlite3")
         found = reconcile(spark, tables, running)
@@ -238,12 +238,14 @@ def measure() -> list[Row]:
 
 def _drive(url: str, to: str, streams: str, batch: str) -> None:
     """One driver of the pipeline, saying what it does on standard output."""
-    from sandbox.pipeline.place import Place
     from sandbox.pipeline.run import Job, once
     from sandbox.pipeline.session import open_session
+    from sandbox.pipeline.table_storage import TableStorage
 
     spark = open_session("local[2]")
-    job = Job(Place.at(to, url), url, streams=tuple(streams.split(",")), records_per_trigger=int(batch))
+    job = Job(
+        TableStorage.at(to, url), url, streams=tuple(streams.split(",")), records_per_trigger=int(batch)
+    )
 
     def tell(what: str, _share: float) -> None:
         sys.stdout.write(f"{what}\n")

@@ -16,7 +16,7 @@ from typing import Any
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Engine
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.events import Event
@@ -72,12 +72,12 @@ class Soak:
         self.ended = ExitStack()
         self.ended.enter_context(events.subscribed(self._note))
         self.engine = Engine(self.folder / "streams", self.clock, events)
-        self.stage = Stage(Chance(1), self.clock, events)
-        self.stage.control = lambda operation, asked: self.engine.call(operation, asked, DEFAULT_SCOPE)
+        self.fault_engine = FaultEngine(Chance(1), self.clock, events)
+        self.fault_engine.control = lambda operation, asked: self.engine.call(operation, asked, DEFAULT_SCOPE)
         self.arrivals = ArrivalsReader(self.folder / "receiver.sqlite3")
         self.arrived: Counter[str] = Counter()
         self.deaths: Draws = Chance(1).draws("soak", "deaths")
-        for part in (self.engine, self.stage, self.arrivals):
+        for part in (self.engine, self.fault_engine, self.arrivals):
             self.ended.callback(part.close)
         for name, shards in ((CHANNEL, 2), ("error", 1), ("invalid", 1)):
             self.engine.call("CreateStream", {"StreamName": name, "ShardCount": shards}, DEFAULT_SCOPE)
@@ -93,11 +93,11 @@ class Soak:
         plan = Plan(seed, messages=messages, sequences=1, bad=2, oversize=1, ordeals=False)
         items = workload(plan, self.clock.time())
         for fault in plan.faults(sum(len(item.parts) for item in items)):
-            self.stage.add(fault)
+            self.fault_engine.add(fault)
         self._send(items)
         while not self._receive(self.folder / "receiver.sqlite3"):
             self.verdict.kills += 1
-        self.stage.clear()
+        self.fault_engine.clear()
         self._judge(items)
 
     def _send(self, items: list[Item]) -> None:
@@ -129,8 +129,10 @@ class Soak:
         return True
 
     def _channel(self, name: str, checkpoints: Any) -> MemoryChannel:
-        stage = self.stage if name == CHANNEL else None
-        return MemoryChannel(self.engine, name, clock=self.clock, checkpoints=checkpoints, stage=stage)
+        fault_engine = self.fault_engine if name == CHANNEL else None
+        return MemoryChannel(
+            self.engine, name, clock=self.clock, checkpoints=checkpoints, fault_engine=fault_engine
+        )
 
     def _judge(self, items: list[Item]) -> None:
         wanted = expect(items, self.grown, self.clock.time())

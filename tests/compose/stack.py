@@ -15,7 +15,7 @@ import pytest
 
 from emulator.rng import new_uuid
 from sandbox.profiles.docker_engine import connect
-from tests.houses import SEED
+from tests.profile_sandboxes import SEED
 
 FILE = Path(__file__).parents[2] / "compose" / "compose.yaml"
 

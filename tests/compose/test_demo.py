@@ -9,7 +9,7 @@ import pytest
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
 from sandbox.demo.plan import Plan
-from sandbox.demo.run import Place, demonstrate
+from sandbox.demo.run import DemoTarget, demonstrate
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
 from tests.compose.stack import Stack
@@ -23,7 +23,7 @@ PLAN = Plan(seed=1, messages=60, sequences=0, bad=1, oversize=0, duplicates=0.1,
 def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) -> None:
     """Duplicates, delays, two splits and a merge; every line of the verdict holds as in our own engine."""
     control.reset()
-    place = Place(
+    place = DemoTarget(
         Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"]),
         stack.said["control"],
         tmp_path,

@@ -13,7 +13,7 @@ from emulator.channels import Receipt
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Engine
 from emulator.rng import Chance
 from rdss_sandbox.shapes.events import Event
@@ -21,7 +21,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.emulator.profile_bench import ProfileBench
-from tests.houses import SEED, borrowed, in_profiles
+from tests.profile_sandboxes import SEED, in_profiles, use_sandbox
 
 WAIT = 20.0
 FIFTY = [(serialise(message), "k") for message in Samples(SEED).stream(50)]
@@ -31,7 +31,7 @@ FIFTY = [(serialise(message), "k") for message in Samples(SEED).stream(50)]
 def bench(request: pytest.FixtureRequest) -> Iterator[ProfileBench]:
     """Kinesis as a client of each profile has it."""
     profile, _, kind = request.param.partition(" ")
-    with borrowed(profile, request) as house:
+    with use_sandbox(profile, request) as house:
         found = ProfileBench(house, kind)
         yield found
         found.close()
@@ -64,7 +64,7 @@ def struck_in_memory() -> set[str]:
     """Which of the fifty the seed strikes, with nothing but an engine behind the faults."""
     clock = Clock()
     events = Events(clock)
-    stage = Stage(Chance(SEED), clock, events)
+    stage = FaultEngine(Chance(SEED), clock, events)
     engine = Engine(None, clock, events)
     engine.call("CreateStream", {"StreamName": "input", "ShardCount": 1}, DEFAULT_SCOPE)
     stage.add(NewFault("duplicate", name="seeded", channel="input", direction="publish", toxicity=0.2))

@@ -13,7 +13,7 @@ import pytest
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.compose.stack import Stack
 from tests.compose.test_compose import configured
@@ -106,7 +106,7 @@ def content(folder: Path) -> dict[str, list[str]]:
     """What tells the rows of each table apart, in order, of the files that belong to the tables."""
     from pyarrow import parquet
 
-    tables = Tables(Place.at(folder))
+    tables = Tables(TableStorage.at(folder))
     files = [file for commit in tables.commits for file in commit.files] + list(tables.published.files)
     found: dict[str, list[str]] = {table: [] for table in KEYS}
     for file in files:

@@ -22,13 +22,13 @@ from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.events import Event
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
+from sandbox.scenarios.backend import BROKER_SECONDS, ScenarioBackend
 from sandbox.scenarios.client import OURS
+from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.facts import Facts, facts_of
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import QUIET_SECONDS, START, Played, _Play
 from sandbox.scenarios.scenario import INPUT, Scenario, library
-from sandbox.scenarios.site import Site
-from sandbox.scenarios.stage_set import BROKER_SECONDS, StageSet
 from sandbox.scenarios.workload import offered
 from tests.compose.stack import Stack
 
@@ -53,7 +53,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
     clock = Clock(frozen_at=START)
     events = Events(clock, keep=100_000)
     channels = {"kinesis": over_kinesis, "rabbitmq": over_rabbitmq}[kind]
-    site = Site(
+    site = ClientEnvironment(
         folder,
         clock,
         events,
@@ -61,7 +61,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
         takes=0.0,
         channels=partial(channels, stack, clock),
     )
-    scene = cast("StageSet", SimpleNamespace(channels=site.channels, wait=BROKER_SECONDS))
+    scene = cast("ScenarioBackend", SimpleNamespace(channels=site.channels, wait=BROKER_SECONDS))
     messages = tuple(offered(scenario.workload, 7, START))
     since = control.last_event()
     clock.run_at(SPEED)

@@ -20,7 +20,7 @@ from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.containers import Container
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.http.server import serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.app import AwsApp
@@ -38,7 +38,7 @@ from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from tests.emulator.endpoint_fixtures import endpoint, kinesis, loop_thread, served
 from tests.emulator.profile_bench import ProfileBench
-from tests.houses import PROFILES, borrowed, in_profiles
+from tests.profile_sandboxes import PROFILES, in_profiles, use_sandbox
 
 ENDPOINTS = ("kinesis", "relay")
 NOON = 1_790_000_000.0
@@ -50,7 +50,7 @@ EVERYWHERE = [*KINDS, THROUGH_AMQP, *in_profiles("kinesis", "rabbitmq")]
 STREAMS_EVERYWHERE = [*STREAMS, *in_profiles("kinesis")]
 
 
-class Struck(Container):
+class FakeContainer(Container):
     """A container that writes down what is done to it."""
 
     did: ClassVar[list[str]] = []
@@ -78,7 +78,7 @@ class Bench:
     kind: str
     clock: Clock
     events: Events
-    stage: Stage
+    fault_engine: FaultEngine
     engine: Engine
     connect: Callable[..., Channel]
     on_the_wire: bool = False
@@ -108,11 +108,11 @@ class Bench:
         return found
 
     def fault(self, type_: str, **fields: Any) -> str:
-        return self.stage.add(NewFault(type_, **fields)).name
+        return self.fault_engine.add(NewFault(type_, **fields)).name
 
     def injected(self, name: str) -> int:
         """How often a fault struck."""
-        return self.stage.get(name).injected
+        return self.fault_engine.get(name).injected
 
     def injections(self) -> list[Event]:
         return [event for event in self.events.since(limit=100_000) if event.kind == "fault.injected"]
@@ -123,7 +123,7 @@ class Bench:
 
     def meet(self, _channel: Channel) -> None:
         """Let the stage see what kind of channel this is."""
-        self.stage.saw(self.name, self.kind)
+        self.fault_engine.saw(self.name, self.kind)
 
     def hurry(self) -> None:
         """Let waits of minutes be over soon: on this clock all are over at once."""
@@ -131,14 +131,14 @@ class Bench:
     @contextmanager
     def target(self) -> Iterator[str]:
         """The name of something that ``pause``, ``kill`` and ``isolate`` can strike."""
-        Struck.did.clear()
-        self.stage.targets["broker"] = Struck("project", "broker")
+        FakeContainer.did.clear()
+        self.fault_engine.targets["broker"] = FakeContainer("project", "broker")
         yield "broker"
 
     def struck(self, _count: int) -> list[str]:
         """What was done to the target, once all that is due was done: ``count`` things are expected."""
-        self.stage.settle()
-        return Struck.did
+        self.fault_engine.settle()
+        return FakeContainer.did
 
 
 AnyBench: TypeAlias = Bench | ProfileBench
@@ -178,7 +178,7 @@ def bench_of(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         with opened_bench(request.param, request) as found:
             yield found
         return
-    with borrowed(profile, request) as house, closing(ProfileBench(house, kind)) as found:
+    with use_sandbox(profile, request) as house, closing(ProfileBench(house, kind)) as found:
         yield found
 
 
@@ -202,8 +202,8 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
     clock = Clock(frozen_at=NOON, autojump=True)
     events = Events(clock, keep=100_000)
     engine = Engine(None, clock, events)
-    stage = Stage(Chance(7), clock, events)
-    stage.control = lambda operation, asked: engine.call(operation, asked, DEFAULT_SCOPE)
+    fault_engine = FaultEngine(Chance(7), clock, events)
+    fault_engine.control = lambda operation, asked: engine.call(operation, asked, DEFAULT_SCOPE)
     open_channels: list[Channel] = []
 
     def remembered(channel: Channel) -> Channel:
@@ -213,18 +213,25 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
     with ExitStack() as stack:
         if kind == THROUGH_AMQP:
             broker = request.getfixturevalue("broker_url")
-            endpoint = stack.enter_context(relaying_amqp(broker, clock, events, stage))
+            endpoint = stack.enter_context(relaying_amqp(broker, clock, events, fault_engine))
         else:
-            endpoint = stack.enter_context(listening(kind, engine, clock, events, stage))
+            endpoint = stack.enter_context(listening(kind, engine, clock, events, fault_engine))
         url, queue_stage = endpoint, None
         if kind == "rabbitmq":
-            url, queue_stage = request.getfixturevalue("broker_url"), stage
+            url, queue_stage = request.getfixturevalue("broker_url"), fault_engine
 
         def connected(name: str, checkpoints: Checkpoints | None, **options: Any) -> Channel:
             if kind == "memory":
                 options.pop("attempts", None)
                 return remembered(
-                    MemoryChannel(engine, name, clock=clock, checkpoints=checkpoints, stage=stage, **options)
+                    MemoryChannel(
+                        engine,
+                        name,
+                        clock=clock,
+                        checkpoints=checkpoints,
+                        fault_engine=fault_engine,
+                        **options,
+                    )
                 )
             if kind in ENDPOINTS:
                 client = connect(endpoint)
@@ -232,23 +239,25 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
                     KinesisChannel(client, name, clock=clock, checkpoints=checkpoints, **options)
                 )
             options.pop("attempts", None)
-            return remembered(RabbitMQChannel(url, name, clock=clock, stage=queue_stage, **options))
+            return remembered(RabbitMQChannel(url, name, clock=clock, fault_engine=queue_stage, **options))
 
         like = {"relay": "kinesis", THROUGH_AMQP: "rabbitmq"}.get(kind, kind)
         over_amqp = kind == THROUGH_AMQP
-        yield Bench(like, clock, events, stage, engine, connected, over_amqp, jumps=over_amqp)
+        yield Bench(like, clock, events, fault_engine, engine, connected, over_amqp, jumps=over_amqp)
         for channel in open_channels:
             channel.close()
-    stage.close()
+    fault_engine.close()
     engine.close()
 
 
 @contextmanager
-def relaying_amqp(broker: str, clock: Clock, events: Events, stage: Stage) -> Iterator[str]:
+def relaying_amqp(broker: str, clock: Clock, events: Events, fault_engine: FaultEngine) -> Iterator[str]:
     """The AMQP port with the faults in front of a broker."""
     with loop_on_a_thread() as run:
         log = AmqpLog(None, clock, DEFAULT_SCOPE)
-        server = run(serve_amqp(broker, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log))
+        server = run(
+            serve_amqp(broker, "127.0.0.1", 0, fault_engine=fault_engine, clock=clock, events=events, log=log)
+        )
         yield server.url
         run(server.close())
         log.close()
@@ -267,7 +276,9 @@ def loop_on_a_thread() -> Iterator[Callable[[Any], Any]]:
 
 
 @contextmanager
-def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: Stage) -> Iterator[str]:
+def listening(
+    kind: str, engine: Engine, clock: Clock, events: Events, fault_engine: FaultEngine
+) -> Iterator[str]:
     """The AWS port with the faults in front, for the kind that needs it."""
     if kind not in ENDPOINTS:
         yield ""
@@ -285,12 +296,12 @@ def listening(kind: str, engine: Engine, clock: Clock, events: Events, stage: St
         endpoints, accounts = OneEndpoint(upstream.url), AccountEndpoints(upstream.url)
         traffic = Traffic(lambda *_: None, lambda: None)
         relayed = RelayBackend(accounts.of, traffic)
-        faults = KinesisFaults(stage, clock, traffic.stream_of_iterator)
+        faults = KinesisFaults(fault_engine, clock, traffic.stream_of_iterator)
         server = run(
             serve(RelayApp(endpoints, relayed, traffic, events=events, interceptors=[faults]), "127.0.0.1", 0)
         )
     else:
-        faults = KinesisFaults(stage, clock, engine.stream_of_iterator)
+        faults = KinesisFaults(fault_engine, clock, engine.stream_of_iterator)
         server = run(serve(AwsApp(backend, events, [faults]), "127.0.0.1", 0))
     yield server.url
     run(server.close())

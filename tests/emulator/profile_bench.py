@@ -18,7 +18,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.endpoint import Endpoint
-from tests.houses import REGION, House, SandboxClock
+from tests.profile_sandboxes import REGION, House, SandboxClock
 
 _SPEED = 60.0
 _SETTLED_SECONDS = 20.0

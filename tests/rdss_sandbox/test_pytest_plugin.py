@@ -59,7 +59,7 @@ def test_my_packages_are_mine(sandbox, sandbox_control):
 
 
 def test_a_project_may_have_packages_of_our_names(pytester: pytest.Pytester) -> None:
-    """A project with packages called ``sandbox``, ``schemas``, ``emulator`` and ``tui`` uses the fixtures."""
+    """A project with its own packages ``sandbox``, ``schemas``, ``emulator`` and ``tui`` uses the fixtures."""
     for name in ("sandbox", "schemas", "emulator", "tui"):
         pytester.mkpydir(name).joinpath("__init__.py").write_text("MINE = True\n")
     pytester.makepyfile(_STRANGER)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rdss_sandbox.watchdog import leashed
+from rdss_sandbox.watchdog import watchdog
 
 HOLDING = """
 import os, sys
@@ -41,7 +41,7 @@ def test_they_end_with_a_process_that_is_killed(sleeper: subprocess.Popen[bytes]
 
 def test_they_outlive_a_leash_that_was_let_go(sleeper: subprocess.Popen[bytes]) -> None:
     """They go on until they end by themselves."""
-    with leashed(sleeper.pid):
+    with watchdog(sleeper.pid):
         assert sleeper.poll() is None
     sleeper.communicate(b"\n", timeout=60)
     assert sleeper.returncode == 0

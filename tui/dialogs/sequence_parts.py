@@ -11,7 +11,7 @@ from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
 
 
-class Parts(ModalScreen[None]):
+class SequenceParts(ModalScreen[None]):
     """One sequence as it is in one stream."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]

@@ -18,7 +18,7 @@ from tui.dialogs.confirm import Confirm
 from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit
 from tui.dialogs.prompt import Prompt
-from tui.dialogs.sequence_parts import Parts
+from tui.dialogs.sequence_parts import SequenceParts
 from tui.keys.actions import Group, bindings
 from tui.panes.message_browser import MessageBrowser
 from tui.session import Session, session_of
@@ -32,7 +32,7 @@ _FILE = "messages.ndjson"
 _PAGE = 500
 
 
-class MessageDesk(Vertical):
+class MessageActions(Vertical):
     """A message browser with its tools."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGE)
@@ -86,7 +86,7 @@ class MessageDesk(Vertical):
 
     def action_copy(self) -> None:
         if row := self._row:
-            self._app.errand(self._copy(row), f"curl -s {self.browser.address(row)}")
+            self._app.run_in_background(self._copy(row), f"curl -s {self.browser.address(row)}")
 
     async def _copy(self, row: MessageRow) -> str:
         data = exchange.as_bytes(await self.browser.message_log.message(row.id))
@@ -104,7 +104,9 @@ class MessageDesk(Vertical):
             if name:
                 path = Path(name).expanduser()
                 command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
-                self._app.errand(exchange.export(self.browser.message_log, matching, path), command)
+                self._app.run_in_background(
+                    exchange.export(self.browser.message_log, matching, path), command
+                )
 
         hint = f"{count(self.browser.list.total)} messages, one a line"
         self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
@@ -116,7 +118,7 @@ class MessageDesk(Vertical):
             if name:
                 path = Path(name).expanduser()
                 command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
-                self._app.errand(self._import(path, target), command)
+                self._app.run_in_background(self._import(path, target), command)
 
         hint = f"every line becomes a message in {target}"
         self.app.push_screen(Prompt("Import from the file", hint=hint, value=_FILE), read)
@@ -132,11 +134,11 @@ class MessageDesk(Vertical):
 
     def action_redrive(self) -> None:
         if row := self._row:
-            self._app.errand(self._prepare(row, edit=False))
+            self._app.run_in_background(self._prepare(row, edit=False))
 
     def action_edit(self) -> None:
         if row := self._row:
-            self._app.errand(self._prepare(row, edit=True))
+            self._app.run_in_background(self._prepare(row, edit=True))
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         detail = await self.browser.message_log.message(row.id)
@@ -160,7 +162,7 @@ class MessageDesk(Vertical):
     def _ask_target(self, ready: Ready, data: bytes) -> None:
         def send(target: str | None) -> None:
             if target:
-                self._app.errand(self._send(ready.row, data, target))
+                self._app.run_in_background(self._send(ready.row, data, target))
 
         loop = f"; it was redriven {ready.times} times before" if ready.times else ""
         streams = tuple(stream.name for stream in self._app.snapshot.streams) if self._app.snapshot else ()
@@ -184,7 +186,7 @@ class MessageDesk(Vertical):
 
         def sure(yes: bool | None) -> None:
             if yes:
-                self._app.errand(self._redrive_all(matching))
+                self._app.run_in_background(self._redrive_all(matching))
 
         if total:
             question = f"Send these {count(total)} messages again, each to the stream it came from?"
@@ -224,7 +226,7 @@ class MessageDesk(Vertical):
             return
         self.browser.mark(None)
         if marked is None or marked.id != row.id:
-            self._app.errand(self._compare(marked, row))
+            self._app.run_in_background(self._compare(marked, row))
 
     async def _compare(self, first: MessageRow | None, second: MessageRow) -> str:
         if first is None:  # a duplicate is compared with what it repeats
@@ -246,7 +248,7 @@ class MessageDesk(Vertical):
 
     def action_sequence(self) -> None:
         if (row := self._row) and row.sequence and row.total and row.total > 1:
-            self.app.push_screen(Parts(row.sequence, self.browser.origin(row)))
+            self.app.push_screen(SequenceParts(row.sequence, self.browser.origin(row)))
         else:
             self.post_message(Done("this message is in one piece"))
 

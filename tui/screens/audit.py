@@ -14,10 +14,10 @@ from textual.widgets import Static
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.actions import Group, bindings
-from tui.panes.message_actions import MessageDesk
+from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.text.figures import count
 from tui.widgets.message_list import AUDIT_COLUMNS, MessageList
 from tui.widgets.object_view import ObjectView
@@ -25,7 +25,7 @@ from tui.widgets.object_view import ObjectView
 _AGAIN_SECONDS = 1.0
 
 
-class AuditScreen(Place):
+class AuditScreen(MainScreen):
     """How far the audit log is, its entries where they lie, and the audit bucket's objects."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.AUDIT)
@@ -47,7 +47,7 @@ class AuditScreen(Place):
             yield ObjectBrowser(_bucket)
             with Vertical(id="entries-of-the-log"):
                 yield Static("", id="how-far", markup=False)
-                yield MessageDesk(MessageBrowser(lambda _: "", AUDIT_COLUMNS, "stream"))
+                yield MessageActions(MessageBrowser(lambda _: "", AUDIT_COLUMNS, "stream"))
 
     def on_mount(self) -> None:
         self.query_one(MessageList).focus()

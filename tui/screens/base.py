@@ -13,7 +13,7 @@ from tui.widgets.command_line import CommandLine
 from tui.widgets.row_list import RowList
 
 
-class Place(Screen[None]):
+class MainScreen(Screen[None]):
     """A screen that a key goes to; ``content`` is what stands between the lines."""
 
     def compose(self) -> ComposeResult:

@@ -6,11 +6,11 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from tui.panes.object_browser import ObjectBrowser
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.widgets.object_view import ObjectView
 
 
-class BucketsScreen(Place):
+class BucketsScreen(MainScreen):
     """The buckets and an object of theirs."""
 
     def content(self) -> ComposeResult:

@@ -12,9 +12,9 @@ from textual.message import Message
 from rdss_sandbox.shapes.messages import Count
 from schemas.error_codes import ErrorCode
 from tui.keys.actions import Group, bindings
-from tui.panes.message_actions import MessageDesk
+from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.state.movement import Movement
 from tui.state.query import both
 from tui.state.scopes import refused
@@ -34,7 +34,7 @@ COUNT_COLUMNS: tuple[Column[Count], ...] = (
 )
 
 
-class ErrorsScreen(Place):
+class ErrorsScreen(MainScreen):
     """The codes with their counts, and the messages of the one chosen."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
@@ -54,7 +54,7 @@ class ErrorsScreen(Place):
     def content(self) -> ComposeResult:
         with Container(id="panes"):
             yield RowList(COUNT_COLUMNS, marked=self._is_chosen, empty="no message was refused", id="codes")
-            yield MessageDesk(MessageBrowser(refused))
+            yield MessageActions(MessageBrowser(refused))
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._count)
@@ -89,7 +89,7 @@ class ErrorsScreen(Place):
         self.set_class(message.reading, "-reading")
 
     def action_redrive_all(self) -> None:
-        self.query_one(MessageDesk).redrive_all()
+        self.query_one(MessageActions).redrive_all()
 
     def _is_chosen(self, row: Count) -> bool:
         return self._chosen is not None and self._chosen.value == row.value

@@ -16,7 +16,7 @@ from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.state.worker_messages import Undone
 from tui.text import figures
 from tui.text.columns import Column
@@ -56,7 +56,7 @@ TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
 )
 
 
-class FaultsScreen(Place):
+class FaultsScreen(MainScreen):
     """Break something, and watch."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.FAULTS)
@@ -122,7 +122,9 @@ class FaultsScreen(Place):
                 return f"{fault.name} {'strikes again' if on else 'is paused'}"
 
             path = f"{self.client.url}/faults/{fault.name}"
-            self.sandbox.errand(change(), f"curl -X PATCH {path} -d '{{\"enabled\": {str(on).lower()}}}'")
+            self.sandbox.run_in_background(
+                change(), f"curl -X PATCH {path} -d '{{\"enabled\": {str(on).lower()}}}'"
+            )
 
     def action_remove(self) -> None:
         if fault := self._fault:
@@ -131,7 +133,7 @@ class FaultsScreen(Place):
                 gone = await self.client.remove_fault(fault.name)
                 return f"removed {gone.name}, which struck {figures.count(gone.injected)} times"
 
-            self.sandbox.errand(remove(), f"sandbox fault remove {fault.name}")
+            self.sandbox.run_in_background(remove(), f"sandbox fault remove {fault.name}")
 
     @property
     def _fault(self) -> Fault | None:
@@ -166,4 +168,4 @@ class FaultsScreen(Place):
             clock = await self.client.change_clock(change)
             return f"the clock says {figures.date_time(clock.time)} UTC"
 
-        self.sandbox.errand(turn(), command)
+        self.sandbox.run_in_background(turn(), command)

@@ -16,7 +16,7 @@ from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, Out
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.state.worker_messages import Undone
 from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
@@ -29,7 +29,7 @@ _AGAIN_SECONDS = 1.0
 _FIELDS = ("state", "source", "correlation", "process", "service", "operation", "error_code", "text")
 
 
-class ProcessingScreen(Place):
+class ProcessingScreen(MainScreen):
     """The messages over the outside systems; beside them the life of one, and all that is known of it."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.PROCESSING)
@@ -113,7 +113,7 @@ class ProcessingScreen(Place):
             if wanted:
                 total = " --total" if how and how.kind == "total" else ""
                 command = f"sandbox process {'restart' if how else 'cancel'} {number}{total}"
-                self.sandbox.errand(self._do(number, how), command)
+                self.sandbox.run_in_background(self._do(number, how), command)
 
         self.app.push_screen(Confirm(f"Message {number}. {question}", yes), act)
 

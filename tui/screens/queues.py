@@ -15,7 +15,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
 from tui.dialogs.confirm import Confirm
 from tui.keys.actions import Group, bindings
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.state.worker_messages import Undone
 from tui.text import figures
 from tui.text.pretty import pretty
@@ -27,7 +27,7 @@ _MESSAGES = 500
 _AGAIN_SECONDS = 1.0
 
 
-class QueuesScreen(Place):
+class QueuesScreen(MainScreen):
     """The queues over who holds what in one of them; beside them its messages, and one in full."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.QUEUES)
@@ -89,7 +89,7 @@ class QueuesScreen(Place):
         def release(wanted: bool | None) -> None:
             if wanted:
                 command = f"sandbox claim release {queue} {claim.id}{_project(project)}"
-                self.sandbox.errand(self._release(project, queue, claim.id), command)
+                self.sandbox.run_in_background(self._release(project, queue, claim.id), command)
 
         held = f"{figures.count(len(claim.messages))} messages are free again"
         self.app.push_screen(

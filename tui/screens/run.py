@@ -18,7 +18,7 @@ from tui.state.recording import Recording
 from tui.text import figures
 from tui.text.columns import Column
 from tui.text.narration import TURNS, sentence
-from tui.widgets.message_grid import Board
+from tui.widgets.message_grid import MessageGrid
 from tui.widgets.row_list import RowList
 from tui.widgets.timeline import Timeline
 
@@ -63,7 +63,7 @@ class RunScreen(Screen[None]):
             with Vertical(id="told"):
                 yield Static(id="now", markup=False)
                 with VerticalScroll(id="story", can_focus=False):
-                    yield Board()
+                    yield MessageGrid()
                     yield Static(self._lesson(), id="teach")
             yield RowList(self._columns(), id="events")
         yield Timeline(self.recording.events)
@@ -99,7 +99,7 @@ class RunScreen(Screen[None]):
             return
         index = self.events.cursor
         self.query_one("#now", Static).update(sentence(message.row))
-        self.query_one(Board).show(self._scenes.after(index + 1))
+        self.query_one(MessageGrid).show(self._scenes.after(index + 1))
         self.query_one(Timeline).show(index)
         self._say_where()
 

@@ -17,7 +17,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.screens.run import RunScreen
 from tui.state.movement import Movement
 from tui.state.recording import Recording, fetch_recording
@@ -57,7 +57,7 @@ RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
 )
 
 
-class ScenariosScreen(Place):
+class ScenariosScreen(MainScreen):
     """Enter plays the scenario under the cursor and opens the run; enter on a run opens it again."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)

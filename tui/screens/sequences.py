@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.keys.actions import Group, bindings
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.state.paging import Page
 from tui.state.scopes import everything_once
 from tui.text import figures
@@ -26,7 +26,7 @@ def _tone(row: SequenceRow) -> str:
     return "good" if row.complete else "warning"
 
 
-class SequencesScreen(Place):
+class SequencesScreen(MainScreen):
     """The sequences, and the one under the cursor in full."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SEQUENCES)

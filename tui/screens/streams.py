@@ -9,16 +9,16 @@ from textual.containers import Container, Vertical
 
 from rdss_sandbox.shapes.streams import Reshard
 from tui.keys.actions import Group, bindings
-from tui.panes.message_actions import MessageDesk
+from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.widgets.event_list import EventList
 from tui.widgets.message_list import MessageList
 from tui.widgets.reader_list import ReaderList
 from tui.widgets.stream_tree import StreamTree, scope
 
 
-class StreamsScreen(Place):
+class StreamsScreen(MainScreen):
     """What flows, where."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
@@ -29,7 +29,7 @@ class StreamsScreen(Place):
                 yield StreamTree()
                 yield ReaderList()
                 yield EventList()
-            yield MessageDesk(MessageBrowser())
+            yield MessageActions(MessageBrowser())
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)
@@ -72,4 +72,6 @@ class StreamsScreen(Place):
             after = await self.client.reshard(name, Reshard(action, shard))
             return f"{name}: {after.open_shards} open shards, {after.closed_shards} closed"
 
-        self.sandbox.errand(reshard(), f"sandbox reshard {action} {name}{f' {shard}' if shard else ''}")
+        self.sandbox.run_in_background(
+            reshard(), f"sandbox reshard {action} {name}{f' {shard}' if shard else ''}"
+        )

@@ -16,7 +16,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import Place
+from tui.screens.base import MainScreen
 from tui.state.worker_messages import Undone
 from tui.text import figures
 from tui.text.pretty import pretty
@@ -31,7 +31,7 @@ _FIRST = "objects"
 _QUEUE = "queue"  # whoever looks into one takes its messages
 
 
-class TopicsScreen(Place):
+class TopicsScreen(MainScreen):
     """The topics over the records of one; beside them what changes in it, and a record in full."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.TOPICS)

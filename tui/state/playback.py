@@ -16,7 +16,7 @@ _CHECKPOINTS = 50
 _SHORTEST = 200
 
 
-class Fate(StrEnum):
+class MessageState(StrEnum):
     """How far a message is; the value is its sign."""
 
     OFFERED = "·"
@@ -28,31 +28,31 @@ class Fate(StrEnum):
 
 
 MEANINGS = {
-    Fate.OFFERED: "wanted sent",
-    Fate.TAKEN: "the broker has it",
-    Fate.DELIVERED: "given to the receiver",
-    Fate.PROCESSED: "processed",
-    Fate.TWICE: "processed twice",
-    Fate.REJECTED: "in a queue",
+    MessageState.OFFERED: "wanted sent",
+    MessageState.TAKEN: "the broker has it",
+    MessageState.DELIVERED: "given to the receiver",
+    MessageState.PROCESSED: "processed",
+    MessageState.TWICE: "processed twice",
+    MessageState.REJECTED: "in a queue",
 }
 _FURTHER = {
-    "message.offered": Fate.OFFERED,
-    "message.acknowledged": Fate.TAKEN,
-    "message.delivered": Fate.DELIVERED,
-    "message.processed": Fate.PROCESSED,
-    "message.rejected": Fate.REJECTED,
+    "message.offered": MessageState.OFFERED,
+    "message.acknowledged": MessageState.TAKEN,
+    "message.delivered": MessageState.DELIVERED,
+    "message.processed": MessageState.PROCESSED,
+    "message.rejected": MessageState.REJECTED,
 }
-_ENDS = {Fate.PROCESSED, Fate.TWICE, Fate.REJECTED}
+_ENDS = {MessageState.PROCESSED, MessageState.TWICE, MessageState.REJECTED}
 
 
 @dataclass(slots=True)
-class Scene:
+class PlaybackState:
     """What there is after some events: messages in the order they were first heard of, shards, counts.
 
     Parts of a sequence are not messages of their own: they are counted as ``parts``.
     """
 
-    fates: dict[str, Fate] = field(default_factory=dict)
+    fates: dict[str, MessageState] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     shards: dict[str, bool] = field(default_factory=dict)
 
@@ -74,10 +74,10 @@ class Scene:
             else:
                 self._go_on(str(fields["message_id"]), _FURTHER[event.kind])
 
-    def _go_on(self, message: str, fate: Fate) -> None:
+    def _go_on(self, message: str, fate: MessageState) -> None:
         before = self.fates.get(message)
-        if fate is Fate.PROCESSED and before in {Fate.PROCESSED, Fate.TWICE}:
-            self.fates[message] = Fate.TWICE
+        if fate is MessageState.PROCESSED and before in {MessageState.PROCESSED, MessageState.TWICE}:
+            self.fates[message] = MessageState.TWICE
         elif before not in _ENDS or fate in _ENDS:
             self.fates[message] = fate
 
@@ -88,10 +88,10 @@ class Scenes:
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
         self._apart = max(_SHORTEST, len(events) // _CHECKPOINTS)
-        self._kept = [Scene()]
-        self._at, self._scene = 0, Scene()
+        self._kept = [PlaybackState()]
+        self._at, self._scene = 0, PlaybackState()
 
-    def after(self, count: int) -> Scene:
+    def after(self, count: int) -> PlaybackState:
         """How it stands once the first ``count`` events have happened."""
         if count < self._at:
             nearest = min(count // self._apart, len(self._kept) - 1)

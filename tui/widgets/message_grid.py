@@ -7,24 +7,24 @@ from collections import Counter
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.state.playback import MEANINGS, Fate, Scene
+from tui.state.playback import MEANINGS, MessageState, PlaybackState
 from tui.text.figures import count, shard
 
 _STYLES = {
-    Fate.OFFERED: "$text-muted",
-    Fate.TAKEN: "$text-primary",
-    Fate.DELIVERED: "$text-accent",
-    Fate.PROCESSED: "$text-success",
-    Fate.TWICE: "bold $text-error",
-    Fate.REJECTED: "$text-warning",
+    MessageState.OFFERED: "$text-muted",
+    MessageState.TAKEN: "$text-primary",
+    MessageState.DELIVERED: "$text-accent",
+    MessageState.PROCESSED: "$text-success",
+    MessageState.TWICE: "bold $text-error",
+    MessageState.REJECTED: "$text-warning",
 }
 _MOST_SIGNS = 2_000
 
 
-class Board(Static):
+class MessageGrid(Static):
     """The messages in the order they were first heard of; what the signs mean, with counts; the shards."""
 
-    def show(self, scene: Scene) -> None:
+    def show(self, scene: PlaybackState) -> None:
         """Draw the scene as it stands."""
         fates = list(scene.fates.values())
         left_out = len(fates) - _MOST_SIGNS
@@ -33,13 +33,13 @@ class Board(Static):
         below = [Content(""), *self._legend(Counter(fates)), self._shards(scene)]
         self.update(Content("\n").join([signs + more, *below]))
 
-    def _legend(self, counted: Counter[Fate]) -> list[Content]:
+    def _legend(self, counted: Counter[MessageState]) -> list[Content]:
         return [
             Content.assemble((f"{fate} ", _STYLES[fate]), f"{count(counted[fate]):>5}  {meaning}")
             for fate, meaning in MEANINGS.items()
-            if counted[fate] or fate is not Fate.TWICE
+            if counted[fate] or fate is not MessageState.TWICE
         ]
 
-    def _shards(self, scene: Scene) -> Content:
+    def _shards(self, scene: PlaybackState) -> Content:
         drawn = (f"{'●' if open_ else '○'} {shard(name)}" for name, open_ in sorted(scene.shards.items()))
         return Content.assemble(("shards ", "$text-muted"), "  ".join(drawn) or "none yet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rdss_sandbox.record_lines import Place, place_in_key
+from rdss_sandbox.record_lines import RecordAddress, place_in_key
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from tui.text.columns import Column
@@ -19,10 +19,10 @@ def part(row: MessageRow) -> str:
     return f"{row.position}/{row.total}" if row.total and row.total > 1 else ""
 
 
-def copied_from(row: MessageRow) -> Place:
+def copied_from(row: MessageRow) -> RecordAddress:
     """Where the message of an entry of the audit log was dispatched."""
-    place = place_in_key(row.partition_key) or Place(row.stream, row.shard, row.sequence_number)
-    return Place(place.stream.removeprefix(AMQP_PREFIX), place.shard_id, place.sequence_number)
+    place = place_in_key(row.partition_key) or RecordAddress(row.stream, row.shard, row.sequence_number)
+    return RecordAddress(place.stream.removeprefix(AMQP_PREFIX), place.shard_id, place.sequence_number)
 
 
 def _mark_tone(row: MessageRow) -> str:

@@ -15,7 +15,7 @@ _KINDS = {"iterator": "iterator", "subscription": "fan-out", "consumer": "regist
 
 
 @dataclass(frozen=True)
-class Line:
+class ReaderLine:
     """A reader as it stands at ``now``, whole seconds since the epoch."""
 
     reader: Reader
@@ -31,19 +31,19 @@ class Line:
         return span(max(0, self.now - int(self.reader.seen)))
 
 
-def _tone(line: Line) -> str:
+def _tone(line: ReaderLine) -> str:
     return "" if live(line.reader, line.now) else "dim"
 
 
-def _waiting(line: Line) -> str:
+def _waiting(line: ReaderLine) -> str:
     return count(line.reader.behind) if line.reader.shard else ""
 
 
-def _late(line: Line) -> str:
+def _late(line: ReaderLine) -> str:
     return span(line.reader.late) if line.reader.behind else ""
 
 
-READER_COLUMNS: tuple[Column[Line], ...] = (
+READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
     Column("read by", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
     Column("stream, shard", 13, lambda line: line.place, _tone, worth=9),
     Column(
@@ -58,7 +58,7 @@ READER_COLUMNS: tuple[Column[Line], ...] = (
 )
 
 
-class ReaderList(RowList[Line]):
+class ReaderList(RowList[ReaderLine]):
     """Iterators and fan-out consumers, those furthest behind first."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class ReaderList(RowList[Line]):
             self.say("the streams are an upstream's, which does not say who reads them")
             return
         now = int(snapshot.status.clock.time)
-        lines = [Line(reader, now) for reader in snapshot.readers.readers]
+        lines = [ReaderLine(reader, now) for reader in snapshot.readers.readers]
         lines.sort(
             key=lambda line: (not live(line.reader, now), -line.reader.behind, line.place, line.reader.began)
         )

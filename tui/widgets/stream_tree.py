@@ -22,7 +22,7 @@ _SPARK_CELLS = 6
 
 
 @dataclass(frozen=True)
-class Line:
+class TreeLine:
     """A line of the tree: a stream or shard, its rate now and of late, how many records wait now and of late.
 
     ``behind`` is None where nobody reads.
@@ -59,24 +59,24 @@ def hash_range(branch: Branch) -> str:
     return range_bar(*lineage.span(branch.shard), _BAR_CELLS)
 
 
-def _lag(line: Line) -> str:
+def _lag(line: TreeLine) -> str:
     return sparkline(line.lags, _SPARK_CELLS) if line.behind is not None else ""
 
 
-def _tone(line: Line) -> str:
+def _tone(line: TreeLine) -> str:
     return "dim" if line.closed else ""
 
 
-def _bar_tone(line: Line) -> str:
+def _bar_tone(line: TreeLine) -> str:
     return "primary" if line.branch.shard and line.branch.shard.open else "dim"
 
 
-def _waiting(line: Line) -> str:
+def _waiting(line: TreeLine) -> str:
     """How many records wait, for the slowest reader or for one to come; nothing where nobody ever read."""
     return "" if line.behind is None else short_count(line.behind)
 
 
-TREE_COLUMNS: tuple[Column[Line], ...] = (
+TREE_COLUMNS: tuple[Column[TreeLine], ...] = (
     Column("stream, shard", 21, lambda line: label(line.branch), _tone, worth=9, stretch=True),
     Column("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
     Column("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
@@ -95,7 +95,7 @@ TREE_COLUMNS: tuple[Column[Line], ...] = (
 )
 
 
-class StreamTree(RowList[Line]):
+class StreamTree(RowList[TreeLine]):
     """The streams; says which is ``Chosen`` for the message list."""
 
     class Chosen(Message):
@@ -123,9 +123,9 @@ class StreamTree(RowList[Line]):
             self._lags.note(name, records)
         self.fill([self._line_of(branch) for branch in lineage.grow(snapshot.streams)])
 
-    def _line_of(self, branch: Branch) -> Line:
+    def _line_of(self, branch: Branch) -> TreeLine:
         rates, lags = self._rates.of(branch.key), self._lags.of(branch.key)
-        return Line(
+        return TreeLine(
             branch,
             self._rates.now(branch.key),
             tuple(rates[-_SPARK_CELLS:]),
@@ -140,7 +140,7 @@ class StreamTree(RowList[Line]):
         self.redraw()
         self.post_message(self.Chosen(self.chosen))
 
-    def _is_chosen(self, line: Line) -> bool:
+    def _is_chosen(self, line: TreeLine) -> bool:
         return self.chosen is not None and self.chosen.key == line.branch.key
 
 

@@ -18,11 +18,11 @@ from emulator.kinesis.errors import (
 )
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.operations.shards import require_number
-from emulator.kinesis.positions import starting_ordinal
 from emulator.kinesis.reads import Fetched, child_shards, fetch
 from emulator.kinesis.records import read_lines, shape
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope, named
+from emulator.kinesis.starting_positions import starting_ordinal
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.writes import Entry, Written
 

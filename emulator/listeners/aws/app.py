@@ -9,10 +9,10 @@ import msgspec
 
 from emulator.events import Events
 from emulator.http.asgi import HttpScope, Receive, Send, answer, whole_body
+from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
 from emulator.listeners.aws.credentials import caller_of
-from emulator.listeners.aws.doors import AWS_HEALTH_PATHS
 from emulator.listeners.aws.interception import Backend, Interceptor
-from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.moto_services import MotoServices
@@ -43,7 +43,7 @@ class AwsApp:
         reset: Callable[[], object] = lambda: None,
         calls: MotoCalls | None = None,
     ) -> None:
-        self._kinesis = KinesisFace(backend, interceptors, events, access or StreamAccess(events))
+        self._kinesis = KinesisHandler(backend, interceptors, events, access or StreamAccess(events))
         self._moto = MotoServices(events, prepare_services, calls)
         self._version = version
         self._reset = reset

@@ -7,10 +7,10 @@ from math import inf
 from typing import Any, TypeAlias
 
 from emulator.clock import Clock
+from emulator.faults.delayed_deliveries import DelayedDeliveries
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
 from emulator.faults.message import Message
-from emulator.faults.pending import Pending
-from emulator.faults.stage import Stage
 from emulator.http.asgi import ConnectionAborted
 
 Event: TypeAlias = dict[str, Any]
@@ -19,7 +19,7 @@ Events: TypeAlias = AsyncIterator[tuple[str, Event]]
 _CONTINUATION = "ContinuationSequenceNumber"
 
 
-async def struck(stage: Stage, clock: Clock, stream: str, events: Events) -> Events:
+async def struck(fault_engine: FaultEngine, clock: Clock, stream: str, events: Events) -> Events:
     """A subscription's events, with what the faults make of their records.
 
     A read that is to fail closes the connection: the consumer subscribes again
@@ -27,12 +27,12 @@ async def struck(stage: Stage, clock: Clock, stream: str, events: Events) -> Eve
     latest with the last of a closed shard. While something is held, the
     consumer is told to continue where nothing was.
     """
-    pending: Pending[Event] = Pending()
+    pending: DelayedDeliveries[Event] = DelayedDeliveries()
     safe: str | None = None
     async for kind, event in events:
         if records := event.get("Records"):
-            call = stage.delivering(stream, Kind.KINESIS, [_message(record) for record in records])
-            await stage.delayed(call)
+            call = fault_engine.delivering(stream, Kind.KINESIS, [_message(record) for record in records])
+            await fault_engine.delayed(call)
             if call.failure:
                 raise ConnectionAborted
             pending.add(zip(call.items, records, strict=True))

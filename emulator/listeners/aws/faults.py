@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from emulator.clock import Clock
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Kind
 from emulator.faults.message import Message
-from emulator.faults.stage import Stage
 from emulator.http.asgi import ConnectionAborted
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
@@ -33,11 +33,11 @@ class KinesisFaults:
 
     def __init__(
         self,
-        stage: Stage,
+        fault_engine: FaultEngine,
         clock: Clock,
         stream_of_iterator: Callable[[str], str | None] | None = None,
     ) -> None:
-        self._stage = stage
+        self._fault_engine = fault_engine
         self._clock = clock
         self._located = _Located() if stream_of_iterator is None else None
         self._stream_of_iterator = stream_of_iterator or self._known_stream
@@ -45,15 +45,15 @@ class KinesisFaults:
 
     def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
         if operation in {"PutRecord", "PutRecords"}:
-            return self._stage.wants(Direction.PUBLISH, stream, Kind.KINESIS)
+            return self._fault_engine.wants(Direction.PUBLISH, stream, Kind.KINESIS)
         if operation == "GetRecords":
             if self._held.awaits(iterator):
                 return True
-            if iterator is not None and self._stage.busy:
+            if iterator is not None and self._fault_engine.busy:
                 stream = self._stream_of_iterator(iterator)
-            return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+            return self._fault_engine.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "SubscribeToShard":
-            return self._stage.wants(Direction.DELIVER, stream, Kind.KINESIS)
+            return self._fault_engine.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "GetShardIterator":
             return self._located is not None
         return False
@@ -65,7 +65,7 @@ class KinesisFaults:
             return await self._get_shard_iterator(request, proceed)
         if operation == "SubscribeToShard":
             response = await proceed(request)
-            events = struck(self._stage, self._clock, _stream_named(request), response["EventStream"])
+            events = struck(self._fault_engine, self._clock, _stream_named(request), response["EventStream"])
             return {**response, "EventStream": events}
         single = operation == "PutRecord"
         return await self._put(request, proceed, [request] if single else request["Records"], single=single)
@@ -76,8 +76,8 @@ class KinesisFaults:
         self, request: Request, proceed: Proceed, entries: Sequence[Request], *, single: bool
     ) -> Response:
         messages = [Message(entry["Data"], entry["PartitionKey"]) for entry in entries]
-        call = self._stage.publishing(_stream_named(request), Kind.KINESIS, messages, single=single)
-        await self._stage.delayed(call)
+        call = self._fault_engine.publishing(_stream_named(request), Kind.KINESIS, messages, single=single)
+        await self._fault_engine.delayed(call)
         if call.failure and not call.failure.written:
             raise _raised(call.failure)
         if single:
@@ -85,7 +85,7 @@ class KinesisFaults:
         else:
             response = await self._put_batch(call, request, proceed)
         if call.actions:
-            await asyncio.to_thread(self._stage.act, call)
+            await asyncio.to_thread(self._fault_engine.act, call)
         if call.failure:
             raise _raised(call.failure)
         return response
@@ -152,8 +152,8 @@ class KinesisFaults:
         response = await proceed(request)
         records: list[Record] = response["Records"]
         if records:
-            call = self._stage.delivering(held.stream, Kind.KINESIS, map(_message, records))
-            await self._stage.delayed(call)
+            call = self._fault_engine.delivering(held.stream, Kind.KINESIS, map(_message, records))
+            await self._fault_engine.delayed(call)
             if call.failure:
                 raise _raised(call.failure)
             held.pending.add(zip(call.items, records, strict=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emulator.clock import Clock
-from emulator.faults.pending import Pending
+from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.kinesis.errors import KinesisError
 from emulator.rng import new_uuid
 
@@ -32,7 +32,7 @@ class HeldRead:
     stream: str
     following: str | None
     children: list[Any] = field(default_factory=list)
-    pending: Pending[Record] = field(default_factory=Pending)
+    pending: DelayedDeliveries[Record] = field(default_factory=DelayedDeliveries)
 
     def copy(self) -> HeldRead:
         return HeldRead(self.stream, self.following, self.children, self.pending.copy())

@@ -84,7 +84,7 @@ class _Subscription(NamedTuple):
     events: EventStream
 
 
-class KinesisFace:
+class KinesisHandler:
     """Answers Kinesis requests in the protocol that they came in."""
 
     def __init__(

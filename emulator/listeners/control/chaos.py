@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import msgspec
 
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Direction, FaultRefused
-from emulator.faults.stage import Stage
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -55,8 +55,8 @@ Rules = tuple[ChaosRule, ...]
 class ChaosResources:
     """``/_localstack/chaos/faults`` and ``/_localstack/chaos/effects``; ``region`` is the sandbox's own."""
 
-    def __init__(self, stage: Stage, region: str) -> None:
-        self._stage = stage
+    def __init__(self, fault_engine: FaultEngine, region: str) -> None:
+        self._fault_engine = fault_engine
         self._region = region
         self._lock = threading.Lock()
         self._rules: Rules = ()
@@ -105,19 +105,19 @@ class ChaosResources:
 
     def _forget_what_was_reset(self) -> None:
         """A reset of the sandbox ends our faults like any other."""
-        if not any(fault.name.startswith(_OURS) for fault in self._stage.list()):
+        if not any(fault.name.startswith(_OURS) for fault in self._fault_engine.list()):
             self._rules, self._effects = (), ChaosEffects()
 
     def _enforce(self, rules: Rules, effects: ChaosEffects) -> Rules:
         """Make faults of all the rules, or of none when one of them cannot be."""
         wanted = [fault for at, rule in enumerate(rules, 1) for fault in self._faults(at, rule)]
         wanted += _slowing(effects)
-        for fault in self._stage.list():
+        for fault in self._fault_engine.list():
             if fault.name.startswith(_OURS):
-                self._stage.remove(fault.name)
+                self._fault_engine.remove(fault.name)
         try:
             for new in wanted:
-                self._stage.add(new)
+                self._fault_engine.add(new)
         except FaultRefused as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_rule", str(error)) from error
         self._rules, self._effects = rules, effects

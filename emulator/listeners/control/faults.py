@@ -6,10 +6,10 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, TypeVar
 
+from emulator.faults.engine import FaultEngine, UnknownFault
 from emulator.faults.fault import Attribute, FaultRefused
 from emulator.faults.fault import FaultType as Type
 from emulator.faults.registry import TYPES
-from emulator.faults.stage import Stage, UnknownFault
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.faults import (
     Fault,
@@ -41,8 +41,8 @@ _ATTRIBUTES: Final = "Attributes of each type, and what they may be; times in se
 class FaultResources:
     """``/faults``."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, fault_engine: FaultEngine) -> None:
+        self._fault_engine = fault_engine
 
     def routes(self) -> list[Route]:
         created = HTTPStatus.CREATED
@@ -65,22 +65,22 @@ class FaultResources:
         ]
 
     def _list(self, _: Asked[Nothing, None]) -> FaultList:
-        return FaultList(self._stage.list())
+        return FaultList(self._fault_engine.list())
 
     def _types(self, _: Asked[Nothing, None]) -> FaultTypes:
-        return FaultTypes(tuple(described(type_) for type_ in self._stage.types()))
+        return FaultTypes(tuple(described(type_) for type_ in self._fault_engine.types()))
 
     def _add(self, asked: Asked[Nothing, NewFault]) -> Fault:
-        return _told(lambda: self._stage.add(asked.body))
+        return _told(lambda: self._fault_engine.add(asked.body))
 
     def _get(self, asked: Asked[Nothing, None]) -> Fault:
-        return _told(lambda: self._stage.get(asked.path["name"]))
+        return _told(lambda: self._fault_engine.get(asked.path["name"]))
 
     def _change(self, asked: Asked[Nothing, FaultChange]) -> Fault:
-        return _told(lambda: self._stage.change(asked.path["name"], asked.body))
+        return _told(lambda: self._fault_engine.change(asked.path["name"], asked.body))
 
     def _remove(self, asked: Asked[Nothing, None]) -> Fault:
-        return _told(lambda: self._stage.remove(asked.path["name"]))
+        return _told(lambda: self._fault_engine.remove(asked.path["name"]))
 
 
 def described(type_: Type) -> FaultType:

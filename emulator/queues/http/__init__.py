@@ -9,9 +9,9 @@ from typing import Final
 from urllib.parse import parse_qs, unquote
 
 from emulator.events import Events
+from emulator.http.access_policies import QUEUES
 from emulator.http.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
 from emulator.http.daemon_threads import DaemonThreads
-from emulator.http.doors import QUEUES
 from emulator.queues.engine import QueueEngine, QueuesError
 from emulator.queues.http import rules, v1, v1_1, v2
 from emulator.queues.http.answers import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from emulator.relay.amqp.channel_link import ChannelLink, RelayContext
 from emulator.relay.amqp.delivering import Deliveries
-from emulator.relay.amqp.frames import Method, Unit
-from emulator.relay.amqp.line import Line, Points
+from emulator.relay.amqp.frames import Command, Method
 from emulator.relay.amqp.publishing import Publishes
 from emulator.relay.amqp.tap import Tap
 
@@ -19,21 +19,21 @@ class AmqpChannel:
 
     def __init__(
         self,
-        points: Points,
+        points: RelayContext,
         number: int,
         idle: Callable[[], None],
         tap: Tap,
     ) -> None:
         self._points = points
-        self.line = Line(points, number, self._ended)
+        self.line = ChannelLink(points, number, self._ended)
         self._deliveries = Deliveries(self.line, tap)
         self._publishes = Publishes(self.line, self._handle, idle, tap)
-        self._for_broker: dict[int, Callable[[Unit], None]] = {
+        self._for_broker: dict[int, Callable[[Command], None]] = {
             **self._deliveries.from_client,
             **self._publishes.from_client,
             Method.CHANNEL_CLOSE: self._closed_by_client,
         }
-        self._for_client: dict[int, Callable[[Unit], None]] = {
+        self._for_client: dict[int, Callable[[Command], None]] = {
             **self._deliveries.from_broker,
             **self._publishes.from_broker,
             Method.CHANNEL_CLOSE: self._closed_by_broker,
@@ -44,7 +44,7 @@ class AmqpChannel:
         """Whether something of the client's waits to go to the broker."""
         return self._publishes.busy
 
-    def from_client(self, unit: Unit) -> None:
+    def from_client(self, unit: Command) -> None:
         if self.line.swallowed_from_client(unit):
             return
         if self.line.closed:
@@ -53,7 +53,7 @@ class AmqpChannel:
             return
         self._publishes.take(unit)
 
-    def from_broker(self, unit: Unit) -> None:
+    def from_broker(self, unit: Command) -> None:
         if self.line.swallowed_from_broker(unit):
             return
         if self.line.closed:
@@ -66,14 +66,14 @@ class AmqpChannel:
         """The connection is gone."""
         self.line.end()
 
-    def _handle(self, unit: Unit) -> None:
+    def _handle(self, unit: Command) -> None:
         self._for_broker.get(unit.method, self.line.to_broker)(unit)
 
-    def _closed_by_client(self, unit: Unit) -> None:
+    def _closed_by_client(self, unit: Command) -> None:
         self.line.to_broker(unit)
         self.line.end()
 
-    def _closed_by_broker(self, unit: Unit) -> None:
+    def _closed_by_broker(self, unit: Command) -> None:
         self.line.to_client(unit)
         self.line.end()
 

@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 from pamqp import commands
 from pamqp.header import ContentHeader
 
+from emulator.faults.delayed_deliveries import Due
 from emulator.faults.fault import Call, Direction, Kind
 from emulator.faults.message import Message
-from emulator.faults.pending import Due
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     Handed,
@@ -21,17 +21,17 @@ from emulator.relay.amqp.acknowledgements import (
     Verdict,
     Window,
 )
+from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.frames import (
+    Command,
     Method,
     NotAmqp,
-    Unit,
     decoded,
     tag_of,
     text_at,
     with_body,
     with_tag,
 )
-from emulator.relay.amqp.line import Line
 from emulator.relay.amqp.refusals import Answer, refusal
 from emulator.relay.amqp.tap import Tap
 from emulator.relay.amqp.waiting import Arrived, Waiting
@@ -45,7 +45,7 @@ KEY_HEADER: Final = "partition-key"
 class Deliveries:
     """The readers of one channel, and what they hold."""
 
-    def __init__(self, line: Line, tap: Tap) -> None:
+    def __init__(self, line: ChannelLink, tap: Tap) -> None:
         self._line = line
         self._tap = tap
         self._clock = line.points.clock
@@ -58,7 +58,7 @@ class Deliveries:
         self._getting: deque[Waiting] = deque()
         self._declared = ""
         self._wakers: dict[Waiting, asyncio.Task[None]] = {}
-        self.from_client: dict[int, Callable[[Unit], None]] = {
+        self.from_client: dict[int, Callable[[Command], None]] = {
             Method.QOS: self._qos,
             Method.CONSUME: self._consume,
             Method.CANCEL: self._cancel,
@@ -69,7 +69,7 @@ class Deliveries:
             Method.QUEUE_DECLARE: self._declare,
             Method.TX_SELECT: self._tx_select,
         }
-        self.from_broker: dict[int, Callable[[Unit], None]] = {
+        self.from_broker: dict[int, Callable[[Command], None]] = {
             Method.DELIVER: self._deliver,
             Method.GET_OK: self._get_ok,
             Method.GET_EMPTY: self._get_empty,
@@ -94,7 +94,7 @@ class Deliveries:
 
     # What the client asks for
 
-    def _qos(self, unit: Unit) -> None:
+    def _qos(self, unit: Command) -> None:
         asked = cast("commands.Basic.Qos", decoded(unit.frames[0]))
         if asked.global_:
             self._window.limit = asked.prefetch_count
@@ -102,7 +102,7 @@ class Deliveries:
             self._prefetch = asked.prefetch_count
         self._line.to_broker(unit)
 
-    def _consume(self, unit: Unit) -> None:
+    def _consume(self, unit: Command) -> None:
         asked = cast("commands.Basic.Consume", decoded(unit.frames[0]))
         queue = asked.queue or self._declared
         reader = Waiting(queue, bool(asked.no_ack), Window(self._prefetch, self._window))
@@ -113,19 +113,19 @@ class Deliveries:
         self._line.points.saw(queue)
         self._line.to_broker(unit)
 
-    def _consume_ok(self, unit: Unit) -> None:
+    def _consume_ok(self, unit: Command) -> None:
         tag, _ = text_at(unit.frames[0], _ARGUMENTS)
         if self._consuming:
             self._readers[tag] = self._consuming.popleft()
         self._line.to_client(unit)
 
-    def _cancel(self, unit: Unit) -> None:
+    def _cancel(self, unit: Command) -> None:
         tag, end = text_at(unit.frames[0], _ARGUMENTS)
         self._line.to_broker(unit)
         if unit.frames[0][end] & 1:
             self._withdraw(tag)
 
-    def _cancelled(self, unit: Unit) -> None:
+    def _cancelled(self, unit: Command) -> None:
         self._withdraw(text_at(unit.frames[0], _ARGUMENTS)[0])
         self._line.to_client(unit)
 
@@ -143,28 +143,28 @@ class Deliveries:
         self._line.holds(-sum(each.arrived.unit.size for each in dropped if each.first))
         return [each.arrived.handed for each in dropped if each.arrived.handed is not None]
 
-    def _declare(self, unit: Unit) -> None:
+    def _declare(self, unit: Command) -> None:
         asked = cast("commands.Queue.Declare", decoded(unit.frames[0]))
         self._declared = asked.queue or self._declared
         if asked.arguments and not asked.passive:
             self._tap.declared(asked.queue, asked.arguments)
         self._line.to_broker(unit)
 
-    def _declare_ok(self, unit: Unit) -> None:
+    def _declare_ok(self, unit: Command) -> None:
         self._declared, _ = text_at(unit.frames[0], _ARGUMENTS)
         self._line.to_client(unit)
 
-    def _tx_select(self, unit: Unit) -> None:
+    def _tx_select(self, unit: Command) -> None:
         self._acks.begin()
         self._line.to_broker(unit)
 
-    def _tx_ended(self, unit: Unit) -> None:
+    def _tx_ended(self, unit: Command) -> None:
         if unit.method == Method.TX_ROLLBACK_OK:
             self._acks.roll_back()
         self._acks.begin()
         self._line.to_client(unit)
 
-    def _recover_ok(self, unit: Unit) -> None:
+    def _recover_ok(self, unit: Command) -> None:
         for reader in (*self._readers.values(), *self._gets.values()):
             self._dropped(reader)
         self._acks.recovered()
@@ -172,7 +172,7 @@ class Deliveries:
 
     # Acknowledgements
 
-    def _settle(self, unit: Unit) -> None:
+    def _settle(self, unit: Command) -> None:
         frame = unit.frames[0]
         tag, bits = tag_of(frame, _ARGUMENTS), frame[_ARGUMENTS + 8]
         multiple, verdict = _verdict(unit.method, bits)
@@ -200,7 +200,7 @@ class Deliveries:
 
     # Consumers
 
-    def _deliver(self, unit: Unit) -> None:
+    def _deliver(self, unit: Command) -> None:
         frame = unit.frames[0]
         consumer, end = text_at(frame, _ARGUMENTS)
         reader = self._readers.get(consumer)
@@ -245,7 +245,7 @@ class Deliveries:
     def _strike(self, reader: Waiting) -> Call:
         unit = reader.unseen[0].unit
         message = Message(unit.body, key_of(unit), self._clock.time())
-        return self._line.points.stage.delivering(reader.queue, Kind.RABBITMQ, [message])
+        return self._line.points.fault_engine.delivering(reader.queue, Kind.RABBITMQ, [message])
 
     def _fail(self, reader: Waiting, call: Call, now: float) -> None:
         assert call.failure is not None
@@ -264,11 +264,11 @@ class Deliveries:
             frames = with_body(frames, due.data, self._line.points.frame_max)
         if not due.again:
             self._line.holds(-unit.size)
-        self._line.to_client(Unit(unit.channel, unit.method, frames))
+        self._line.to_client(Command(unit.channel, unit.method, frames))
 
     def _wake_later(self, reader: Waiting) -> None:
         self._sleep_no_more(reader)
-        changed = self._line.points.stage.changes()
+        changed = self._line.points.fault_engine.changes()
         at = None if self._line.closed else reader.wakes_at()
         if at is not None:
             waking = self._wake(reader, at - self._clock.time(), changed)
@@ -287,7 +287,7 @@ class Deliveries:
 
     # Gets
 
-    def _get(self, unit: Unit) -> None:
+    def _get(self, unit: Command) -> None:
         asked = cast("commands.Basic.Get", decoded(unit.frames[0]))
         queue = asked.queue or self._declared
         reader = self._gets.setdefault(queue, Waiting(queue))
@@ -299,7 +299,7 @@ class Deliveries:
         else:
             self._line.points.spawn(self._answer(reader))
 
-    def _get_ok(self, unit: Unit) -> None:
+    def _get_ok(self, unit: Command) -> None:
         reader = self._getting[0]
         tag = tag_of(unit.frames[0], _ARGUMENTS)
         self._tap.delivered(reader.queue, unit)
@@ -319,7 +319,7 @@ class Deliveries:
         """Answer a get with what is due, or have the broker look for something that may go first."""
         while reader.unseen:
             call = self._strike(reader)
-            await self._line.points.stage.delayed(call)
+            await self._line.points.fault_engine.delayed(call)
             if call.failure is not None:
                 self._fail(reader, call, 0.0)
                 if not self._line.closed:
@@ -334,7 +334,7 @@ class Deliveries:
         else:
             self._line.say_to_broker(commands.Basic.Get(queue=reader.queue, no_ack=reader.no_ack))
 
-    def _get_empty(self, unit: Unit) -> None:
+    def _get_empty(self, unit: Command) -> None:
         reader = self._getting[0]
         due = reader.due(self._clock.time())
         if due is None:
@@ -357,7 +357,7 @@ def _verdict(method: int, bits: int) -> tuple[bool, Verdict]:
     return multiple, Verdict.REQUEUE if requeue else Verdict.DISCARD
 
 
-def key_of(unit: Unit) -> str:
+def key_of(unit: Command) -> str:
     """The partition key among a content's headers; none when there is none, or they cannot be read."""
     try:
         header = cast("ContentHeader", decoded(unit.frames[1]))

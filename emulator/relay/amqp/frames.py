@@ -72,7 +72,7 @@ class NotAmqp(ValueError):  # noqa: N818 -- named as what was found
 
 
 @dataclass(slots=True)
-class Unit:
+class Command:
     """A method with its content, or any other frame; ``frames`` are whole, as on the wire.
 
     ``method`` is 0 for what is no method. ``left``: bytes of the body that are still to come.
@@ -114,15 +114,15 @@ class Units:
         self._most_bytes = most_bytes
         self._most_content = most_content
         self._under_way = 0
-        self._open: dict[int, Unit] = {}
+        self._open: dict[int, Command] = {}
 
-    def feed(self, data: Piece) -> tuple[list[Unit], int]:
+    def feed(self, data: Piece) -> tuple[list[Command], int]:
         """The units that one slice of ``data`` completes, and how much of it that was: whole frames.
 
         NotAmqp for what cannot be frames, TooMuch for what is too long.
         """
         view = memoryview(data)
-        found: list[Unit] = []
+        found: list[Command] = []
         at, end = 0, len(view)
         while end - at >= OVERHEAD and at < SLICE_BYTES:
             kind, channel, size = _HEAD.unpack_from(view, at)
@@ -162,11 +162,11 @@ class Units:
             ARRIVING.give_back(-size)
         self._under_way += size
 
-    def _complete(self, kind: int, channel: int, frame: bytes) -> Unit | None:
+    def _complete(self, kind: int, channel: int, frame: bytes) -> Command | None:
         unit = self._open.get(channel)
         if unit is None:
             method = _METHOD.unpack_from(frame, 7)[0] if kind == 1 and len(frame) >= 12 else 0
-            unit = Unit(channel, method, [frame])
+            unit = Command(channel, method, [frame])
             if method in _WITH_CONTENT:
                 self._count(len(frame))
                 self._open[channel] = unit

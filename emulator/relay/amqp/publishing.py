@@ -11,10 +11,10 @@ from pamqp import commands
 
 from emulator.faults.fault import Call, Direction, Kind
 from emulator.faults.message import Message
+from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.delivering import key_of
-from emulator.relay.amqp.frames import Method, Unit, tag_of, text_at, with_body
-from emulator.relay.amqp.line import Line
+from emulator.relay.amqp.frames import Command, Method, tag_of, text_at, with_body
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
 from emulator.relay.amqp.tap import Tap
 
@@ -43,7 +43,7 @@ class _Late:
 
     __slots__ = ("call", "since", "unit")
 
-    def __init__(self, unit: Unit, call: Call | None, since: float) -> None:
+    def __init__(self, unit: Command, call: Call | None, since: float) -> None:
         self.unit = unit
         self.call = call
         self.since = since
@@ -54,8 +54,8 @@ class Publishes:
 
     def __init__(
         self,
-        line: Line,
-        handle: Callable[[Unit], None],
+        line: ChannelLink,
+        handle: Callable[[Command], None],
         idle: Callable[[], None],
         tap: Tap,
     ) -> None:
@@ -67,11 +67,11 @@ class Publishes:
         self._late: deque[_Late] = deque()
         self._confirms: Confirms | None = None
         self._working: asyncio.Task[None] | None = None
-        self.from_client: dict[int, Callable[[Unit], None]] = {
+        self.from_client: dict[int, Callable[[Command], None]] = {
             Method.PUBLISH: self._forward,
             Method.CONFIRM_SELECT: self._confirm_select,
         }
-        self.from_broker: dict[int, Callable[[Unit], None]] = {
+        self.from_broker: dict[int, Callable[[Command], None]] = {
             Method.ACK: self._answered,
             Method.NACK: self._answered,
         }
@@ -87,7 +87,7 @@ class Publishes:
         self._hold(-sum(late.unit.size for late in self._late))
         self._late.clear()
 
-    def take(self, unit: Unit) -> None:
+    def take(self, unit: Command) -> None:
         """The client's next unit: handled at once, unless it, or one before it, has to wait."""
         target = Target(unit.frames[0]) if unit.method == Method.PUBLISH else None
         wanted = target is not None and self._wanted(target)
@@ -107,12 +107,14 @@ class Publishes:
         self._line.points.saw(target.channel)
         return self._line.points.wants(Direction.PUBLISH, target.channel)
 
-    def _strike(self, unit: Unit) -> Call:
+    def _strike(self, unit: Command) -> Call:
         target = Target(unit.frames[0])
         message = Message(unit.body, key_of(unit) or target.routing_key)
         # With confirms a publisher sends many before it waits, and each has an answer of its own.
         alone = self._confirms is None
-        return self._line.points.stage.publishing(target.channel, Kind.RABBITMQ, [message], single=alone)
+        return self._line.points.fault_engine.publishing(
+            target.channel, Kind.RABBITMQ, [message], single=alone
+        )
 
     def _hold(self, size: int) -> None:
         self._line.points.ends.held_for_broker(size)
@@ -122,7 +124,7 @@ class Publishes:
             while self._late:
                 late = self._late[0]
                 if late.call is not None:
-                    await self._line.points.stage.delayed(late.call, late.since)
+                    await self._line.points.fault_engine.delayed(late.call, late.since)
                 if late.call is None:
                     self._handle(late.unit)
                 else:
@@ -134,7 +136,7 @@ class Publishes:
             self._working = None
             self._idle()
 
-    async def _publish(self, unit: Unit, call: Call) -> None:
+    async def _publish(self, unit: Command, call: Call) -> None:
         call = await self._patiently(unit, call)
         (item,) = call.items
         failure = call.failure or item.failure
@@ -142,49 +144,49 @@ class Publishes:
         if failure is None or failure.written:
             self._put(unit, item.data, 1 + item.copies, heard=failure is None)
             if call.actions:
-                await asyncio.to_thread(self._line.points.stage.act, call)
+                await asyncio.to_thread(self._line.points.fault_engine.act, call)
         elif self._confirms is not None:
             self._confirms.refused()
         if refused is not None:
             self._refuse(unit, refused)
 
-    async def _patiently(self, unit: Unit, call: Call) -> Call:
+    async def _patiently(self, unit: Command, call: Call) -> Call:
         """Wait until the message is throttled no more, as a broker that is short of memory has it wait."""
         if not _throttled(call):
             return call
         self._line.points.ends.block()
         try:
             while _throttled(call):
-                await self._clock.sleep(_RETRY_SECONDS, self._line.points.stage.changes())
+                await self._clock.sleep(_RETRY_SECONDS, self._line.points.fault_engine.changes())
                 call = self._strike(unit)
             return call
         finally:
             self._line.points.ends.unblock()
 
-    def _put(self, unit: Unit, data: bytes, times: int, *, heard: bool) -> None:
+    def _put(self, unit: Command, data: bytes, times: int, *, heard: bool) -> None:
         frames = unit.frames
         if data != unit.body:
             frames = with_body(frames, data, self._line.points.frame_max)
         if self._confirms is not None:
             self._confirms.forwarded(times, heard=heard)
         target = Target(frames[0])
-        self._pass(Unit(unit.channel, unit.method, frames), target)
+        self._pass(Command(unit.channel, unit.method, frames), target)
         if times > 1:
             # One publish is returned once, however often it went.
-            copy = Unit(unit.channel, unit.method, [_not_mandatory(frames[0]), *frames[1:]])
+            copy = Command(unit.channel, unit.method, [_not_mandatory(frames[0]), *frames[1:]])
             for _ in range(times - 1):
                 self._pass(copy, target)
 
-    def _pass(self, unit: Unit, target: Target) -> None:
+    def _pass(self, unit: Command, target: Target) -> None:
         self._tap.published(target.channel, target.routing_key, unit)
         self._line.to_broker(unit)
 
-    def _forward(self, unit: Unit, target: Target | None = None) -> None:
+    def _forward(self, unit: Command, target: Target | None = None) -> None:
         if self._confirms is not None:
             self._confirms.forwarded()
         self._pass(unit, target or Target(unit.frames[0]))
 
-    def _refuse(self, unit: Unit, refused: Refusal) -> None:
+    def _refuse(self, unit: Command, refused: Refusal) -> None:
         if refused.answer is Answer.RETURN:
             self._return(unit, refused)
         elif refused.answer is Answer.NACK:
@@ -192,13 +194,13 @@ class Publishes:
         else:
             self._line.refuse(refused, unit.method)
 
-    def _return(self, unit: Unit, refused: Refusal) -> None:
+    def _return(self, unit: Command, refused: Refusal) -> None:
         """No queue would have it: it comes back if the publisher wants that, and counts as dealt with."""
         target = Target(unit.frames[0])
         if unit.frames[0][target.bits_at] & _MANDATORY:
             returned = commands.Basic.Return(refused.code, refused.text, target.exchange, target.routing_key)
             self._line.say_to_client(returned)
-            self._line.to_client(Unit(unit.channel, 0, unit.frames[1:]))
+            self._line.to_client(Command(unit.channel, 0, unit.frames[1:]))
         if self._confirms is not None:
             self._confirm(acked=True)
 
@@ -209,11 +211,11 @@ class Publishes:
             commands.Basic.Ack(tag) if acked else commands.Basic.Nack(tag, requeue=False)
         )
 
-    def _confirm_select(self, unit: Unit) -> None:
+    def _confirm_select(self, unit: Command) -> None:
         self._confirms = self._confirms or Confirms()
         self._line.to_broker(unit)
 
-    def _answered(self, unit: Unit) -> None:
+    def _answered(self, unit: Command) -> None:
         frame = unit.frames[0]
         tag, multiple, acked = (
             tag_of(frame, _ARGUMENTS),

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.http.limits import USUAL
 from emulator.http.turns import Turns
 from emulator.relay.amqp.entry import Entry
@@ -53,7 +53,7 @@ class AmqpServer:
         upstream_url: str,
         listening: socket.socket,
         *,
-        stage: Stage,
+        fault_engine: FaultEngine,
         clock: Clock,
         events: Events,
         log: AmqpLog,
@@ -64,7 +64,7 @@ class AmqpServer:
         self._listening = listening
         self.port: int = listening.getsockname()[1]
         self.url = client_url(upstream_url, listening, token)
-        self._stage = stage
+        self._fault_engine = fault_engine
         self._clock = clock
         self._events = events
         self._tap = Tap(events, log)
@@ -92,7 +92,7 @@ class AmqpServer:
         if len(self._sessions) >= USUAL.connections:
             return _Refusing()
         session = Session(
-            self._stage,
+            self._fault_engine,
             self._clock,
             self._events,
             self._tap,
@@ -129,7 +129,7 @@ async def serve_amqp(
     host: str,
     port: int,
     *,
-    stage: Stage,
+    fault_engine: FaultEngine,
     clock: Clock,
     events: Events,
     log: AmqpLog,
@@ -141,7 +141,9 @@ async def serve_amqp(
     What is published is written down in ``log``.
     """
     Upstream.of(upstream_url)
-    server = AmqpServer(upstream_url, bound(host, port), stage=stage, clock=clock, events=events, log=log)
+    server = AmqpServer(
+        upstream_url, bound(host, port), fault_engine=fault_engine, clock=clock, events=events, log=log
+    )
     await server.listen()
     return server
 

@@ -11,15 +11,15 @@ from pamqp import commands
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.http.allowance import Allowance
 from emulator.http.limits import USUAL, Limits
 from emulator.http.turns import Turns
 from emulator.relay.amqp.channel import AmqpChannel
+from emulator.relay.amqp.channel_link import RelayContext
 from emulator.relay.amqp.entry import Entry
-from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Method, TooMuch, Unit, Units, decoded, encoded
-from emulator.relay.amqp.line import Points
-from emulator.relay.amqp.side import Side
+from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Command, Method, TooMuch, Units, decoded, encoded
+from emulator.relay.amqp.peer import Peer
 from emulator.relay.amqp.tap import Tap
 
 MOST_HELD: Final = 16 * 1024 * 1024
@@ -37,7 +37,7 @@ class Session:
 
     def __init__(
         self,
-        stage: Stage,
+        fault_engine: FaultEngine,
         clock: Clock,
         events: Events,
         tap: Tap,
@@ -51,10 +51,10 @@ class Session:
         self._tap = tap
         self._ended = ended
         self._entry = entry
-        self._points = Points(stage, clock, self)
+        self._points = RelayContext(fault_engine, clock, self)
         self._channels: dict[int, AmqpChannel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closing: list[Unit] = []
+        self._closing: list[Command] = []
         self._client_left = False
         self._farewell = False
         self._told_of_blocking = False
@@ -64,8 +64,8 @@ class Session:
         self._keeping_alive: asyncio.TimerHandle | None = None
         self.frame_max = 0
         self._heartbeats = Allowance(limits.heartbeats)
-        self.client = Side(self, turns, Units(limits.frame_bytes, limits.content_bytes))
-        self.broker = Side(self, turns, Units(), self._connected)
+        self.client = Peer(self, turns, Units(limits.frame_bytes, limits.content_bytes))
+        self.broker = Peer(self, turns, Units(), self._connected)
         self.client.other, self.broker.other = self.broker, self.client
         self.client.pause_reading(_CONNECTING)
 
@@ -74,7 +74,7 @@ class Session:
 
     # What comes
 
-    def greeted(self, side: Side, data: bytes) -> int:
+    def greeted(self, side: Peer, data: bytes) -> int:
         """The client's protocol header goes on; with another than that of 0-9-1 everything passes unread."""
         if side is self.client:
             if data.startswith(GREETING):
@@ -85,7 +85,7 @@ class Session:
             self._pass_raw()
         return 0
 
-    def not_amqp(self, side: Side, data: bytes) -> None:
+    def not_amqp(self, side: Peer, data: bytes) -> None:
         self._pass_raw()
         side.other.send([data])
 
@@ -102,7 +102,7 @@ class Session:
         self.client.pass_raw()
         self.broker.pass_raw()
 
-    def came(self, side: Side, units: list[Unit]) -> None:
+    def came(self, side: Peer, units: list[Command]) -> None:
         from_client = side is self.client
         for unit in units:
             if self._farewell:
@@ -116,7 +116,7 @@ class Session:
             else:
                 side.other.send(unit.frames)
 
-    def lost(self, side: Side) -> None:
+    def lost(self, side: Peer) -> None:
         if side is self.client:
             self._client_left = True
             if not self._busy or self._blocked:
@@ -126,11 +126,11 @@ class Session:
         if self.client.gone and (self.broker.gone or self.broker.transport is None):
             self._end()
 
-    def _open(self, unit: Unit) -> None:
+    def _open(self, unit: Command) -> None:
         self._channels[unit.channel] = AmqpChannel(self._points, unit.channel, self._idle, self._tap)
         self.broker.send(unit.frames)
 
-    def _on_connection(self, side: Side, unit: Unit) -> None:
+    def _on_connection(self, side: Peer, unit: Command) -> None:
         if unit.method == Method.START_OK:
             if self._entry is not None and side is self.client:
                 unit.frames[0] = self._entry.exchanged(unit.frames[0])
@@ -211,7 +211,7 @@ class Session:
         self.client.abort()
         self.broker.abort()
 
-    def _hold(self, kept_for: str, source: Side, size: int) -> None:
+    def _hold(self, kept_for: str, source: Peer, size: int) -> None:
         self._held[kept_for] += size
         if self._held[kept_for] > MOST_HELD:
             source.pause_reading(_HELD)
@@ -232,7 +232,7 @@ class Session:
             self.broker.send([HEARTBEAT])
             self._keep_alive()
 
-    def _take_leave(self, unit: Unit) -> None:
+    def _take_leave(self, unit: Command) -> None:
         if unit.method == Method.CONNECTION_CLOSE_OK:
             self.client.close()
 

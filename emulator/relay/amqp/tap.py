@@ -13,7 +13,7 @@ from pamqp.header import ContentHeader
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
-from emulator.relay.amqp.frames import NotAmqp, Unit, decoded
+from emulator.relay.amqp.frames import Command, NotAmqp, decoded
 from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.peek import peek
 
@@ -43,7 +43,7 @@ class Tap:
         self._since: dict[str, _Published] = {}
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
 
-    def published(self, channel: str, routing_key: str, unit: Unit) -> None:
+    def published(self, channel: str, routing_key: str, unit: Command) -> None:
         """A message goes to the broker in this turn of the loop; it will be written down before it goes."""
         body = unit.body
         self._count(channel, body)
@@ -64,7 +64,7 @@ class Tap:
                 "amqp.dead_letters", channel=queue, exchange=str(exchange), routing_key=_text(key)
             )
 
-    def delivered(self, queue: str, unit: Unit) -> None:
+    def delivered(self, queue: str, unit: Command) -> None:
         """The broker handed out a message of a queue."""
         if _DEAD_LETTERED not in unit.frames[1]:
             return
@@ -114,7 +114,7 @@ class Tap:
                 self._events.emit("amqp.unrecorded", channel=channel, bytes=size, why=error.message)
 
 
-def _last_death(unit: Unit) -> dict[str, Any] | None:
+def _last_death(unit: Command) -> dict[str, Any] | None:
     """Where and why the message was given up last: the first of ``x-death``."""
     try:
         headers = cast("ContentHeader", decoded(unit.frames[1])).properties.headers or {}

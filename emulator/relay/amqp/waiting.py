@@ -7,11 +7,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from emulator.faults.delayed_deliveries import DelayedDeliveries, Due
 from emulator.faults.fault import Call
 from emulator.faults.holding import Hold, Moment
-from emulator.faults.pending import Due, Pending
 from emulator.relay.amqp.acknowledgements import Handed, Window
-from emulator.relay.amqp.frames import Unit
+from emulator.relay.amqp.frames import Command
 
 _COPY_PATIENCE: Final = 1.0
 _EVERYTHING: Final = 1 << 30
@@ -21,7 +21,7 @@ _EVERYTHING: Final = 1 << 30
 class Arrived:
     """A message of the broker's; ``handed`` is None where nothing is to be settled."""
 
-    unit: Unit
+    unit: Command
     handed: Handed | None
 
 
@@ -40,7 +40,7 @@ class Waiting:
     no_ack: bool = False
     window: Window = field(default_factory=Window)
     unseen: deque[Arrived] = field(default_factory=deque)
-    pending: Pending[Arrived] = field(default_factory=Pending)
+    pending: DelayedDeliveries[Arrived] = field(default_factory=DelayedDeliveries)
     again_at: float = 0.0
     """When the first unseen may be tried again, after it was throttled: seconds since the epoch."""
 

@@ -20,12 +20,12 @@ from emulator.http.asgi import (
     answer,
     whole_body,
 )
+from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
 from emulator.listeners.aws.aws_chunked import unframed
 from emulator.listeners.aws.credentials import DEFAULT_REGION, Caller, caller_of
-from emulator.listeners.aws.doors import AWS_HEALTH_PATHS
 from emulator.listeners.aws.error_bodies import service_error
 from emulator.listeners.aws.interception import Backend, Interceptor, wanted
-from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisFace
+from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.relay.aws.connections import Reply, UpstreamLost, UpstreamUnreachable
@@ -78,7 +78,7 @@ class RelayApp:
     ) -> None:
         self._endpoints = endpoints
         self._access = access or StreamAccess(events)
-        self._kinesis = KinesisFace(backend, interceptors, events, self._access)
+        self._kinesis = KinesisHandler(backend, interceptors, events, self._access)
         self._traffic = traffic
         self._interceptors = interceptors
         self._version = version

@@ -9,7 +9,7 @@ from emulator.topics.engine.definitions import (
     Topic,
     View,
 )
-from emulator.topics.engine.engine import Happening, NameInUse, Topics, TopicSummary
+from emulator.topics.engine.engine import LogEntry, NameInUse, Topics, TopicSummary
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.session import Session
 from rdss_sandbox.shapes.topics import Access, Entitlement
@@ -21,7 +21,7 @@ __all__ = [
     "ConflatedTopic",
     "Definition",
     "Entitlement",
-    "Happening",
+    "LogEntry",
     "NameInUse",
     "Queue",
     "Refused",

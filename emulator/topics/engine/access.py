@@ -35,7 +35,7 @@ EVERYTHING = Rights(read=True, write=True)
 NOTHING = Rights(read=False, write=False)
 
 
-class Door:
+class AccessRules:
     """Answers from ``access``. Raises BadDefinition for a filter that is none."""
 
     def __init__(self, access: Access) -> None:

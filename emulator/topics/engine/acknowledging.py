@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from emulator.topics.engine.commands import Command, Undecoded
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.messages import Ack, Status
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.subscription import Subscriber
+from emulator.topics.engine.topic_registry import TopicRegistry
 
 CONFLATION_SECONDS = 1.0
 
@@ -36,8 +36,8 @@ class Persistence:
     number stands for a run of successes without a ``cmd_id``. Without one they come at once.
     """
 
-    def __init__(self, hub: Hub, session: Subscriber) -> None:
-        self._hub = hub
+    def __init__(self, registry: TopicRegistry, session: Subscriber) -> None:
+        self._registry = registry
         self._session = session
         self._waiting: list[_Settled] = []
 
@@ -48,10 +48,10 @@ class Persistence:
             self._waiting[-1] = settled
             return
         self._waiting.append(settled)
-        if not self._hub.conflates:
+        if not self._registry.conflates:
             self.flush()
         elif len(self._waiting) == 1:
-            self._hub.agenda.put(CONFLATION_SECONDS, self.flush)
+            self._registry.schedule.put(CONFLATION_SECONDS, self.flush)
 
     def flush(self) -> None:
         """Send what waits."""
@@ -59,7 +59,7 @@ class Persistence:
         if not waiting or self._session.closed:
             return
         try:
-            self._hub.log.sync()
+            self._registry.log.sync()
         except OSError as error:
             reason = f"not stored: the log could not be made durable ({error})"
             waiting = [_Settled(one.cmd_id, one.seq, "failure", one.reason or reason) for one in waiting]

@@ -18,12 +18,12 @@ from emulator.topics.engine.definitions import (
     View,
 )
 from emulator.topics.engine.filters import read_path
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.keys import KeyFields
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.queues import MessageQueue
 from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.topic_patterns import NAME
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, bookmark_of
 from emulator.topics.engine.update import Update
 from emulator.topics.engine.views import ViewMaker
@@ -31,35 +31,35 @@ from emulator.topics.engine.views import ViewMaker
 _decode = msgspec.json.Decoder().decode
 
 
-def assemble(hub: Hub, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
+def assemble(registry: TopicRegistry, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
     """Give ``hub`` the topics of ``definitions``, as they were. Raises BadDefinition, ``DamagedLog``."""
     for definition in definitions:
         try:
-            hub.add(_topic(hub, definition))
+            registry.add(_topic(registry, definition))
         except ValueError as error:
             raise BadDefinition(f"{definition.kind} {definition.name!r}: {error}") from None
-    hub.conflates = any(topic.logged for topic in hub.topics.values())
+    registry.conflates = any(topic.logged for topic in registry.topics.values())
     for definition in definitions:
         if isinstance(definition, Queue):
-            _attach_queue(hub, definition)
+            _attach_queue(registry, definition)
     checkpoint = checkpoints.read()
     if checkpoint is not None:
-        _recall_checkpoint(hub, checkpoint)
-    for number, entry in hub.log.entries(checkpoint.next if checkpoint is not None else 1):
-        _recall(hub, number, entry)
-    _take_up(hub)
+        _recall_checkpoint(registry, checkpoint)
+    for number, entry in registry.log.entries(checkpoint.next if checkpoint is not None else 1):
+        _recall(registry, number, entry)
+    _take_up(registry)
     for definition in sorted(definitions, key=lambda one: isinstance(one, ConflatedTopic)):
         if isinstance(definition, View | ConflatedTopic):
-            _attach_copy(hub, definition)
+            _attach_copy(registry, definition)
 
 
-def _topic(hub: Hub, definition: Definition) -> LiveTopic:
-    if definition.name in hub.topics:
+def _topic(registry: TopicRegistry, definition: Definition) -> LiveTopic:
+    if definition.name in registry.topics:
         raise ValueError("there is another one of this name")
     if not NAME.fullmatch(definition.name):
         raise ValueError("a name has letters, digits and the characters . / : _ -")
     _check(definition)
-    return LiveTopic(definition.name, definition, hub.door, _store(definition))
+    return LiveTopic(definition.name, definition, registry.door, _store(definition))
 
 
 def _check(definition: Definition) -> None:
@@ -85,27 +85,27 @@ def _store(definition: Definition) -> Store | None:
             return Store(None)
 
 
-def _attach_queue(hub: Hub, definition: Queue) -> None:
-    topic = hub.topics[definition.name]
-    queue = topic.queue = MessageQueue(hub, topic, definition)
+def _attach_queue(registry: TopicRegistry, definition: Queue) -> None:
+    topic = registry.topics[definition.name]
+    queue = topic.queue = MessageQueue(registry, topic, definition)
     for origin in definition.of or (definition.name,):
-        followed = hub.topics.get(origin)
+        followed = registry.topics.get(origin)
         if followed is None or not followed.logged or (definition.of and followed.queue is not None):
             raise BadDefinition(f"queue {definition.name!r}: {origin!r} is no topic in the transaction log")
         followed.followers.append(queue)
 
 
-def _attach_copy(hub: Hub, definition: View | ConflatedTopic) -> None:
+def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> None:
     """Have a view or a conflated topic follow its origins, and show what they hold now."""
-    topic = hub.topics[definition.name]
+    topic = registry.topics[definition.name]
     maker: ViewMaker | Conflator
     kinds: tuple[type[Definition], ...]
     if isinstance(definition, View):
-        maker, origins, kinds = ViewMaker(hub, topic, definition), definition.of, (Topic,)
+        maker, origins, kinds = ViewMaker(registry, topic, definition), definition.of, (Topic,)
     else:
-        maker, origins, kinds = Conflator(hub, topic, definition), (definition.of,), (Topic, View)
+        maker, origins, kinds = Conflator(registry, topic, definition), (definition.of,), (Topic, View)
     for name in origins:
-        origin = hub.topics.get(name)
+        origin = registry.topics.get(name)
         if origin is None or origin.store is None or not isinstance(origin.definition, kinds):
             raise BadDefinition(
                 f"{definition.kind} {definition.name!r}: {name!r} keeps no state of the world"
@@ -117,23 +117,23 @@ def _attach_copy(hub: Hub, definition: View | ConflatedTopic) -> None:
         maker.tell()
 
 
-def _recall_checkpoint(hub: Hub, checkpoint: Checkpoint) -> None:
-    hub.sequences.update(checkpoint.sequences)
+def _recall_checkpoint(registry: TopicRegistry, checkpoint: Checkpoint) -> None:
+    registry.sequences.update(checkpoint.sequences)
     for entry in checkpoint.records:
-        topic = hub.topics.get(entry.topic)
+        topic = registry.topics.get(entry.topic)
         if topic is not None and topic.store is not None:
-            _recall_record(topic.store, _said(hub, entry, 0))
+            _recall_record(topic.store, _said(registry, entry, 0))
     for one in checkpoint.waiting:
-        topic = hub.topics.get(one.queue)
+        topic = registry.topics.get(one.queue)
         if topic is not None and isinstance(topic.queue, MessageQueue):
-            topic.queue.recall(_said(hub, one.entry, one.number))
+            topic.queue.recall(_said(registry, one.entry, one.number))
 
 
-def _recall(hub: Hub, number: int, entry: Entry) -> None:
+def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
     """Have happened again what ``entry`` says."""
     if entry.seq is not None and entry.publisher:
-        hub.sequences[entry.publisher] = entry.seq
-    topic = hub.topics.get(entry.topic)
+        registry.sequences[entry.publisher] = entry.seq
+    topic = registry.topics.get(entry.topic)
     if topic is None:
         return
     if entry.kind == "taken":
@@ -143,11 +143,11 @@ def _recall(hub: Hub, number: int, entry: Entry) -> None:
         if topic.store is not None:
             topic.store.drop(entry.key)
     elif topic.store is not None or topic.followers:
-        _recall_published(hub, topic, number, entry)
+        _recall_published(registry, topic, number, entry)
 
 
-def _recall_published(hub: Hub, topic: LiveTopic, number: int, entry: Entry) -> None:
-    update = _said(hub, entry, number)
+def _recall_published(registry: TopicRegistry, topic: LiveTopic, number: int, entry: Entry) -> None:
+    update = _said(registry, entry, number)
     if topic.store is not None and entry.key:
         _recall_record(topic.store, update)
     for follower in topic.followers:
@@ -161,20 +161,20 @@ def _recall_record(store: Store, update: Update) -> None:
     store.add(record)
 
 
-def _said(hub: Hub, entry: Entry, number: int) -> Update:
+def _said(registry: TopicRegistry, entry: Entry, number: int) -> Update:
     """What ``entry`` says was published, unparsed."""
     update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id)
-    update.user_id = entry.user_id if hub.door.reveals_users else ""
+    update.user_id = entry.user_id if registry.door.reveals_users else ""
     update.number, update.bookmark = number, bookmark_of(number)
     update.expires = entry.expires
     return update
 
 
-def _take_up(hub: Hub) -> None:
+def _take_up(registry: TopicRegistry) -> None:
     """Parse what was recalled and is still there, and have it expire when it must."""
-    for topic in hub.topics.values():
+    for topic in registry.topics.values():
         for record in topic.store or ():
             record.data = _decode(record.body)
-            hub.watch(topic, record)
+            registry.watch(topic, record)
         if isinstance(topic.queue, MessageQueue):
             topic.queue.recalled()

@@ -14,9 +14,9 @@ from emulator.journal import DamagedLog, frames
 from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import touch
 from emulator.topics.engine.definitions import Definition, Topic
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.queues import MessageQueue
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, published
 
 ENTRIES_BETWEEN: Final = 100_000
@@ -52,14 +52,14 @@ class Checkpoints:
 
     def __init__(
         self,
-        hub: Hub,
+        registry: TopicRegistry,
         path: Path | None,
         definitions: Sequence[Definition],
         *,
         retention: float | None,
         fsync: bool,
     ) -> None:
-        self._hub = hub
+        self._registry = registry
         self._path = path
         self._definitions = tuple(definitions)
         self._retention = retention
@@ -70,7 +70,7 @@ class Checkpoints:
 
         Raises ``DamagedLog`` where it is needed and cannot be had.
         """
-        log = self._hub.log
+        log = self._registry.log
         found = read_checkpoint(self._path) if self._path is not None else None
         if found is not None and found.next <= log.next:
             if log.first == 1 and found.definitions != self._definitions:
@@ -84,31 +84,31 @@ class Checkpoints:
 
     def begin(self) -> None:
         """See to it that the next is written in time."""
-        size = sum(len(topic.store or ()) for topic in self._hub.topics.values())
-        self._hub.log.when_grown(max(ENTRIES_BETWEEN, 2 * size), self._put)
+        size = sum(len(topic.store or ()) for topic in self._registry.topics.values())
+        self._registry.log.when_grown(max(ENTRIES_BETWEEN, 2 * size), self._put)
 
     def write(self) -> None:
         """Write one, and forget what is old in the log. A disk that cannot take it is an event, no loss."""
-        hub = self._hub
+        registry = self._registry
         try:
-            if self._path is not None and hub.log.next > 1:
-                hub.log.sync()
+            if self._path is not None and registry.log.next > 1:
+                registry.log.sync()
                 _save(self._path, self._made(), fsync=self._fsync)
             if self._retention is not None:
-                hub.log.trim(hub.clock.time() - self._retention)
+                registry.log.trim(registry.clock.time() - self._retention)
         except OSError as error:
-            hub.events.emit("topic.checkpoint_failed", error=str(error))
+            registry.events.emit("topic.checkpoint_failed", error=str(error))
         self.begin()
 
     def _put(self) -> None:
-        self._hub.agenda.put(0.0, self.write)
+        self._registry.schedule.put(0.0, self.write)
 
     def _made(self) -> Checkpoint:
-        topics = self._hub.topics.values()
+        topics = self._registry.topics.values()
         return Checkpoint(
-            self._hub.log.next,
+            self._registry.log.next,
             self._definitions,
-            self._hub.sequences,
+            self._registry.sequences,
             [entry for topic in topics for entry in _records(topic)],
             [one for topic in topics for one in _waiting(topic)],
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from emulator.topics.engine.definitions import ConflatedTopic
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
 from emulator.topics.engine.messages import Reason
 from emulator.topics.engine.records import Record
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.update import Update
 
 
@@ -18,8 +18,8 @@ class Conflator:
     What it announces has the headers of the last message that was published; of a view it has none either.
     """
 
-    def __init__(self, hub: Hub, topic: LiveTopic, definition: ConflatedTopic) -> None:
-        self._hub = hub
+    def __init__(self, registry: TopicRegistry, topic: LiveTopic, definition: ConflatedTopic) -> None:
+        self._registry = registry
         self._topic = topic
         self._interval = definition.interval
         self._pending: dict[str, Update | Reason] = {}
@@ -44,7 +44,7 @@ class Conflator:
 
     def _wait(self, key: str, change: Update | Reason) -> None:
         if not self._pending:
-            self._hub.agenda.put(self._interval, self.tell)
+            self._registry.schedule.put(self._interval, self.tell)
         # Taken out first: what changed last is told last.
         self._pending.pop(key, None)
         self._pending[key] = change

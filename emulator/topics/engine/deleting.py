@@ -5,60 +5,60 @@ from __future__ import annotations
 from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.commands import SowDelete
 from emulator.topics.engine.headers import listed, read_options
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.publishing import parsed, repeats
 from emulator.topics.engine.querying import read_filter
 from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.session import Session
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry
 
 _QUEUE_OPTIONS = frozenset({"cancel", "expire"})
 
 
-def sow_delete(hub: Hub, session: Session, command: SowDelete, receipt: Receipt) -> None:
+def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, receipt: Receipt) -> None:
     """Delete, and say how many; a publisher's repeat is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
     deleted = 0
     if not repeat:
-        topic = hub.passing(command.topic)
+        topic = registry.passing(command.topic)
         if topic.queue is not None:
-            deleted = _settle(hub, session, command, topic)
+            deleted = _settle(registry, session, command, topic)
         else:
-            deleted = _delete(hub, session, command, topic)
+            deleted = _delete(registry, session, command, topic)
         if command.seq is not None:
             session.processed(command.seq)
     receipt.done("duplicate" if repeat else "", records_deleted=deleted)
     receipt.persisted()
 
 
-def _settle(hub: Hub, session: Session, command: SowDelete, topic: LiveTopic) -> int:
+def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
     options = read_options(command.opts, _QUEUE_OPTIONS)
     if not command.bookmark or command.filter or command.sow_keys or command.data:
         raise Refused(
             "bad command", f"messages of the queue {topic.name!r} are settled by their bookmarks alone"
         )
-    if not hub.door.rights(session.user, topic.name).read or topic.queue is None:
+    if not registry.door.rights(session.user, topic.name).read or topic.queue is None:
         raise Refused("not entitled", f"{session.user!r} may not take from the queue {topic.name!r}")
     return topic.queue.settle(session, listed(command.bookmark), options)
 
 
-def _delete(hub: Hub, session: Session, command: SowDelete, topic: LiveTopic) -> int:
+def _delete(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
     read_options(command.opts, frozenset())
     store = topic.store
     if store is None or not topic.takes_publishes:
         why = "keeps no state of the world" if store is None else "is made of other topics; delete in those"
         raise Refused("invalid topic", f"{topic.name!r} {why}")
-    rights = hub.door.rights(session.user, topic.name)
+    rights = registry.door.rights(session.user, topic.name)
     if not rights.write:
         raise Refused("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
     records = [one for one in _chosen(store, topic, command) if rights.covers(one.data)]
-    now = hub.clock.time()
+    now = registry.clock.time()
     entries = [Entry("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
     if entries and command.seq is not None:
         entries[-1].publisher, entries[-1].seq = session.publisher, command.seq
-    hub.keep(topic, *entries)
+    registry.keep(topic, *entries)
     for record in records:
         topic.withdraw(record, "deleted")
     return len(records)

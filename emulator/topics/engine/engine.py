@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.engine.access import Door
+from emulator.topics.engine.access import AccessRules
 from emulator.topics.engine.assembly import assemble
 from emulator.topics.engine.checkpoints import Checkpoints
 from emulator.topics.engine.commands import (
@@ -28,13 +28,13 @@ from emulator.topics.engine.commands import (
 )
 from emulator.topics.engine.definitions import EVERYBODY, BadDefinition, Definition
 from emulator.topics.engine.deleting import sow_delete
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.messages import Message
 from emulator.topics.engine.publishing import publish
 from emulator.topics.engine.querying import sow
 from emulator.topics.engine.session import Handler, Session
 from emulator.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
 from rdss_sandbox.shapes.topics import Access
 
@@ -72,7 +72,7 @@ class TopicSummary(msgspec.Struct, frozen=True):
     logged: bool
 
 
-class Happening(msgspec.Struct, frozen=True):
+class LogEntry(msgspec.Struct, frozen=True):
     """What the transaction log has of a topic: a message published, or a record deleted or expired."""
 
     bookmark: str
@@ -109,9 +109,9 @@ class Topics:
         log = TransactionLog(directory, fsync=fsync)
         path = None if directory is None else directory / "checkpoint"
         try:
-            self._hub = hub = Hub(clock, events, Door(access), log)
-            self._checkpoints = Checkpoints(hub, path, definitions, retention=retention, fsync=fsync)
-            assemble(hub, definitions, self._checkpoints)
+            self._registry = registry = TopicRegistry(clock, events, AccessRules(access), log)
+            self._checkpoints = Checkpoints(registry, path, definitions, retention=retention, fsync=fsync)
+            assemble(registry, definitions, self._checkpoints)
             if log.torn_bytes:
                 events.emit("journal.cut", file=str(directory), bytes=log.torn_bytes)
         except BaseException:
@@ -137,9 +137,9 @@ class Topics:
         An open session of the same user and ``client_name`` is closed and its ``displaced`` called.
         Raises NameInUse.
         """
-        with self._hub.lock:
+        with self._registry.lock:
             self._displace(user, client_name)
-            session = Session(self._hub, HANDLERS, user, deliver, client_name)
+            session = Session(self._registry, HANDLERS, user, deliver, client_name)
             self._sessions[session] = None
             session.on_close.append(lambda: self._left(session))
             if client_name:
@@ -152,51 +152,51 @@ class Topics:
         Returns in how many seconds of the clock there is more to do, None when nothing waits.
         ``attendant.attend`` calls it at the right times.
         """
-        with self._hub.lock:
-            self._hub.catch_up()
-            return self._hub.agenda.wait()
+        with self._registry.lock:
+            self._registry.catch_up()
+            return self._registry.schedule.wait()
 
     def on_sooner(self, sooner: Callable[[], None]) -> None:
         """Have ``sooner`` called, on any thread, when there is something to do sooner than ``tend`` said."""
-        self._hub.agenda.sooner = sooner
+        self._registry.schedule.sooner = sooner
 
     def entitle(self, access: Access) -> None:
         """From now on ``access`` decides; records that a subscription may no longer see leave it.
 
         Raises ``BadDefinition``.
         """
-        door = Door(access)
-        with self._hub.lock:
-            self._hub.entitle(door)
+        door = AccessRules(access)
+        with self._registry.lock:
+            self._registry.entitle(door)
 
     def summaries(self) -> list[TopicSummary]:
         """Every topic that is defined or has subscriptions, by name."""
-        with self._hub.lock:
-            self._hub.catch_up()
-            return [_summary(topic) for _, topic in sorted(self._hub.topics.items())]
+        with self._registry.lock:
+            self._registry.catch_up()
+            return [_summary(topic) for _, topic in sorted(self._registry.topics.items())]
 
-    def history(self, topic: str, after: str = "0", limit: int = 1000) -> list[Happening]:
+    def history(self, topic: str, after: str = "0", limit: int = 1000) -> list[LogEntry]:
         """Up to ``limit`` things that happened to ``topic`` after a bookmark, as the log has them.
 
         Applied in order to the state of the world as it was at the bookmark, they make that of now. A
         topic that is not logged has none. Raises ``Refused`` for a bookmark that is none.
         """
-        with self._hub.lock:
-            self._hub.catch_up()
-            known = self._hub.topics.get(topic)
+        with self._registry.lock:
+            self._registry.catch_up()
+            known = self._registry.topics.get(topic)
             if known is None or not known.replays:
                 return []
-            number, _ = self._hub.log.start(after)
+            number, _ = self._registry.log.start(after)
             return list(islice(self._happenings(topic, number), limit))
 
     def close(self) -> None:
         """Close every session and give the files back."""
-        with self._hub.lock:
+        with self._registry.lock:
             for session in tuple(self._sessions):
                 session.persistence.flush()
                 session.close()
             self._checkpoints.write()
-            self._hub.log.close()
+            self._registry.log.close()
 
     def _left(self, session: Session) -> None:
         self._sessions.pop(session, None)
@@ -213,9 +213,9 @@ class Topics:
         displaced()
 
     def _happenings(self, topic: str, number: int) -> Any:
-        for at, entry in self._hub.log.entries(number):
+        for at, entry in self._registry.log.entries(number):
             if entry.topic == topic:
-                yield Happening(
+                yield LogEntry(
                     bookmark_of(at),
                     topic,
                     entry.kind,
@@ -223,7 +223,7 @@ class Topics:
                     entry.key,
                     entry.data,
                     entry.correlation_id,
-                    entry.user_id if self._hub.door.reveals_users else "",
+                    entry.user_id if self._registry.door.reveals_users else "",
                 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from emulator.topics.engine.access import Door
+from emulator.topics.engine.access import AccessRules
 from emulator.topics.engine.commands import NO_DATA
 from emulator.topics.engine.definitions import Definition, Queue, Topic
 from emulator.topics.engine.headers import Options
@@ -33,7 +33,7 @@ class Follower(Protocol):
         """A record of the topic is gone."""
 
 
-class Line(Protocol):
+class WaitingMessages(Protocol):
     """The messages of a queue, and who takes them."""
 
     takers: dict[Subscription, None]
@@ -50,7 +50,9 @@ class LiveTopic:
     ``takes_publishes``: clients publish to it, rather than it being made of other topics.
     """
 
-    def __init__(self, name: str, definition: Definition | None, door: Door, store: Store | None) -> None:
+    def __init__(
+        self, name: str, definition: Definition | None, door: AccessRules, store: Store | None
+    ) -> None:
         self.name = name
         self.definition = definition
         self.store = store
@@ -60,7 +62,7 @@ class LiveTopic:
         self.expiration = definition.expiration if isinstance(definition, Topic) else None
         self.subscriptions = Subscriptions()
         self.followers: list[Follower] = []
-        self.queue: Line | None = None
+        self.queue: WaitingMessages | None = None
         self._door = door
 
     @property
@@ -111,7 +113,7 @@ class LiveTopic:
         for follower in self.followers:
             follower.withdrawn(Withdrawal(self.name, record, reason))
 
-    def reconsider(self, door: Door) -> None:
+    def reconsider(self, door: AccessRules) -> None:
         """Let ``door`` decide from now on; records that a subscription may no longer see leave it.
 
         Nobody is sent anything before being attached again.

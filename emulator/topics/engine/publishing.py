@@ -12,12 +12,12 @@ from emulator.topics.engine.access import Rights
 from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.commands import DeltaPublish, Publish
 from emulator.topics.engine.headers import base64_only
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.merging import merged
 from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.session import Session
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import bookmark_of, published
 from emulator.topics.engine.update import Update
 
@@ -26,11 +26,11 @@ DEEPEST: Final = 200
 _decode = msgspec.json.Decoder().decode
 
 
-def publish(hub: Hub, session: Session, command: Publish, receipt: Receipt) -> None:
+def publish(registry: TopicRegistry, session: Session, command: Publish, receipt: Receipt) -> None:
     """Take the message in and tell everybody it concerns; a publisher's repeat is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
     if not repeat:
-        _take(hub, session, command)
+        _take(registry, session, command)
         if command.seq is not None:
             session.processed(command.seq)
     if receipt.asked:
@@ -76,28 +76,28 @@ def _children(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _take(hub: Hub, session: Session, command: Publish) -> None:
-    topic = hub.passing(command.topic)
-    rights = hub.door.rights(session.user, topic.name)
+def _take(registry: TopicRegistry, session: Session, command: Publish) -> None:
+    topic = registry.passing(command.topic)
+    rights = registry.door.rights(session.user, topic.name)
     _check(session, topic, command, rights)
     body = command.data
     data = parsed(body) if topic.parses or rights.holds is not None or not body else None
     if topic.store is None:
-        update = Update(topic.name, body, data, hub.clock.time(), "", command.correlation_id)
+        update = Update(topic.name, body, data, registry.clock.time(), "", command.correlation_id)
         record = None
     else:
-        update, record = _overlaid(hub, topic.store, topic, command, data)
+        update, record = _overlaid(registry, topic.store, topic, command, data)
     if rights.holds is not None and not rights.holds(update.data):
         raise Refused("not entitled", f"{session.user!r} may not write this message to topic {topic.name!r}")
-    update.user_id = session.user if hub.door.reveals_users else ""
+    update.user_id = session.user if registry.door.reveals_users else ""
     update.expires = _expiry(topic, command, update.time)
-    if hub.keeps(topic):
-        _log(hub, topic, session, command, update)
+    if registry.keeps(topic):
+        _log(registry, topic, session, command, update)
     if record is not None and topic.store is not None:
         record.show(update)
         topic.store.add(record)
         if record.expires is not None:
-            hub.watch(topic, record)
+            registry.watch(topic, record)
     topic.announce(update, record)
 
 
@@ -115,7 +115,9 @@ def _check(session: Session, topic: LiveTopic, command: Publish, rights: Rights)
         raise Refused("bad expiration", f"{expiration} is no number of seconds from 0 on")
 
 
-def _overlaid(hub: Hub, store: Store, topic: LiveTopic, command: Publish, data: Any) -> tuple[Update, Record]:
+def _overlaid(
+    registry: TopicRegistry, store: Store, topic: LiveTopic, command: Publish, data: Any
+) -> tuple[Update, Record]:
     """What the message comes to with what is known of its record; nothing is changed yet."""
     if not isinstance(data, dict):
         raise Refused("bad message", f"a record of topic {topic.name!r} is a JSON object; this is none")
@@ -126,7 +128,7 @@ def _overlaid(hub: Hub, store: Store, topic: LiveTopic, command: Publish, data: 
         body = merged(known.body, body)
         data = _decode(body)
         correlation_id = correlation_id or known.correlation_id
-    update = Update(topic.name, body, data, hub.clock.time(), key, correlation_id)
+    update = Update(topic.name, body, data, registry.clock.time(), key, correlation_id)
     if known is not None:
         update.before = known.data
     if store.key_fields is not None:
@@ -152,7 +154,9 @@ def _expiry(topic: LiveTopic, command: Publish, now: float) -> float | None:
     return now + seconds if seconds else None
 
 
-def _log(hub: Hub, topic: LiveTopic, session: Session, command: Publish, update: Update) -> None:
+def _log(
+    registry: TopicRegistry, topic: LiveTopic, session: Session, command: Publish, update: Update
+) -> None:
     body = bytes(update.body)
     if b"\n" in body:
         update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
@@ -160,6 +164,6 @@ def _log(hub: Hub, topic: LiveTopic, session: Session, command: Publish, update:
     entry.user_id = session.user
     if command.seq is not None:
         entry.publisher, entry.seq = session.publisher, command.seq
-    number = hub.log.append(entry)
+    number = registry.log.append(entry)
     if topic.logged:
         update.number, update.bookmark = number, bookmark_of(number)

@@ -10,7 +10,6 @@ from emulator.topics.engine.commands import Sow, SowAndSubscribe
 from emulator.topics.engine.filters import Filter as CompiledFilter
 from emulator.topics.engine.filters import FilterError, compile_filter
 from emulator.topics.engine.headers import listed, read_options
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from emulator.topics.engine.ordering import ordered, read_order
@@ -19,6 +18,7 @@ from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
+from emulator.topics.engine.topic_registry import TopicRegistry
 from rdss_sandbox.timestamps import timestamp
 
 Query: TypeAlias = Sow | SowAndSubscribe
@@ -26,12 +26,12 @@ Query: TypeAlias = Sow | SowAndSubscribe
 _OPTIONS: Final = frozenset({"skip_n"})
 
 
-def sow(hub: Hub, session: Session, command: Sow, receipt: Receipt) -> None:
+def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receipt) -> None:
     """Send the records that match."""
     options = read_options(command.opts, _OPTIONS)
     asking = Subscription(session, "", command.topic)
     asking.pattern = pattern_of(command.topic)
-    result = Result(hub, asking, command, read_filter(command.filter), skip=options.skip_n)
+    result = Result(registry, asking, command, read_filter(command.filter), skip=options.skip_n)
     receipt.give("processed", query_id=result.query_id)
     result.send(session)
     receipt.give("completed", query_id=result.query_id)
@@ -56,7 +56,7 @@ class Result:
 
     def __init__(
         self,
-        hub: Hub,
+        registry: TopicRegistry,
         asking: Subscription,
         command: Query,
         filtered: CompiledFilter | None,
@@ -64,15 +64,15 @@ class Result:
         skip: int = 0,
     ) -> None:
         self.query_id = command.query_id or command.cmd_id or asking.sub_id
-        self._hub = hub
+        self._registry = registry
         self._batch_size = command.batch_size
         _check(command)
         terms = read_order(command.orderby)
         keys = listed(command.sow_keys)
         found: list[tuple[LiveTopic, Record]] = []
         self._in_topic = 0
-        for topic in hub.fitting(asking):
-            visible = _visible(hub, asking, topic, keys)
+        for topic in registry.fitting(asking):
+            visible = _visible(registry, asking, topic, keys)
             self._in_topic += len(visible)
             matching = [one for one in visible if filtered is None or filtered.holds(one.data)]
             found += [(topic, one) for one in (ordered(matching, terms) if terms else matching)]
@@ -82,7 +82,7 @@ class Result:
 
     def send(self, session: Session, subscription: Subscription | None = None) -> None:
         """Send it, in batches of one topic each; ``subscription`` holds what it is sent, for its oofs."""
-        now = timestamp(self._hub.clock.time())
+        now = timestamp(self._registry.clock.time())
         session.deliver(GroupBegin(self.query_id))
         waiting = iter(self._found)
         batch = list(islice(waiting, self._batch_size))
@@ -113,13 +113,15 @@ def _check(command: Query) -> None:
         raise Refused("bad command", f"top_n is {command.top_n}; leave it out for all records")
 
 
-def _visible(hub: Hub, asking: Subscription, topic: LiveTopic, keys: list[str]) -> list[Record]:
+def _visible(
+    registry: TopicRegistry, asking: Subscription, topic: LiveTopic, keys: list[str]
+) -> list[Record]:
     """The records of ``topic`` that the user may read, of those with ``keys`` if there are any."""
     store = topic.store
     if store is None:
         raise Refused("invalid topic", f"{topic.name!r} keeps no state of the world to ask for")
     records = list(store) if not keys else [one for one in map(store.get, dict.fromkeys(keys)) if one]
-    rights = hub.door.rights(asking.session.user, topic.name)
+    rights = registry.door.rights(asking.session.user, topic.name)
     return records if rights.holds is None else [one for one in records if rights.covers(one.data)]
 
 

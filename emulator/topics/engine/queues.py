@@ -10,11 +10,11 @@ import msgspec
 
 from emulator.topics.engine.definitions import Queue
 from emulator.topics.engine.headers import Options
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
 from emulator.topics.engine.messages import PublishMessage
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.subscription import Subscriber, Subscription
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, number_of
 from emulator.topics.engine.update import Update
 from rdss_sandbox.timestamps import timestamp
@@ -37,8 +37,8 @@ class _Lease:
 class MessageQueue:
     """What was published to the topics of ``definition`` and is not acknowledged, by number in the log."""
 
-    def __init__(self, hub: Hub, topic: LiveTopic, definition: Queue) -> None:
-        self._hub = hub
+    def __init__(self, registry: TopicRegistry, topic: LiveTopic, definition: Queue) -> None:
+        self._registry = registry
         self._topic = topic
         self._definition = definition
         self._waiting: OrderedDict[int, Update] = OrderedDict()
@@ -111,7 +111,9 @@ class MessageQueue:
     def _watch(self, update: Update) -> None:
         if update.expires is not None:
             number = update.number
-            self._hub.agenda.put(update.expires - self._hub.clock.time(), lambda: self._expire(number))
+            self._registry.schedule.put(
+                update.expires - self._registry.clock.time(), lambda: self._expire(number)
+            )
 
     def _dispatch(self) -> None:
         """Hand out all that somebody can take; without leases that makes room for more at once."""
@@ -164,7 +166,7 @@ class MessageQueue:
         try:
             self._log_taken([update.number for update, _ in chosen])
         except Refused as refused:
-            self._hub.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
+            self._registry.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
             return False
         return True
 
@@ -173,24 +175,24 @@ class MessageQueue:
         return msgspec.structs.replace(message, topic=self._topic.name, lease_period=until)
 
     def _lend(self, update: Update, taker: Subscription) -> str:
-        clock, seconds = self._hub.clock, self._definition.lease
+        clock, seconds = self._registry.clock, self._definition.lease
         until = clock.elapsed() + seconds
         lease = _Lease(update, taker)
         self._leased[update.number] = lease
         if not self._ends:
-            self._hub.agenda.put(seconds, self._end_leases)
+            self._registry.schedule.put(seconds, self._end_leases)
         self._ends.append((until, update.number, lease))
         return timestamp(clock.time() + seconds)
 
     def _end_leases(self) -> None:
-        now = self._hub.clock.elapsed()
+        now = self._registry.clock.elapsed()
         over: list[int] = []
         while self._ends and (self._ends[0][0] <= now or self._stale(self._ends[0])):
             _, number, lease = self._ends.popleft()
             if self._leased.get(number) is lease:
                 over.append(number)
         if self._ends:
-            self._hub.agenda.put(self._ends[0][0] - now, self._end_leases)
+            self._registry.schedule.put(self._ends[0][0] - now, self._end_leases)
         self._give_back(over)
 
     def _stale(self, end: tuple[float, int, _Lease]) -> bool:
@@ -222,8 +224,8 @@ class MessageQueue:
         try:
             self._take([number])
         except Refused as refused:
-            self._hub.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
-            self._hub.agenda.put(1.0, lambda: self._expire(number))
+            self._registry.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
+            self._registry.schedule.put(1.0, lambda: self._expire(number))
             return
         self._discarded([number], "time_limit")
         self._dispatch()
@@ -239,10 +241,10 @@ class MessageQueue:
                 lease.holder.backlog -= 1
 
     def _log_taken(self, numbers: list[int]) -> None:
-        entry = Entry("taken", self._topic.name, self._hub.clock.time(), numbers=tuple(numbers))
-        self._hub.log.append(entry)
+        entry = Entry("taken", self._topic.name, self._registry.clock.time(), numbers=tuple(numbers))
+        self._registry.log.append(entry)
 
     def _discarded(self, numbers: list[int], reason: Discarded) -> None:
-        self._hub.events.emit(
+        self._registry.events.emit(
             "topic.queue_discarded", topic=self._topic.name, count=len(numbers), reason=reason
         )

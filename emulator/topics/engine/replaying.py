@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from emulator.topics.engine.acknowledging import Receipt
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.subscription import Subscription
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, bookmark_of
 from emulator.topics.engine.update import Update
 
@@ -25,45 +25,47 @@ class Replay:
     that is acknowledged as ``completed`` and the subscription is sent what comes as it comes.
     """
 
-    def __init__(self, hub: Hub, subscription: Subscription, receipt: Receipt, bookmark: str) -> None:
-        self._hub = hub
+    def __init__(
+        self, registry: TopicRegistry, subscription: Subscription, receipt: Receipt, bookmark: str
+    ) -> None:
+        self._registry = registry
         self._subscription = subscription
         self._receipt = receipt
-        self._next, self._left_out = hub.log.start(bookmark)
-        if subscription.pattern is None and not hub.named(subscription.topic).replays:
+        self._next, self._left_out = registry.log.start(bookmark)
+        if subscription.pattern is None and not registry.named(subscription.topic).replays:
             why = f"{subscription.topic!r} is not in the transaction log; subscribe without a bookmark"
             raise Refused("invalid topic", why)
 
     def go_on(self) -> None:
         """Send the next slice, and have the one after it sent as soon as others have had their turn."""
-        hub, subscription = self._hub, self._subscription
+        registry, subscription = self._registry, self._subscription
         if not subscription.live:
             return
-        for number, entry in hub.log.entries(self._next, SLICE):
+        for number, entry in registry.log.entries(self._next, SLICE):
             if number not in self._left_out and self._concerns(entry):
                 self._send(number, entry)
-        self._next = max(self._next + SLICE, hub.log.first)
-        if self._next < hub.log.next:
-            hub.agenda.put(0.0, self.go_on)
+        self._next = max(self._next + SLICE, registry.log.first)
+        if self._next < registry.log.next:
+            registry.schedule.put(0.0, self.go_on)
             return
-        hub.attach(subscription)
+        registry.attach(subscription)
         self._receipt.give("completed", sub_id=subscription.sub_id)
 
     def _concerns(self, entry: Entry) -> bool:
         pattern = self._subscription.pattern
-        topic = self._hub.topics.get(entry.topic)
+        topic = self._registry.topics.get(entry.topic)
         if entry.kind != "published" or topic is None or not topic.replays:
             return False
         return pattern.fits(entry.topic) if pattern else entry.topic == self._subscription.topic
 
     def _send(self, number: int, entry: Entry) -> None:
-        hub, subscription = self._hub, self._subscription
-        rights = hub.door.rights(subscription.session.user, entry.topic)
+        registry, subscription = self._registry, self._subscription
+        rights = registry.door.rights(subscription.session.user, entry.topic)
         test = rights.narrowed(subscription.holds)
         data = _decode(entry.data) if test is not None else None
         if not rights.read or (test is not None and not test(data)):
             return
-        user_id = entry.user_id if hub.door.reveals_users else ""
+        user_id = entry.user_id if registry.door.reveals_users else ""
         update = Update(entry.topic, entry.data, data, entry.time, entry.key, entry.correlation_id, user_id)
         update.bookmark = bookmark_of(number)
         subscription.session.deliver(update.message(subscription.sub_id, subscription, whole=True))

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from emulator.topics.engine.acknowledging import Persistence, Receipt
 from emulator.topics.engine.commands import Command, Sow, Undecoded
 from emulator.topics.engine.headers import check_ack_types, known_ack_types
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.messages import Message
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.subscription import Subscription
+from emulator.topics.engine.topic_registry import TopicRegistry
 
-Handler: TypeAlias = Callable[[Hub, "Session", Any, Receipt], None]
+Handler: TypeAlias = Callable[[TopicRegistry, "Session", Any, Receipt], None]
 
 _SILENT = Sow("")
 _PERSIST = frozenset({"publish", "delta_publish", "sow_delete"})
@@ -28,7 +28,7 @@ class Session:
 
     def __init__(
         self,
-        hub: Hub,
+        registry: TopicRegistry,
         handlers: Mapping[type, Handler],
         user: str,
         deliver: Callable[[Message], None],
@@ -39,9 +39,9 @@ class Session:
         self.closed = False
         self.publisher = f"{user}\x1f{client_name}" if client_name else ""
         self.subscriptions: dict[str, Subscription] = {}
-        self.persistence = Persistence(hub, self)
+        self.persistence = Persistence(registry, self)
         self._silence = Receipt(self, self.persistence, _SILENT, frozenset())
-        self._hub = hub
+        self._registry = registry
         self._handlers = handlers
         self._deliver = deliver
         self._own_seq: int | None = None
@@ -50,35 +50,35 @@ class Session:
     @property
     def last_seq(self) -> int | None:
         """The last sequence number of this publisher that was processed, None before the first."""
-        return self._hub.sequences.get(self.publisher) if self.publisher else self._own_seq
+        return self._registry.sequences.get(self.publisher) if self.publisher else self._own_seq
 
     def processed(self, seq: int) -> None:
         """Remember that the message ``seq`` was processed."""
         if self.publisher:
-            self._hub.sequences[self.publisher] = seq
+            self._registry.sequences[self.publisher] = seq
         else:
             self._own_seq = seq
 
     def execute(self, command: Command) -> None:
         """Do what ``command`` asks; never raises for what it says: that is in its acknowledgements."""
-        hub = self._hub
-        with hub.lock:
+        registry = self._registry
+        with registry.lock:
             if self.closed:
                 return
-            hub.catch_up()
+            registry.catch_up()
             receipt = self._silence
             try:
                 if command.ack_type:
                     receipt = Receipt(self, self.persistence, command, known_ack_types(command.ack_type))
                     receipt.give("received")
                     check_ack_types(command.ack_type)
-                self._handlers[type(command)](hub, self, command, receipt)
+                self._handlers[type(command)](registry, self, command, receipt)
             except Refused as refused:
                 self._refuse(command, str(command.__struct_config__.tag), receipt, refused)
 
     def refuse(self, command: Undecoded, why: str) -> None:
         """Say that what came is no command, in the acknowledgements that it asked for, and in the events."""
-        with self._hub.lock:
+        with self._registry.lock:
             asked = known_ack_types(command.ack_type)
             receipt = Receipt(self, self.persistence, command, asked)
             receipt.give("received")
@@ -91,13 +91,13 @@ class Session:
         try:
             self._deliver(message)
         except Exception as error:  # noqa: BLE001 -- whatever is wrong with one client is not the publisher's
-            self._hub.events.emit("topic.session_failed", user=self.user, error=repr(error))
+            self._registry.events.emit("topic.session_failed", user=self.user, error=repr(error))
             self.closed = True
-            self._hub.agenda.put(0.0, self._end)
+            self._registry.schedule.put(0.0, self._end)
 
     def close(self) -> None:
         """End its subscriptions; what it holds of queues goes back."""
-        with self._hub.lock:
+        with self._registry.lock:
             if not self.closed:
                 self.closed = True
                 self._end()
@@ -106,7 +106,7 @@ class Session:
         """End one subscription."""
         del self.subscriptions[subscription.sub_id]
         subscription.live = False
-        self._hub.detach(subscription)
+        self._registry.detach(subscription)
 
     def _end(self) -> None:
         for subscription in tuple(self.subscriptions.values()):
@@ -116,7 +116,7 @@ class Session:
 
     def _refuse(self, command: Command | Undecoded, name: str, receipt: Receipt, refused: Refused) -> None:
         receipt.refused(refused, persists=name in _PERSIST)
-        self._hub.events.emit(
+        self._registry.events.emit(
             "topic.command_failed",
             command=name,
             topic=getattr(command, "topic", ""),

@@ -13,13 +13,13 @@ from emulator.topics.engine.commands import (
     Unsubscribe,
 )
 from emulator.topics.engine.headers import Options, listed, read_options
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.querying import Result, read_filter
 from emulator.topics.engine.refusals import Refused
 from emulator.topics.engine.replaying import Replay
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
+from emulator.topics.engine.topic_registry import TopicRegistry
 
 Subscribing: TypeAlias = Subscribe | SowAndSubscribe
 
@@ -27,39 +27,41 @@ _OPTIONS: Final = frozenset({"timestamp", "replace", "no_empties", "max_backlog"
 _OPTIONS_WITH_QUERY: Final = frozenset({"oof", "timestamp", "replace", "no_empties", "skip_n"})
 
 
-def subscribe(hub: Hub, session: Session, command: Subscribe, receipt: Receipt) -> None:
+def subscribe(registry: TopicRegistry, session: Session, command: Subscribe, receipt: Receipt) -> None:
     """Send what is published from now on, or what was after a bookmark and then what is."""
     options = read_options(command.opts, _OPTIONS)
     subscription = _subscription(session, command, options, delta=isinstance(command, DeltaSubscribe))
     subscription.max_backlog = options.max_backlog
-    hub.fitting(subscription)
-    replay = Replay(hub, subscription, receipt, command.bookmark) if command.bookmark else None
+    registry.fitting(subscription)
+    replay = Replay(registry, subscription, receipt, command.bookmark) if command.bookmark else None
     _enter(session, subscription, options)
     receipt.give("processed", sub_id=subscription.sub_id)
     if replay is not None:
         replay.go_on()
         return
-    hub.attach(subscription)
+    registry.attach(subscription)
     receipt.give("completed", sub_id=subscription.sub_id)
 
 
-def sow_and_subscribe(hub: Hub, session: Session, command: SowAndSubscribe, receipt: Receipt) -> None:
+def sow_and_subscribe(
+    registry: TopicRegistry, session: Session, command: SowAndSubscribe, receipt: Receipt
+) -> None:
     """Send the records that match, and then what happens to them."""
     options = read_options(command.opts, _OPTIONS_WITH_QUERY)
     subscription = _subscription(session, command, options, delta=isinstance(command, SowAndDeltaSubscribe))
     subscription.oof = options.oof
     keys = listed(command.sow_keys)
     subscription.keys = frozenset(keys) if keys else None
-    result = Result(hub, subscription, command, read_filter(command.filter), skip=options.skip_n)
+    result = Result(registry, subscription, command, read_filter(command.filter), skip=options.skip_n)
     _enter(session, subscription, options)
     receipt.give("processed", sub_id=subscription.sub_id, query_id=result.query_id)
     result.send(session, subscription)
-    hub.attach(subscription)
+    registry.attach(subscription)
     receipt.give("completed", sub_id=subscription.sub_id, query_id=result.query_id)
     receipt.give("stats", **result.counts())
 
 
-def unsubscribe(_hub: Hub, session: Session, command: Unsubscribe, receipt: Receipt) -> None:
+def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe, receipt: Receipt) -> None:
     """End one subscription, or all of the session."""
     if command.sub_id == "all":
         leaving = list(session.subscriptions.values())

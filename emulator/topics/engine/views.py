@@ -11,10 +11,10 @@ import msgspec
 from emulator.topics.engine.definitions import Aggregate, Column, View
 from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.filters.values import number_in
-from emulator.topics.engine.hub import Hub
 from emulator.topics.engine.keys import opaque_key
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
 from emulator.topics.engine.records import Record
+from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.update import Update
 
 Member: TypeAlias = tuple[str, str]
@@ -29,8 +29,8 @@ class ViewMaker:
     all its members, so a change costs as much as there are members.
     """
 
-    def __init__(self, hub: Hub, topic: LiveTopic, definition: View) -> None:
-        self._hub = hub
+    def __init__(self, registry: TopicRegistry, topic: LiveTopic, definition: View) -> None:
+        self._registry = registry
         self._topic = topic
         self._definition = definition
         self._keys = {str(read_path(path)[-1]): reader(read_path(path)) for path in definition.keys}
@@ -77,7 +77,7 @@ class ViewMaker:
         body = msgspec.Raw(_encode(data))
         if known is not None and bytes(known.body) == bytes(body):
             return
-        update = Update(self._topic.name, body, data, self._hub.clock.time(), group)
+        update = Update(self._topic.name, body, data, self._registry.clock.time(), group)
         update.before = known.data if known is not None else None
         update.kept = tuple(self._keys)
         record.show(update)

@@ -32,7 +32,7 @@ class TopicsPort:
         self._service = service
         self._failed = failed
         self._users = Users(service.configuration.users)
-        self._faults = TopicFaults(service.stage, service.clock)
+        self._faults = TopicFaults(service.fault_engine, service.clock)
         self._streams: set[Outbox] = set()
 
     def close(self) -> None:

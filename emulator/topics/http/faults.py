@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 import msgspec
 
 from emulator.clock import Clock
+from emulator.faults.delayed_deliveries import DelayedDeliveries
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Kind
 from emulator.faults.message import Message as Struck
-from emulator.faults.pending import Pending
-from emulator.faults.stage import Stage
 from emulator.faults.types.throttle import CODE as THROTTLED
 from emulator.http.asgi import ConnectionAborted
 from emulator.topics.engine import Session
@@ -38,8 +38,8 @@ class DeliveryFailed(Exception):  # noqa: N818 -- named as what happened
 class TopicFaults:
     """``stage`` on the channel kind ``topic``."""
 
-    def __init__(self, stage: Stage, clock: Clock) -> None:
-        self._stage = stage
+    def __init__(self, fault_engine: FaultEngine, clock: Clock) -> None:
+        self._fault_engine = fault_engine
         self._clock = clock
         self._seen: set[str] = set()
 
@@ -49,15 +49,15 @@ class TopicFaults:
             return False
         if command.topic not in self._seen:
             self._seen.add(command.topic)
-            self._stage.saw(command.topic, Kind.TOPIC)
-        return self._stage.wants(Direction.PUBLISH, command.topic, Kind.TOPIC)
+            self._fault_engine.saw(command.topic, Kind.TOPIC)
+        return self._fault_engine.wants(Direction.PUBLISH, command.topic, Kind.TOPIC)
 
     async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
         """Execute it as the faults let it. Raises ConnectionAborted when they cut the connection."""
-        call = self._stage.publishing(
+        call = self._fault_engine.publishing(
             command.topic, Kind.TOPIC, [Struck(bytes(command.data), command.sow_key)], single=True
         )
-        await self._stage.delayed(call)
+        await self._fault_engine.delayed(call)
         (item,) = call.items
         failure = call.failure or item.failure
         if failure is None or failure.written:
@@ -66,7 +66,7 @@ class TopicFaults:
             session.execute(changed)
             for _ in range(item.copies):
                 session.execute(msgspec.structs.replace(changed, ack_type=""))
-            self._stage.act(call)
+            self._fault_engine.act(call)
         if failure is None:
             return
         if failure.kind == "cut":
@@ -79,7 +79,7 @@ class TopicFaults:
 
         Raises ConnectionAborted, or DeliveryFailed with the reason, when a fault ends the connection.
         """
-        pending: Pending[Sent] = Pending()
+        pending: DelayedDeliveries[Sent] = DelayedDeliveries()
         while outbox.closed is None:
             await self._something(outbox, pending)
             now: list[Message] = []
@@ -92,14 +92,14 @@ class TopicFaults:
             if now:
                 yield now
 
-    def _strikes(self, message: Sent, pending: Pending[Sent]) -> bool:
+    def _strikes(self, message: Sent, pending: DelayedDeliveries[Sent]) -> bool:
         """Whether a fault may strike it, or it has to wait behind one that was struck."""
-        return len(pending) > 0 or self._stage.wants(Direction.DELIVER, message.topic, Kind.TOPIC)
+        return len(pending) > 0 or self._fault_engine.wants(Direction.DELIVER, message.topic, Kind.TOPIC)
 
-    async def _strike(self, message: Sent, pending: Pending[Sent]) -> None:
+    async def _strike(self, message: Sent, pending: DelayedDeliveries[Sent]) -> None:
         while True:
             call = self._met(message)
-            await self._stage.delayed(call)
+            await self._fault_engine.delayed(call)
             failure = call.failure
             if failure is None:
                 pending.add([(call.items[0], message)])
@@ -108,18 +108,18 @@ class TopicFaults:
                 raise ConnectionAborted
             if failure.code != THROTTLED:
                 raise DeliveryFailed(f"{failure.code}: {failure.message}")
-            await self._clock.sleep(_RETRY_SECONDS, self._stage.changes())
+            await self._clock.sleep(_RETRY_SECONDS, self._fault_engine.changes())
 
     def _met(self, message: Sent) -> Call:
         struck = Struck(bytes(message.data), message.sow_key, self._clock.time())
-        return self._stage.delivering(message.topic, Kind.TOPIC, [struck])
+        return self._fault_engine.delivering(message.topic, Kind.TOPIC, [struck])
 
-    def _due(self, pending: Pending[Sent]) -> Iterator[Sent]:
+    def _due(self, pending: DelayedDeliveries[Sent]) -> Iterator[Sent]:
         for due in pending.take(self._clock.time(), _MOST_AT_ONCE) if len(pending) else ():
             unchanged = due.data == bytes(due.record.data)
             yield due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
 
-    async def _something(self, outbox: Outbox, pending: Pending[Sent]) -> None:
+    async def _something(self, outbox: Outbox, pending: DelayedDeliveries[Sent]) -> None:
         """Wait until something came or is due."""
         if not len(pending):
             await outbox.wait()

@@ -21,7 +21,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
 from emulator.streams.amqp_log import AmqpLog
-from rdss_sandbox.record_lines import Line, Place, place_in_key, read_line, write_line
+from rdss_sandbox.record_lines import ArchivedRecord, RecordAddress, place_in_key, read_line, write_line
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.emulator.conftest import NOON
 
@@ -52,7 +52,7 @@ class Bucket:
         self.puts += 1
         self.objects[asked["Bucket"], asked["Key"]] = asked["Body"]
 
-    def lines(self, bucket: str) -> list[Line]:
+    def lines(self, bucket: str) -> list[ArchivedRecord]:
         bodies = [body for (name, _), body in sorted(self.objects.items()) if name == bucket]
         return [read_line(line) for body in bodies for line in body.splitlines()]
 
@@ -279,8 +279,8 @@ async def test_a_reset_begins_anew() -> None:
 )
 def test_every_byte_of_a_message_can_be_had_back_from_its_line(data: bytes) -> None:
     """JSON or not, with line breaks or without; and a line is one line."""
-    place = Place("audit", "shardId-000000000000", "4950")
-    line = write_line(place, "key", NOON, data, Place("input", "shardId-000000000001", "4951"))
+    place = RecordAddress("audit", "shardId-000000000000", "4950")
+    line = write_line(place, "key", NOON, data, RecordAddress("input", "shardId-000000000001", "4951"))
     assert line.count(b"\n") == 1
     assert line.count(b"\r") == 0
     assert read_line(line).data == data
@@ -290,14 +290,14 @@ def test_every_byte_of_a_message_can_be_had_back_from_its_line(data: bytes) -> N
 def test_json_stands_in_its_line_as_it_was_written() -> None:
     """Spaces, escapes and number formats included: Spark sees the message, an auditor its bytes."""
     data = b'{"a" : 1.0e0, "b":"\\u00e9"}'
-    line = write_line(Place("error", "shardId-000000000000", "4950"), "k", NOON, data, None)
+    line = write_line(RecordAddress("error", "shardId-000000000000", "4950"), "k", NOON, data, None)
     assert data in line
     assert b"source" not in line
 
 
 def test_the_place_of_a_copy_is_in_its_key() -> None:
     """And a key that is no place is not taken for one."""
-    place = Place("input/odd", "shardId-000000000001", "4951")
+    place = RecordAddress("input/odd", "shardId-000000000001", "4951")
     assert place_in_key(place.key) == place
     assert place_in_key("b6d1a1f0-0000-4000-8000-000000000000") is None
 

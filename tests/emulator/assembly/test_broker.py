@@ -17,7 +17,7 @@ from emulator.assembly.broker import TARGET, SidecarBroker, end_leftovers
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.rabbitmq.server import find_server
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
@@ -34,7 +34,7 @@ def sidecar(settings: Settings) -> SidecarBroker:
     clock = Clock()
     events = Events(clock)
     return SidecarBroker(
-        settings, clock, events, Stage(Chance(1), clock, events), AmqpLog(None, clock, DEFAULT_SCOPE)
+        settings, clock, events, FaultEngine(Chance(1), clock, events), AmqpLog(None, clock, DEFAULT_SCOPE)
     )
 
 
@@ -99,7 +99,7 @@ async def test_the_real_server_answers_after_a_while_and_ends_with_us(tmp_path: 
     assert broker._starting is not None
     await broker._starting
     assert broker.answers, broker.notes
-    assert TARGET in broker._stage.targets
+    assert TARGET in broker._fault_engine.targets
 
     connection = await asyncio.to_thread(pika.BlockingConnection, pika.URLParameters(broker.url))
     await asyncio.to_thread(connection.close)

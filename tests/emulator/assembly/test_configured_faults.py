@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.assembly.parts import assembled
+from emulator.assembly.components import build_components
 from emulator.settings.settings import Settings, SettingsError
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -13,16 +13,16 @@ FAULTS = (NewFault("duplicate", channel="input"), NewFault("latency", name="slow
 
 def test_they_are_in_force_from_the_start_and_again_after_a_reset() -> None:
     """Whatever was changed about them meanwhile, a reset begins as the sandbox began."""
-    with assembled(Settings(data_dir=None, faults=FAULTS)) as parts:
-        began = parts.stage.list()
+    with build_components(Settings(data_dir=None, faults=FAULTS)) as parts:
+        began = parts.fault_engine.list()
         assert [(fault.name, fault.type) for fault in began] == [
             ("duplicate", "duplicate"),
             ("slow", "latency"),
         ]
-        parts.stage.remove("slow")
-        parts.stage.add(NewFault("corrupt"))
+        parts.fault_engine.remove("slow")
+        parts.fault_engine.add(NewFault("corrupt"))
         parts.reset()
-        assert parts.stage.list() == began
+        assert parts.fault_engine.list() == began
 
 
 @pytest.mark.parametrize(
@@ -34,5 +34,5 @@ def test_they_are_in_force_from_the_start_and_again_after_a_reset() -> None:
 )
 def test_one_that_cannot_be_keeps_the_sandbox_from_starting(fault: NewFault, why: str) -> None:
     """The message names it, and what would do."""
-    with pytest.raises(SettingsError, match=why), assembled(Settings(data_dir=None, faults=(fault,))):
+    with pytest.raises(SettingsError, match=why), build_components(Settings(data_dir=None, faults=(fault,))):
         pass

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from emulator.assembly import damage as told
+from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.assembly.parts import Parts, assembled
 from emulator.assembly.repair import repair
 from emulator.journal import DamagedLog, Segments
 from emulator.settings.settings import Settings
@@ -81,7 +81,7 @@ def _raw(value: object) -> Any:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def kept(parts: Parts) -> dict[str, list[bytes]]:
+def kept(parts: Components) -> dict[str, list[bytes]]:
     """All that was acknowledged and can be read."""
     found: dict[str, list[bytes]] = {}
     for name, service in (("stream", parts.streams), ("amqp", parts.amqp)):
@@ -115,7 +115,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(original: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
     folder = tmp_path_factory.mktemp("whole") / "data"
     shutil.copytree(original, folder)
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         assert not parts.damage
         return kept(parts)
 
@@ -204,7 +204,7 @@ def test_no_file_is_lost_in_silence(
 
 def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
     try:
-        with assembled(settings(folder)) as parts:
+        with build_components(settings(folder)) as parts:
             now = kept(parts)
             lines = [line for event in parts.events.since(0, 10_000) if (line := told.line(event))]
     except DamagedLog as error:
@@ -221,7 +221,7 @@ def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
     if any(lost.values()) or name not in contents(folder):
         assert about, f"{name}: {lost}, {lines}"
         assert all("\n" not in line for line in about)
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         assert not parts.damage, f"{name}: told twice"
         assert {key: set(values) - set(kept(parts).get(key, ())) for key, values in whole.items()} == lost
 
@@ -256,7 +256,7 @@ def test_after_a_repair_everything_starts(
             assert each.put_aside is not None
             assert Path(each.put_aside).read_bytes() == hurt
         assert repair(folder) == []
-        with assembled(settings(folder)) as parts:
+        with build_components(settings(folder)) as parts:
             now = kept(parts)
         for key in now:
             assert set(now[key]) <= set(whole[key]), f"{name}: {key}"
@@ -265,7 +265,7 @@ def test_after_a_repair_everything_starts(
         shutil.rmtree(folder.parent)
 
 
-def put(parts: Parts, data: bytes) -> tuple[str, str]:
+def put(parts: Components, data: bytes) -> tuple[str, str]:
     answer = parts.streams.call(
         "PutRecord", {"StreamName": "input", "PartitionKey": "k", "Data": data}, parts.home
     )
@@ -276,7 +276,7 @@ def put(parts: Parts, data: bytes) -> tuple[str, str]:
 def test_numbers_that_lost_records_had_are_not_given_again(harm: Any, tmp_path: Path) -> None:
     """A reader that had come to the last of them finds what is put after the loss, and nothing is pending."""
     folder = tmp_path / "data"
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         shard, last = [put(parts, b"%d" % number * 50) for number in range(9)][-1]
         view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
     (path,) = (
@@ -292,13 +292,13 @@ def test_numbers_that_lost_records_had_are_not_given_again(harm: Any, tmp_path: 
         path.write_bytes(raw)
         assert repair(folder)
     for _ in range(2):
-        with assembled(settings(folder)) as parts:
+        with build_components(settings(folder)) as parts:
             view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
             assert sum(parts.streams.unread("input", each, None) for each in view.shards) <= 8
             seen = next(each for each in view.shards if each.id == shard)
             assert parts.streams.unread("input", seen, last) == 0
             assert parts.streams.read("input", shard, last, 10, parts.home) == []
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         assert put(parts, b"after")[1] > last
         assert [each.data for each in parts.streams.read("input", shard, last, 10, parts.home)] == [b"after"]
         view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
@@ -313,7 +313,7 @@ def test_records_that_no_state_names_are_put_aside(original: Path, tmp_path: Pat
     shutil.copytree(original, folder)
     records = {path.name: path.read_bytes() for path in folder.glob("streams/streams/*/*/*.log")}
     emptied(folder / "streams" / "state.log")
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         lines = parts.damage
         put(parts, b"new")
     aside = list((folder / "streams" / "put-aside").rglob("*.log"))
@@ -327,14 +327,14 @@ def test_records_that_no_state_names_are_put_aside(original: Path, tmp_path: Pat
 def test_what_a_deletion_left_undone_is_still_removed(tmp_path: Path) -> None:
     """A process that died between saying that a stream is gone and removing it left nothing to put aside."""
     folder = tmp_path / "data"
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         put(parts, b"x")
         (stream,) = {path.parents[1] for path in folder.glob("streams/streams/*/*/*.log")}
         shutil.copytree(stream, tmp_path / "kept")
         parts.streams.call("DeleteStream", {"StreamName": "input"}, parts.home)
         next(iter(parts.streams.streams(parts.home)))
     shutil.copytree(tmp_path / "kept", stream, dirs_exist_ok=True)
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         assert not parts.damage
     assert not stream.exists()
     assert not (folder / "streams" / "put-aside").exists()
@@ -346,14 +346,14 @@ def test_what_is_removed_on_purpose_is_not_missed(tmp_path: Path) -> None:
     with embedded(settings(folder)) as emulator:
         fill(emulator)
         emulator.reset()
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         assert not parts.damage
     with embedded(settings(folder)) as emulator:
         fill(emulator)
         emulator.parts.queues.clear()
         for name in ("input", "error"):
             emulator.parts.streams.call("DeleteStream", {"StreamName": name}, emulator.parts.home)
-    with assembled(settings(folder)) as parts:
+    with build_components(settings(folder)) as parts:
         assert not parts.damage
 
 

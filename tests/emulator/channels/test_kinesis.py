@@ -39,7 +39,7 @@ def test_a_publish_that_stays_throttled_is_refused(bench: Bench) -> None:
     with pytest.raises(PublishRefused) as refused:
         bench.open(attempts=3).publish(b"x", "k")
     assert refused.value.code == "ProvisionedThroughputExceededException"
-    assert bench.stage.get("throttle").injected == 3
+    assert bench.fault_engine.get("throttle").injected == 3
 
 
 def test_only_the_throttled_entries_of_a_batch_are_tried_again(bench: Bench) -> None:
@@ -63,12 +63,12 @@ def test_a_throttled_read_goes_on_by_itself(bench: Bench) -> None:
     channel.publish(b"x", "k")
     name = bench.fault("throttle", direction="deliver", when={"fails": 2})
     assert [d.data for d in channel.read()] == [b"x"]
-    bench.stage.remove(name)
+    bench.fault_engine.remove(name)
     channel.publish(b"y", "k")
     name = bench.fault("throttle", direction="deliver")
     with pytest.raises(ChannelUnavailable, match="Rate exceeded"):
         channel.read()
-    bench.stage.remove(name)
+    bench.fault_engine.remove(name)
     assert [d.data for d in channel.read()] == [b"y"]
 
 

@@ -10,10 +10,10 @@ import pytest
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.attributes import read_attributes
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Attribute, FaultRefused, FaultType
 from emulator.faults.page import renewed
 from emulator.faults.registry import TYPES
-from emulator.faults.stage import Stage
 from emulator.faults.types.latency import draw_seconds
 from emulator.listeners.control.faults import FaultResources, described
 from emulator.listeners.control.openapi import document
@@ -29,9 +29,9 @@ NUMBERS = [case for case in EVERY if case.values[1].bounded]  # type: ignore[uni
 TEXTS = [case for case in EVERY if case.values[1].type == "text"]  # type: ignore[union-attr]
 
 
-def stage() -> Stage:
+def fault_engine() -> FaultEngine:
     clock = Clock(frozen_at=1_700_000_000.0)
-    return Stage(Chance(1), clock, Events(clock))
+    return FaultEngine(Chance(1), clock, Events(clock))
 
 
 @pytest.mark.parametrize(("type_", "attribute"), NUMBERS)
@@ -61,7 +61,7 @@ def test_the_bounds_are_shown(type_: FaultType, attribute: Attribute) -> None:
     """In what the API says of a type, in its description, and on the page."""
     shown = next(each for each in described(type_).attributes if each.name == attribute.name)
     assert (shown.least, shown.most) == (attribute.least, attribute.most)
-    routes = FaultResources(stage()).routes()
+    routes = FaultResources(fault_engine()).routes()
     about = document(routes, "1")["paths"]["/faults"]["post"]["description"]
     (line,) = (line for line in about.splitlines() if line.startswith(f"- {type_.name}:"))
     assert f"{attribute.name} ({attribute.bounds})" in line
@@ -86,7 +86,7 @@ _MARKS = ("fields", "types: made from the registry", "example")
 )
 def test_what_else_a_fault_says_has_bounds(wanted: dict[str, Any], said: str) -> None:
     with pytest.raises(FaultRefused, match=said):
-        stage().add(NewFault("duplicate", **wanted))
+        fault_engine().add(NewFault("duplicate", **wanted))
 
 
 @pytest.mark.parametrize("distribution", ["constant", "uniform", "normal", "lognormal", "pareto"])

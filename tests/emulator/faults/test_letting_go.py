@@ -19,10 +19,10 @@ from botocore.config import Config
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.faults.delayed_deliveries import DelayedDeliveries
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call
 from emulator.faults.message import Message
-from emulator.faults.pending import Pending
-from emulator.faults.stage import Stage
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
@@ -30,65 +30,69 @@ from rdss_sandbox.shapes.topology import Topology
 
 HOUR = 3600
 DEADLINE = 30.0
-ENDS: dict[str, Callable[[Stage, str], object]] = {
-    "removed": lambda stage, name: stage.remove(name),
-    "all removed": lambda stage, _: stage.clear(),
-    "switched off": lambda stage, name: stage.change(name, FaultChange(enabled=False)),
+ENDS: dict[str, Callable[[FaultEngine, str], object]] = {
+    "removed": lambda fault_engine, name: fault_engine.remove(name),
+    "all removed": lambda fault_engine, _: fault_engine.clear(),
+    "switched off": lambda fault_engine, name: fault_engine.change(name, FaultChange(enabled=False)),
 }
 
 
 @pytest.fixture
-def stage() -> Iterator[Stage]:
+def fault_engine() -> Iterator[FaultEngine]:
     """Its clock stands still: nothing comes because time passed."""
     clock = Clock(frozen_at=1_700_000_000.0)
-    made = Stage(Chance(1), clock, Events(clock))
+    made = FaultEngine(Chance(1), clock, Events(clock))
     yield made
     made.close()
 
 
 @pytest.fixture(params=list(ENDS))
-def end(request: pytest.FixtureRequest) -> Callable[[Stage, str], object]:
+def end(request: pytest.FixtureRequest) -> Callable[[FaultEngine, str], object]:
     return ENDS[request.param]
 
 
-def met(stage: Stage, direction: str = "publishing") -> Call:
-    call: Call = getattr(stage, direction)("input", "kinesis", [Message(b"{}", "k")])
+def met(fault_engine: FaultEngine, direction: str = "publishing") -> Call:
+    call: Call = getattr(fault_engine, direction)("input", "kinesis", [Message(b"{}", "k")])
     return call
 
 
-async def test_a_delayed_call_goes_on(stage: Stage, end: Callable[[Stage, str], object]) -> None:
-    stage.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
-    waiting = asyncio.ensure_future(stage.delayed(met(stage)))
+async def test_a_delayed_call_goes_on(
+    fault_engine: FaultEngine, end: Callable[[FaultEngine, str], object]
+) -> None:
+    fault_engine.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
+    waiting = asyncio.ensure_future(fault_engine.delayed(met(fault_engine)))
     await asyncio.sleep(0)
     assert not waiting.done()
-    await asyncio.to_thread(end, stage, "latency")
+    await asyncio.to_thread(end, fault_engine, "latency")
     await asyncio.wait_for(waiting, DEADLINE)
 
 
-def test_a_delayed_call_on_a_thread_goes_on(stage: Stage, end: Callable[[Stage, str], object]) -> None:
-    stage.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
-    thread = threading.Thread(target=stage.wait_for, args=(met(stage),), daemon=True)
+def test_a_delayed_call_on_a_thread_goes_on(
+    fault_engine: FaultEngine, end: Callable[[FaultEngine, str], object]
+) -> None:
+    fault_engine.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
+    thread = threading.Thread(target=fault_engine.wait_for, args=(met(fault_engine),), daemon=True)
     thread.start()
-    end(stage, "latency")
+    end(fault_engine, "latency")
     thread.join(DEADLINE)
     assert not thread.is_alive()
 
 
-async def test_another_fault_goes_on_holding(stage: Stage) -> None:
+async def test_another_fault_goes_on_holding(fault_engine: FaultEngine) -> None:
     """The call waits for the longest of those in force, from when it came."""
-    stage.add(NewFault("latency", name="long", attributes={"delay": HOUR, "most": HOUR}))
-    stage.add(NewFault("latency", name="short", attributes={"delay": 10, "most": HOUR}))
-    call = met(stage)
+    fault_engine.add(NewFault("latency", name="long", attributes={"delay": HOUR, "most": HOUR}))
+    fault_engine.add(NewFault("latency", name="short", attributes={"delay": 10, "most": HOUR}))
+    call = met(fault_engine)
     assert call.delay == HOUR
-    waiting = asyncio.ensure_future(stage.delayed(call))
+    waiting = asyncio.ensure_future(fault_engine.delayed(call))
     await asyncio.sleep(0)
-    stage.remove("long")
+    fault_engine.remove("long")
     assert call.delay == 10
-    stage._clock.advance(9.5)
+    fault_engine._clock.advance(9.5)
     for _ in range(5):
         await asyncio.sleep(0)
     assert not waiting.done()
-    stage._clock.advance(0.5)
+    fault_engine._clock.advance(0.5)
     await asyncio.wait_for(waiting, DEADLINE)
 
 
@@ -100,20 +104,25 @@ async def test_another_fault_goes_on_holding(stage: Stage) -> None:
     ],
 )
 def test_a_delivery_that_was_held_back_is_due(
-    stage: Stage, end: Callable[[Stage, str], object], type_: str, attributes: dict[str, Any]
+    fault_engine: FaultEngine,
+    end: Callable[[FaultEngine, str], object],
+    type_: str,
+    attributes: dict[str, Any],
 ) -> None:
-    stage.add(NewFault(type_, direction="deliver", attributes=attributes))
-    pending: Pending[str] = Pending()
-    pending.add(zip(met(stage, "delivering").items, ["it"], strict=True))
-    now = stage._clock.time()
+    fault_engine.add(NewFault(type_, direction="deliver", attributes=attributes))
+    pending: DelayedDeliveries[str] = DelayedDeliveries()
+    pending.add(zip(met(fault_engine, "delivering").items, ["it"], strict=True))
+    now = fault_engine._clock.time()
     assert pending.take(now, 9) == []
     twin = pending.copy()
-    end(stage, type_)
+    end(fault_engine, type_)
     assert [due.record for due in pending.take(now, 9)] == ["it"]
     assert [due.record for due in twin.take(now, 9)] == ["it"]
 
 
-def test_a_process_that_stands_still_goes_on(stage: Stage, end: Callable[[Stage, str], object]) -> None:
+def test_a_process_that_stands_still_goes_on(
+    fault_engine: FaultEngine, end: Callable[[FaultEngine, str], object]
+) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         done: list[str] = []
 
@@ -131,11 +140,11 @@ def test_a_process_that_stands_still_goes_on(stage: Stage, end: Callable[[Stage,
             def kill(self) -> None:
                 process.kill()
 
-        stage.targets["sleeper"] = Target()
-        stage.add(NewFault("pause", attributes={"target": "sleeper", "lasts": HOUR}))
-        stage.settle()
+        fault_engine.targets["sleeper"] = Target()
+        fault_engine.add(NewFault("pause", attributes={"target": "sleeper", "lasts": HOUR}))
+        fault_engine.settle()
         assert done == ["paused"]
-        end(stage, "pause")
+        end(fault_engine, "pause")
         assert done == ["paused", "resumed"]
         process.kill()
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.faults.delayed_deliveries import DelayedDeliveries
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Item
 from emulator.faults.holding import Hold, Moment
 from emulator.faults.message import Message
-from emulator.faults.pending import Pending
 from emulator.faults.registry import TYPES
-from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
 from emulator.faults.types.latency import draw_seconds
 from emulator.faults.types.oversize import grow
@@ -84,12 +84,12 @@ MUTATIONS = next(a for a in TYPES["mutate"].attributes if a.name == "code").choi
 def test_a_mutation_causes_its_code(code: str, type_: str) -> None:
     """For every type of message that has what the code is about."""
     clock = Clock(frozen_at=NOON)
-    stage = Stage(Chance(5), clock, Events(clock))
-    stage.add(NewFault("mutate", attributes={"code": code}))
+    fault_engine = FaultEngine(Chance(5), clock, Events(clock))
+    fault_engine.add(NewFault("mutate", attributes={"code": code}))
     raw = [serialise(Samples(number).message(type_)) for number in range(20)]
-    call = stage.publishing("input", "memory", map(Message, raw))
+    call = fault_engine.publishing("input", "memory", map(Message, raw))
     changed = [item.data for item, before in zip(call.items, raw, strict=True) if item.data != before]
-    assert len(changed) == stage.get("mutate").injected
+    assert len(changed) == fault_engine.get("mutate").injected
     assert changed
     assert {judge(data, now=clock.time()).code for data in changed} == {ErrorCode(code)}
 
@@ -98,10 +98,10 @@ def test_a_mutation_for_the_application_leaves_a_valid_message() -> None:
     """Only the application can tell that an object is unknown or a checksum wrong."""
     clock = Clock(frozen_at=NOON)
     for code, type_ in (("APPERRMET001", "MetadataUpdate"), ("APPERRMET002", "MetadataDelete")):
-        stage = Stage(Chance(5), clock, Events(clock))
-        stage.add(NewFault("mutate", attributes={"code": code}))
+        fault_engine = FaultEngine(Chance(5), clock, Events(clock))
+        fault_engine.add(NewFault("mutate", attributes={"code": code}))
         raw = serialise(Samples(1).message(type_))
-        (item,) = stage.publishing("input", "memory", [Message(raw)]).items
+        (item,) = fault_engine.publishing("input", "memory", [Message(raw)]).items
         assert item.data != raw
         assert judge(item.data).valid
 
@@ -139,11 +139,11 @@ def test_pause_halts_a_process_for_a_while(sleeper: subprocess.Popen[bytes]) -> 
     """It stands still until the clock has passed the time, or the sandbox ends."""
     clock = Clock(frozen_at=NOON)
     events = Events(clock)
-    stage = Stage(Chance(5), clock, events)
-    stage.targets["sleeper"] = Process.of(sleeper.pid)
-    for ends in (lambda: clock.advance(6), stage.close):
-        stage.clear()
-        stage.add(NewFault("pause", attributes={"target": str(sleeper.pid)}))
+    fault_engine = FaultEngine(Chance(5), clock, events)
+    fault_engine.targets["sleeper"] = Process.of(sleeper.pid)
+    for ends in (lambda: clock.advance(6), fault_engine.close):
+        fault_engine.clear()
+        fault_engine.add(NewFault("pause", attributes={"target": str(sleeper.pid)}))
         wait_for_state(sleeper, "T")
         ends()
         wait_for_state(sleeper, "SR")
@@ -153,7 +153,7 @@ def test_pause_halts_a_process_for_a_while(sleeper: subprocess.Popen[bytes]) -> 
 def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[bytes]) -> None:
     """At the third message, by the name under which the sandbox knows it."""
     clock = Clock(frozen_at=NOON)
-    stage = Stage(Chance(5), clock, Events(clock))
+    fault_engine = FaultEngine(Chance(5), clock, Events(clock))
 
     class Named:
         name = "broker"
@@ -165,11 +165,11 @@ def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[by
         def kill(self) -> None:
             sleeper.kill()
 
-    stage.targets["broker"] = Named()
-    stage.add(NewFault("kill", attributes={"target": "broker"}, when={"every": 3}))
+    fault_engine.targets["broker"] = Named()
+    fault_engine.add(NewFault("kill", attributes={"target": "broker"}, when={"every": 3}))
     for number in range(3):
         assert sleeper.poll() is None
-        stage.act(stage.publishing("input", "memory", [Message(b"%d" % number)]))
+        fault_engine.act(fault_engine.publishing("input", "memory", [Message(b"%d" % number)]))
     assert sleeper.wait(60) == -signal.SIGKILL
 
 
@@ -181,7 +181,7 @@ def test_what_is_held_back_comes_once_and_its_copies_later(
     plan: list[tuple[int, list[int]]], limit: int
 ) -> None:
     """Nothing is lost or made up by reordering and redelivering, whatever is asked for, and copies follow."""
-    pending: Pending[int] = Pending()
+    pending: DelayedDeliveries[int] = DelayedDeliveries()
     for number, (overtaken, again) in enumerate(plan):
         item = Item(
             Message(b""),

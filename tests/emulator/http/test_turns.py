@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from emulator.http.limits import YOUNG_REQUESTS
-from emulator.http.request_queue import Starts
+from emulator.http.request_queue import RequestQueue
 from emulator.http.turns import Inflow, Piece, Turns
 
 
@@ -133,7 +133,7 @@ async def test_a_connection_that_closes_has_no_more_turns() -> None:
 
 async def test_requests_beyond_the_bound_begin_from_each_connection_in_its_turn() -> None:
     """One connection with hundreds does not keep another from its first; what lasts keeps nobody."""
-    starts, begun = Starts(), list[str]()
+    starts, begun = RequestQueue(), list[str]()
     forever, all_begun = asyncio.Event(), asyncio.Event()
     tasks: set[asyncio.Task[bool]] = set()
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
-from emulator.assembly.parts import Parts, assembled
 from emulator.clock import Clock
 from emulator.queues.engine import Address, NewMessage, QueueEngine, SourceUnavailable
 from emulator.settings.settings import Settings
@@ -24,19 +24,19 @@ TOPOLOGY = Topology(streams={"input": 1, "error": 1}, archives={"error": "rdss-e
 
 
 @contextmanager
-def house(data_dir: Path | None = None, clock: Clock | None = None) -> Iterator[Parts]:
+def house(data_dir: Path | None = None, clock: Clock | None = None) -> Iterator[Components]:
     settings = Settings(aws_port=0, control_port=0, data_dir=data_dir, topology=TOPOLOGY)
-    with assembled(settings, clock) as parts:
+    with build_components(settings, clock) as parts:
         yield parts
 
 
 @pytest.fixture
-def parts() -> Iterator[Parts]:
+def parts() -> Iterator[Components]:
     with house() as parts:
         yield parts
 
 
-def put(parts: Parts, *bodies: bytes, stream: str = "error") -> None:
+def put(parts: Components, *bodies: bytes, stream: str = "error") -> None:
     records = [{"Data": body, "PartitionKey": body.decode("latin-1")[:20]} for body in bodies]
     parts.streams.call("PutRecords", {"StreamName": stream, "Records": records}, parts.home)
 
@@ -45,7 +45,7 @@ def bodies(queues: QueueEngine, at: Address = ERRORS) -> list[bytes]:
     return [found.message.body for found in queues.messages.page(at, limit=20, claimed=True)]
 
 
-def test_what_is_put_on_the_stream_can_be_claimed_by_one_worker_and_deleted(parts: Parts) -> None:
+def test_what_is_put_on_the_stream_can_be_claimed_by_one_worker_and_deleted(parts: Components) -> None:
     """Oldest first; the second worker gets the next; what is deleted does not come again."""
     put(parts, b'{"n": 1}', b'{"n": 2}', b'{"n": 3}')
     first = parts.queues.claims.create(ERRORS, limit=2, client="a")
@@ -61,13 +61,13 @@ def test_what_is_put_on_the_stream_can_be_claimed_by_one_worker_and_deleted(part
     assert [m.body for m in third.messages] == [b'{"n": 2}']
 
 
-def test_what_is_not_json_can_be_claimed_as_well(parts: Parts) -> None:
+def test_what_is_not_json_can_be_claimed_as_well(parts: Components) -> None:
     """As its text, or as its bytes in base64 where it is no text."""
     put(parts, b"{not json", b"\xff\x00")
     assert bodies(parts.queues) == [b'"{not json"', b'{"base64":"/wA="}']
 
 
-def test_what_is_posted_to_a_view_goes_through_its_stream(parts: Parts) -> None:
+def test_what_is_posted_to_a_view_goes_through_its_stream(parts: Components) -> None:
     """Readers of the stream see it, and the id that the client was told is the one that is listed."""
     ids = parts.queues.messages.post(ERRORS, [NewMessage(b'{"again": true}')], "a")
     assert [found.message.id for found in parts.queues.messages.page(ERRORS)] == ids
@@ -76,7 +76,7 @@ def test_what_is_posted_to_a_view_goes_through_its_stream(parts: Parts) -> None:
     assert [bytes(record.data) for record in records] == [b'{"again": true}']
 
 
-def test_messages_of_all_shards_come_after_a_split(parts: Parts) -> None:
+def test_messages_of_all_shards_come_after_a_split(parts: Components) -> None:
     """None is lost and none comes twice."""
     put(parts, *(b'"a%d"' % n for n in range(20)))
     assert len(bodies(parts.queues)) == 20
@@ -107,7 +107,7 @@ def test_a_claim_on_the_error_queue_outlives_the_process(tmp_path: Path) -> None
         assert [m.body for m in parts.queues.claims.get(ERRORS, held.claim.id).messages] == [b"2"]
 
 
-def test_a_message_ends_with_its_record(parts: Parts) -> None:
+def test_a_message_ends_with_its_record(parts: Components) -> None:
     """A record is kept for a day, and so is its message; a claim lets it live longer."""
     put(parts, b"1", b"2")
     held = parts.queues.claims.create(ERRORS, limit=1, ttl=43_200, grace=60)
@@ -120,7 +120,7 @@ def test_a_message_ends_with_its_record(parts: Parts) -> None:
     assert len(bodies(parts.queues)) == 1
 
 
-def test_a_stream_that_is_made_anew_is_read_from_its_beginning(parts: Parts) -> None:
+def test_a_stream_that_is_made_anew_is_read_from_its_beginning(parts: Components) -> None:
     """Messages of the old one that were not deleted are still there."""
     put(parts, b"1")
     assert bodies(parts.queues) == [b"1"]
@@ -130,16 +130,16 @@ def test_a_stream_that_is_made_anew_is_read_from_its_beginning(parts: Parts) -> 
     assert bodies(parts.queues) == [b"1", b"2"]
 
 
-def test_without_its_stream_a_view_says_so(parts: Parts) -> None:
+def test_without_its_stream_a_view_says_so(parts: Components) -> None:
     """And names it."""
     parts.streams.call("DeleteStream", {"StreamName": "error"}, parts.home)
     with pytest.raises(SourceUnavailable, match="the stream error cannot be read now"):
         bodies(parts.queues)
 
 
-def test_a_redelivery_gives_the_message_to_a_second_worker(parts: Parts) -> None:
+def test_a_redelivery_gives_the_message_to_a_second_worker(parts: Components) -> None:
     """The fault duplicate on the way out: two messages with ids of their own, one content."""
-    parts.stage.add(NewFault("duplicate", channel="error", direction="deliver", limit=1))
+    parts.fault_engine.add(NewFault("duplicate", channel="error", direction="deliver", limit=1))
     put(parts, b"1")
     first, second = parts.queues.messages.page(ERRORS)
     assert first.message.body == second.message.body == b"1"
@@ -151,18 +151,20 @@ def test_nothing_that_a_fault_holds_back_is_lost_by_a_restart(tmp_path: Path) ->
     with house(tmp_path) as parts:
         late = {"distance": 10, "patience": 3600}
         fault = NewFault("reorder", channel="error", direction="deliver", attributes=late, limit=1)
-        parts.stage.add(fault)
+        parts.fault_engine.add(fault)
         put(parts, b"1", b"2", b"3")
         assert bodies(parts.queues) == [b"2", b"3"]
     with house(tmp_path) as parts:
         assert sorted(bodies(parts.queues)) == [b"1", b"2", b"3"]
 
 
-def test_a_slow_channel_holds_up_nobody_else(parts: Parts) -> None:
+def test_a_slow_channel_holds_up_nobody_else(parts: Components) -> None:
     """While one view waits for its channel, another queue answers."""
     parts.clock.freeze()
     slow = {"delay": 60, "on": "call"}
-    parts.stage.add(NewFault("latency", channel="error", direction="deliver", attributes=slow, limit=1))
+    parts.fault_engine.add(
+        NewFault("latency", channel="error", direction="deliver", attributes=slow, limit=1)
+    )
     put(parts, b"1")
     found: list[list[bytes]] = []
     struck = threading.Event()
@@ -179,9 +181,9 @@ def test_a_slow_channel_holds_up_nobody_else(parts: Parts) -> None:
     assert found == [[b"1"]]
 
 
-def test_a_refused_publish_is_told_to_who_posts(parts: Parts) -> None:
+def test_a_refused_publish_is_told_to_who_posts(parts: Components) -> None:
     """The fault throttle on the way in: an error, nothing in the queue, and the next try is taken."""
-    parts.stage.add(NewFault("throttle", channel="error", direction="publish", limit=1))
+    parts.fault_engine.add(NewFault("throttle", channel="error", direction="publish", limit=1))
     with pytest.raises(SourceUnavailable, match="error took 0 of 1 messages"):
         parts.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")
     assert bodies(parts.queues) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.applications import InstitutionalRepository
-from sandbox.applications.deeds import Deed
+from sandbox.applications.activity_log import ActivityLogEntry
 from sandbox.applications.running import run_application
 from tests.sandbox.applications.conftest import Running, Town
 
@@ -137,7 +137,7 @@ def test_what_it_did_is_told_once_it_is_done(town: Town, running: Running) -> No
     created = town.create()
     uuid = created["messageBody"]["objectUUID"]
     town.put(created, town.about("MetadataDelete", uuid), town.about("MetadataRead", uuid))
-    shown: list[Deed] = []
+    shown: list[ActivityLogEntry] = []
     run_application(running.receiver, running.outbox, running.repository, shown.append, lambda: True, wait=0)
     assert [(deed.message_type, deed.object_uuid) for deed in shown] == [
         ("MetadataCreate", uuid),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.assembly.parts import assembled
+from emulator.assembly.components import build_components
 from emulator.journal import Log
 from emulator.settings.settings import Settings
 
@@ -32,7 +32,7 @@ QUIET = (
 def data(tmp_path: Path) -> Path:
     """A data directory with some events."""
     folder = tmp_path / ".sandbox" / "data"
-    with assembled(Settings(data_dir=folder)) as parts:
+    with build_components(Settings(data_dir=folder)) as parts:
         for number in range(20):
             parts.events.emit("test.happened", number=number)
     return folder
@@ -96,7 +96,7 @@ def test_a_repair_of_what_is_well_or_not_there_or_in_use(data: Path, sandbox: Ru
     assert (well.code, well.out) == (0, f"{data}: every file can be read\n")
     missing = sandbox("repair", "--data-dir", "nowhere")
     assert (missing.code, missing.err) == (3, "sandbox: there is no data directory nowhere\n")
-    with assembled(Settings(data_dir=data)):
+    with build_components(Settings(data_dir=data)):
         used = sandbox("repair", "--data-dir", str(data))
     assert used.code == 3
     assert "is in use by process" in used.err

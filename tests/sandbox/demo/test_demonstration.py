@@ -8,7 +8,7 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from sandbox.demo.plan import Plan
-from sandbox.demo.run import Place, demonstrate
+from sandbox.demo.run import DemoTarget, demonstrate
 from sandbox.demo.verdict import Result
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
@@ -21,7 +21,7 @@ def _demonstrate(plan: Plan, folder: Path) -> Result:
     folder.mkdir()
     settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=plan.seed, amqp="off")
     with embedded(settings) as emulator:
-        place = Place(Endpoint(emulator.aws, settings.region), emulator.control, folder)
+        place = DemoTarget(Endpoint(emulator.aws, settings.region), emulator.control, folder)
         return demonstrate(plan, place, Clock(), lambda _what, _share: None)
 
 

@@ -12,7 +12,7 @@ from sandbox.pipeline.batch import Incoming, Rules, process
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.parsing import RECORDS
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from schemas.envelope import serialise
 from schemas.samples import Samples
@@ -31,7 +31,7 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
     spark: Any, tmp_path: Path
 ) -> None:
     """A message is a duplicate within the window, whichever batch, day or run it came in; behind it, none."""
-    tables = Tables(Place.at(tmp_path))
+    tables = Tables(TableStorage.at(tmp_path))
     past = Identities(tables, 3600)
     one, two, three = (serialise(m) for m in Samples(5, now=NOW.timestamp()).stream(3))
     _batch(
@@ -39,7 +39,7 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
     )
     _batch(spark, past, 1, [(three, NOW + timedelta(minutes=2)), (two, NOW + timedelta(minutes=2))])
     assert (tables.rows()["messages"], tables.rows()["duplicates"]) == (3, 2)
-    again = Identities(Tables(Place.at(tmp_path)), 3600)
+    again = Identities(Tables(TableStorage.at(tmp_path)), 3600)
     _batch(spark, again, 2, [(one, NOW + timedelta(minutes=50))])
     assert again.tables.rows()["duplicates"] == 3
     assert len(again) == 3
@@ -50,7 +50,7 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
 
 def test_lines_without_any_arrival_are_rejects_with_their_bytes(spark: Any, tmp_path: Path) -> None:
     """A batch of nothing but damaged lines of the audit log is not lost."""
-    tables = Tables(Place.at(tmp_path))
+    tables = Tables(TableStorage.at(tmp_path))
     _batch(spark, Identities(tables, 3600), 0, [(b"{half a line", None), (b"\xff", None)])
     rows = tables.read(spark, "rejects").collect()
     assert sorted(bytes(row.data) for row in rows) == [b"{half a line", b"\xff"]

@@ -19,7 +19,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.settings.settings import Settings
 from sandbox.cli import main
 from sandbox.pipeline import java
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import Endpoint, load
 
@@ -89,7 +89,7 @@ def test_following_takes_in_what_comes_until_interrupted(
     endpoint.put(stream, sent.records[:half])
 
     def person() -> None:
-        clock, place = Clock(), Place.at(tmp_path / "tables")
+        clock, place = Clock(), TableStorage.at(tmp_path / "tables")
         while (there := Tables(place).rows()["arrivals"]) < len(sent.records):
             if there == half and len(endpoint.shards(stream)) == 1:
                 endpoint.client("kinesis").split_shard(

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from emulator.clock import Clock
-from sandbox.pipeline.place import Place
 from sandbox.pipeline.run import Job, once
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
 _RUN = """
 import json
 import sys
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import Place
 from sandbox.pipeline.run import Job, once
 from sandbox.pipeline.session import open_session
 
@@ -63,7 +63,7 @@ def expected(
     spark: Any, endpoint: Endpoint, written: tuple[str, Load], tmp_path_factory: Any
 ) -> dict[str, Any]:
     """What an undisturbed run makes of it."""
-    place = Place.at(tmp_path_factory.mktemp("undisturbed"), endpoint.url)
+    place = TableStorage.at(tmp_path_factory.mktemp("undisturbed"), endpoint.url)
     return _content(spark, once(spark, Job(place, endpoint.url, streams=(written[0],))))
 
 
@@ -105,7 +105,7 @@ def test_a_driver_killed_again_and_again_leaves_the_same_tables(
             assert process.stdout
             seen = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
         assert seen, f"the run ended before {died_at}"
-    place = Place.at(tmp_path, endpoint.url)
+    place = TableStorage.at(tmp_path, endpoint.url)
     (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999").mkdir(parents=True)
     (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999" / "part-0.parquet").write_bytes(b"half")
     job = Job(place, endpoint.url, streams=(written[0],), records_per_trigger=60)
@@ -224,4 +224,4 @@ def test_a_cluster_that_loses_executors_writes_the_same_tables(
     assert process.returncode == 0
     assert said == cluster.url
     assert len(killed) >= 2
-    assert _content(spark, Tables(Place.at(tmp_path))) == expected
+    assert _content(spark, Tables(TableStorage.at(tmp_path))) == expected

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.pipeline.impact import impacts
-from sandbox.pipeline.place import Place
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.bench import reconciliation
 
@@ -28,7 +28,8 @@ def test_after_faults_and_deaths_everything_dispatched_is_everywhere_once(spark:
     assert ran.rows["duplicates"] == ran.rows["arrivals"] - ran.sent - ran.rows["queued"]
 
     told = {
-        impact.type: impact for impact in impacts(spark, Tables(Place.at(tmp_path / "tables")), ran.injected)
+        impact.type: impact
+        for impact in impacts(spark, Tables(TableStorage.at(tmp_path / "tables")), ran.injected)
     }
     assert {kind: impact.injected for kind, impact in told.items()} == struck
     assert told["oversize"].messages == told["oversize"].rejects == struck["oversize"]

@@ -11,8 +11,8 @@ import pytest
 
 from sandbox.pipeline import run as running
 from sandbox.pipeline.failures import PipelineFailedError, WorkerLateError, failure_of
-from sandbox.pipeline.place import Place
 from sandbox.pipeline.run import Job
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 
 
@@ -24,7 +24,7 @@ def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:
     def query(*_: Any) -> Iterator[tuple[Any, Tables]]:
         if next(left, None) is not None:
             raise WorkerLateError("late")
-        yield object(), Tables(Place.at(place))
+        yield object(), Tables(TableStorage.at(place))
 
     monkeypatch.setattr(running, "_query", query)
 
@@ -35,7 +35,7 @@ def test_a_query_that_starts_too_late_begins_anew_but_not_for_ever(
 ) -> None:
     """Five times the run tries again and says so; the sixth time, when a minute is lost, it fails."""
     _late(monkeypatch, late, tmp_path)
-    job, attended, said = Job(Place.at(tmp_path)), list[object](), list[str]()
+    job, attended, said = Job(TableStorage.at(tmp_path)), list[object](), list[str]()
 
     def tell(what: str, _share: float) -> None:
         said.append(what)

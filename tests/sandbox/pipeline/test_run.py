@@ -11,10 +11,10 @@ import pytest
 
 from sandbox.pipeline.batch import Rules
 from sandbox.pipeline.page import page
-from sandbox.pipeline.place import Place
 from sandbox.pipeline.query import ask
 from sandbox.pipeline.report import report
 from sandbox.pipeline.run import CheckpointMissingError, Job, once
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import AnotherRunError, Tables
 from schemas.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
 
 
 def _job(endpoint: Endpoint, stream: str, to: Path | str, **more: Any) -> Job:
-    return Job(Place.at(to, endpoint.url), endpoint.url, streams=(stream,), **more)
+    return Job(TableStorage.at(to, endpoint.url), endpoint.url, streams=(stream,), **more)
 
 
 def _codes(spark: Any, tables: Tables) -> Counter[str]:
@@ -93,7 +93,7 @@ def test_another_runs_tables_are_not_added_to(spark: Any, endpoint: Endpoint, tm
     rows = once(spark, _job(endpoint, stream, tmp_path / "tables")).rows()
     with pytest.raises(AnotherRunError, match="another checkpoint"):
         once(spark, _job(endpoint, stream, tmp_path / "tables", checkpoint=str(tmp_path / "other")))
-    assert Tables(Place.at(tmp_path / "tables")).rows() == rows
+    assert Tables(TableStorage.at(tmp_path / "tables")).rows() == rows
 
 
 def test_tables_in_a_bucket_are_those_on_a_disk(spark: Any, endpoint: Endpoint, tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from sandbox.processing import (
     Limit,
     Message,
     NewMessage,
-    Outside,
     OutsideSystem,
     Parameters,
     Processing,
     Routes,
+    SimulatedSystems,
     State,
 )
 from sandbox.processing.confirmation import Confirmation
@@ -56,7 +56,7 @@ class Site:
         self.clock = Clock(frozen_at=START)
         self.events = Events(self.clock)
         self.routes = Routes()
-        self.outside = Outside(OutsideSystem(name, self.clock) for name in ("billing", "mno", "crm"))
+        self.outside = SimulatedSystems(OutsideSystem(name, self.clock) for name in ("billing", "mno", "crm"))
         self.told = Told()
         self.path = folder / "processing.sqlite3"
         self._opened: list[Processing] = []

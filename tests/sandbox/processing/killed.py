@@ -143,25 +143,25 @@ def _killed_at(folder: Path, moment: int) -> bool:
 
 def _looked_after(folder: Path) -> dict[str, Any]:
     """What another process, later, makes of what was left."""
-    stage = Stage(folder, _START + 10_000, lambda: None)
-    store = stage.process.store
+    fault_engine = Stage(folder, _START + 10_000, lambda: None)
+    store = fault_engine.process.store
     recorded = {
         f"{operation} {key.removeprefix('CRM_')}"
         for operation, key in store.rows("SELECT operation, key FROM calls WHERE state = 'OK'")
-    } & set(stage.noted("calls"))
-    before = Counter(stage.noted("calls"))
-    stage.send()
-    stage.process.drain()
+    } & set(fault_engine.noted("calls"))
+    before = Counter(fault_engine.noted("calls"))
+    fault_engine.send()
+    fault_engine.process.drain()
     for _ in range(_MOST_ROUNDS):
         unconfirmed = store.rows("SELECT 1 FROM calls WHERE due IS NOT NULL")
-        if not unconfirmed and all(state in FINAL for state in _states(stage).values()):
+        if not unconfirmed and all(state in FINAL for state in _states(fault_engine).values()):
             break
-        stage.round()
-    now = Counter(stage.noted("calls"))
+        fault_engine.round()
+    now = Counter(fault_engine.noted("calls"))
     return {
-        "states": _states(stage),
+        "states": _states(fault_engine),
         "repeated": sorted(call for call in recorded if now[call] != before[call]),
-        "confirmed": sorted(set(stage.noted("confirmed"))),
+        "confirmed": sorted(set(fault_engine.noted("confirmed"))),
         "illegal": [
             row for row in store.rows("SELECT before, cause, after FROM changes") if not _legal(*row)
         ],
@@ -169,8 +169,10 @@ def _looked_after(folder: Path) -> dict[str, Any]:
     }
 
 
-def _states(stage: Stage) -> dict[str, str]:
-    return dict(stage.process.store.rows("SELECT correlation, state FROM messages ORDER BY correlation"))
+def _states(fault_engine: Stage) -> dict[str, str]:
+    return dict(
+        fault_engine.process.store.rows("SELECT correlation, state FROM messages ORDER BY correlation")
+    )
 
 
 def _legal(before: Any, cause: Any, state: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.processing import AS_CODED, Administration, Exchange, KeyKind, Processing, State
-from sandbox.processing.parameters import Ways
+from sandbox.processing.parameters import Dialect
 from sandbox.processing.transitions import IllegalTransitionError
 from tests.sandbox.processing.conftest import START, Site, causes_of, message_of, state_of
 from tests.sandbox.processing.sentences import sentence
@@ -182,7 +182,7 @@ def test_as_coded_an_obsolete_call_alone_is_left_out(site: Site) -> None:
 
 def test_as_coded_newer_is_what_its_source_dated_later(site: Site) -> None:
     """By the time in the trace header; one of the same time will do."""
-    process = site.open(ways=Ways(newer_by_receipt=False, only_success_outdates=False))
+    process = site.open(ways=Dialect(newer_by_receipt=False, only_success_outdates=False))
     _route(site)
     for later, end in ((900.0, State.OK), (0.0, State.SKIPPED), (-1.0, State.SKIPPED)):
         object_id = f"dated {later}"
@@ -196,7 +196,7 @@ def test_as_coded_newer_is_what_its_source_dated_later(site: Site) -> None:
 
 def test_as_coded_a_newer_message_that_failed_will_do(site: Site) -> None:
     """The older is left out though the newer one's call failed."""
-    process = site.open(ways=Ways(only_success_outdates=False))
+    process = site.open(ways=Dialect(only_success_outdates=False))
     _route(site)
     site.script("crm", "500", "500")
     older = site.send(process, object_id="5")
@@ -209,6 +209,6 @@ def test_as_coded_a_newer_message_that_failed_will_do(site: Site) -> None:
 
 def test_as_coded_objects_of_two_operations_are_one_without_an_entity_type(site: Site) -> None:
     """The code's key has the entity type or nothing before the object id."""
-    process = site.open(ways=Ways(entity_by_operation=False))
+    process = site.open(ways=Dialect(entity_by_operation=False))
     assert _two_operations(site, process) is State.SKIPPED
     assert process.calls.of(1)[0].key == "5"

@@ -1,4 +1,4 @@
-"""Outside systems that answer by a script, or as the fault stage has it."""
+"""SimulatedSystems systems that answer by a script, or as the fault stage has it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterator
 import pytest
 
 from emulator.clock import Clock
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.processing import (
     BusinessError,
     Exchange,
-    Outside,
     OutsideSystem,
+    SimulatedSystems,
     State,
     TechnicalError,
 )
-from sandbox.processing.outside import Answer, read_answer
+from sandbox.processing.simulated_systems import Answer, read_answer
 from tests.sandbox.processing.conftest import START, Site, message_of
 
 
 @pytest.fixture
-def stage(site: Site) -> Iterator[Stage]:
-    stage = Stage(Chance(5), site.clock, site.events)
-    yield stage
-    stage.close()
+def fault_engine(site: Site) -> Iterator[FaultEngine]:
+    fault_engine = FaultEngine(Chance(5), site.clock, site.events)
+    yield fault_engine
+    fault_engine.close()
 
 
 def test_a_script_is_answered_in_order_and_then_everything_is_well(site: Site) -> None:
@@ -97,10 +97,12 @@ def test_what_is_no_answer_is_refused(site: Site, written: str) -> None:
         (NewFault("throttle", channel="outside/crm"), "crm failed: ProvisionedThroughputExceeded"),
     ],
 )
-def test_faults_strike_outside_systems(site: Site, stage: Stage, fault: NewFault, says: str) -> None:
+def test_faults_strike_outside_systems(
+    site: Site, fault_engine: FaultEngine, fault: NewFault, says: str
+) -> None:
     """By the name of the channel; the system never hears of the call."""
-    crm, erp = (OutsideSystem(name, site.clock, stage) for name in ("crm", "erp"))
-    stage.add(fault)
+    crm, erp = (OutsideSystem(name, site.clock, fault_engine) for name in ("crm", "erp"))
+    fault_engine.add(fault)
     with pytest.raises(TechnicalError, match=says):
         crm.call(b"")
     assert crm.received == []
@@ -108,12 +110,12 @@ def test_faults_strike_outside_systems(site: Site, stage: Stage, fault: NewFault
         assert erp.call(b"") == b""
 
 
-def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(site: Site, stage: Stage) -> None:
+def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(site: Site, fault_engine: FaultEngine) -> None:
     """Nobody can know: the message is tried again, and the system called again."""
-    site.outside.systems["crm"] = crm = OutsideSystem("crm", site.clock, stage)
+    site.outside.systems["crm"] = crm = OutsideSystem("crm", site.clock, fault_engine)
     process = site.open()
     site.routes.add("customer", "set", lambda exchange: exchange.call("crm", b"once") and None)
-    stage.add(NewFault("disconnect", channel="outside/crm", attributes={"written": True}, limit=1))
+    fault_engine.add(NewFault("disconnect", channel="outside/crm", attributes={"written": True}, limit=1))
     number = site.send(process)
     process.drain()
     site.retry(process)
@@ -121,16 +123,16 @@ def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(site: Site, stage: 
     assert crm.received == [b"once", b"once"]
 
 
-def test_a_fault_can_have_a_system_down_for_a_minute(site: Site, stage: Stage) -> None:
+def test_a_fault_can_have_a_system_down_for_a_minute(site: Site, fault_engine: FaultEngine) -> None:
     """As ``sandbox fault add error --for 1m`` does; the message ends well after it."""
-    site.outside.systems["crm"] = OutsideSystem("crm", site.clock, stage)
+    site.outside.systems["crm"] = OutsideSystem("crm", site.clock, fault_engine)
     process = site.open()
 
     @site.route("set")
     def call(exchange: Exchange) -> None:
         exchange.call("crm", exchange.body)
 
-    stage.add(NewFault("error", channel="outside/crm", when={"for": "90s"}))
+    fault_engine.add(NewFault("error", channel="outside/crm", when={"for": "90s"}))
     number = site.send(process)
     process.drain()
     site.retry(process)
@@ -142,6 +144,6 @@ def test_a_fault_can_have_a_system_down_for_a_minute(site: Site, stage: Stage) -
 def test_a_system_that_is_not_there_is_named() -> None:
     """With those that are."""
     clock = Clock(frozen_at=START)
-    outside = Outside([OutsideSystem("crm", clock)])
+    outside = SimulatedSystems([OutsideSystem("crm", clock)])
     with pytest.raises(TechnicalError, match="no outside system 'erp'; there are crm"):
         outside("erp", b"")

@@ -16,7 +16,7 @@ from sandbox.processing import (
     ValidationError,
 )
 from sandbox.processing.errors import Code
-from sandbox.processing.parameters import Ways
+from sandbox.processing.parameters import Dialect
 from tests.sandbox.processing.conftest import Site, causes_of, message_of, state_of
 from tests.sandbox.processing.sentences import sentence
 
@@ -168,7 +168,9 @@ def test_a_hard_child_that_is_cancelled_ends_the_parents_waiting(site: Site, pro
 
 
 @pytest.mark.parametrize(("ways", "end"), [(AS_WRITTEN, State.OK), (AS_CODED, State.PARTLY_FAILED)])
-def test_as_coded_only_a_message_that_has_not_failed_can_be_split(site: Site, ways: Ways, end: State) -> None:
+def test_as_coded_only_a_message_that_has_not_failed_can_be_split(
+    site: Site, ways: Dialect, end: State
+) -> None:
     """By the text, one that failed before it came to the split is split at the next attempt."""
     process = site.open(ways=ways)
 

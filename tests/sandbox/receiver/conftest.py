@@ -28,7 +28,7 @@ class Crash(BaseException):
 
 
 @dataclass
-class Tape:
+class FakeStream:
     """What a stream holds in the order in which it is delivered: (shard, data); kept beyond any reader."""
 
     name: str
@@ -47,7 +47,7 @@ class Tape:
 class TapeChannel:
     """A reader and writer of a tape, from the checkpoints on; ``step`` is called at every await."""
 
-    def __init__(self, tape: Tape, checkpoints: Checkpoints, step: Callable[[], None]) -> None:
+    def __init__(self, tape: FakeStream, checkpoints: Checkpoints, step: Callable[[], None]) -> None:
         self.name = tape.name
         self._tape = tape
         self._checkpoints = checkpoints
@@ -91,8 +91,8 @@ class Site:
 
     folder: Path
     clock: Clock
-    input: Tape = field(default_factory=lambda: Tape("input"))
-    queues: dict[Queue, Tape] = field(default_factory=lambda: {q: Tape(q.value) for q in Queue})
+    input: FakeStream = field(default_factory=lambda: FakeStream("input"))
+    queues: dict[Queue, FakeStream] = field(default_factory=lambda: {q: FakeStream(q.value) for q in Queue})
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)
     step: Callable[[], None] = lambda: None
     patience: float = 3600.0
@@ -114,7 +114,7 @@ class Site:
         with repository.transaction() as store:
             store.execute("CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, data BLOB, parts INTEGER)")
 
-        def channel(tape: Tape) -> TapeChannel:
+        def channel(tape: FakeStream) -> TapeChannel:
             return TapeChannel(tape, repository.checkpoints(tape.name), self.step)
 
         gateways = {q: Gateway(channel(tape), repository, self.clock) for q, tape in self.queues.items()}

@@ -12,21 +12,21 @@ from typing import Any
 from emulator.channels import Channel, Checkpoints, Delivery, PublishRefused, Receipt
 from emulator.rng import new_uuid
 from sandbox.receiver import Arrival
-from sandbox.repository import Repository, Standing
+from sandbox.repository import ArrivalStatus, Repository
 from sandbox.scenarios.client import OURS, Client, OurReceiver
+from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
 from sandbox.scenarios.scenario import INPUT
-from sandbox.scenarios.site import Site, Victim
 from sandbox.scenarios.workers import Worker, Workers
 from schemas.peek import peek
 from schemas.sequence import split_raw
 
-Around = Callable[[Site, Channel], Channel]
+Around = Callable[[ClientEnvironment, Channel], Channel]
 
 
 class _SiteWith:
     """A site whose input is seen through something."""
 
-    def __init__(self, site: Site, around: Around) -> None:
+    def __init__(self, site: ClientEnvironment, around: Around) -> None:
         self._site = site
         self._around = around
 
@@ -53,8 +53,8 @@ class _Seen:
         return [each for each in self._channel.read(limit=limit, wait=wait) if self._noted(each)]
 
 
-def _noting(noted: Callable[[Site, Delivery], bool]) -> Client:
-    def receiver(site: Site) -> OurReceiver:
+def _noting(noted: Callable[[ClientEnvironment, Delivery], bool]) -> Client:
+    def receiver(site: ClientEnvironment) -> OurReceiver:
         seen = _SiteWith(site, lambda site, channel: _Seen(channel, lambda each: noted(site, each)))
         return OurReceiver(seen)
 
@@ -77,8 +77,8 @@ def knows_no_children(shards: int) -> Client:
 class _Forgetful(Repository):
     """Never knows a message."""
 
-    def standing(self, *_: object) -> Standing:
-        return Standing.NEW
+    def standing(self, *_: object) -> ArrivalStatus:
+        return ArrivalStatus.NEW
 
 
 FORGETS = Client(OURS.sender, lambda site: OurReceiver(site, _Forgetful(site.receiver_store, site.clock)))
@@ -87,7 +87,7 @@ FORGETS = Client(OURS.sender, lambda site: OurReceiver(site, _Forgetful(site.rec
 class _Naive:
     """Reads, works, commits: without a transaction, without judging, without knowing messages."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         self.site = site
         self._repository = Repository(site.receiver_store, site.clock)
         self._store = sqlite3.connect(site.receiver_store, isolation_level=None)
@@ -121,7 +121,7 @@ class _CommitsFirst(_Naive):
 class _KnowsSequenceNumbers(_Naive):
     """Takes the broker's number for the message's identity."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         super().__init__(site)
         self._known: set[tuple[str, str]] = set()
 
@@ -135,7 +135,7 @@ class _KnowsSequenceNumbers(_Naive):
 class _JoinsAsTheyCome(_Naive):
     """Puts parts together in the order in which they arrive."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         super().__init__(site)
         self._parts: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
 
@@ -185,7 +185,7 @@ class _CarelessSender:
 
     tries = 1
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         self.site = site
         self.channel = site.open(INPUT)
 
@@ -256,11 +256,11 @@ THREE_TRIES = Client(_ThreeTries, OURS.receiver)
 NEVER_SPLITS = Client(_NeverSplits, OURS.receiver)
 
 
-def _workers(worker: Callable[[Site, Victim], Worker]) -> Client:
+def _workers(worker: Callable[[ClientEnvironment, KillableProcess], Worker]) -> Client:
     """Workers of which each is made in another way."""
 
     class Others(Workers):
-        def worker(self, site: Site, victim: Victim) -> Worker:
+        def worker(self, site: ClientEnvironment, victim: KillableProcess) -> Worker:
             return worker(site, victim)
 
     return Client(OURS.sender, Others)
@@ -269,7 +269,7 @@ def _workers(worker: Callable[[Site, Victim], Worker]) -> Client:
 class _NeverLooks(Worker):
     """Works on what it once claimed, whoever holds it now."""
 
-    def __init__(self, site: Site, victim: Victim) -> None:
+    def __init__(self, site: ClientEnvironment, victim: KillableProcess) -> None:
         super().__init__(site, victim, _Forgetful(site.receiver_store, site.clock))
 
     def work(self, delivery: Delivery) -> None:
@@ -279,20 +279,20 @@ class _NeverLooks(Worker):
 class _OwnMemory(Repository):
     """Knows the messages that this process has done, and no others."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ClientEnvironment) -> None:
         super().__init__(site.receiver_store, site.clock)
         self._done: set[str | None] = set()
 
     def standing(
         self, channel: str, message_id: str | None, digest: bytes, part: tuple[str, int] | None = None
-    ) -> Standing:
+    ) -> ArrivalStatus:
         if message_id in self._done:
             return super().standing(channel, message_id, digest, part)
         self._done.add(message_id)
-        return Standing.NEW
+        return ArrivalStatus.NEW
 
 
-def _for_twelve_hours(site: Site, victim: Victim) -> Worker:
+def _for_twelve_hours(site: ClientEnvironment, victim: KillableProcess) -> Worker:
     assert site.claims is not None
     site.claims = site.claims._replace(ttl=43_200)
     return Worker(site, victim, Repository(site.receiver_store, site.clock))

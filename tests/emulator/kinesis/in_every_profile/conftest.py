@@ -13,7 +13,7 @@ from emulator.clock import Clock
 from emulator.kinesis import KinesisError
 from emulator.rng import new_uuid
 from tests.emulator.kinesis.conftest import Api, Calls
-from tests.houses import ACCOUNT, PROFILES, REGION, House, borrowed, in_profiles
+from tests.profile_sandboxes import ACCOUNT, PROFILES, REGION, House, in_profiles, use_sandbox
 
 
 class ProfileApi(Calls):
@@ -58,7 +58,7 @@ def in_seconds(answer: Any) -> Any:
 def api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calls]:
     """A relaxed engine on disk, then in memory, then the streams of each profile."""
     if request.param in PROFILES:
-        with borrowed(request.param, request) as house:
+        with use_sandbox(request.param, request) as house:
             yield ProfileApi(house)
         return
     api = Api(tmp_path / "kinesis" if request.param == "disk" else None)

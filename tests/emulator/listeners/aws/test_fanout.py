@@ -26,7 +26,7 @@ def bench(benches: Callable[[str], Bench]) -> Bench:
 
 @pytest.fixture
 def client(bench: Bench) -> Iterator[KinesisClient]:
-    with listening("kinesis", bench.engine, bench.clock, bench.events, bench.stage) as endpoint:
+    with listening("kinesis", bench.engine, bench.clock, bench.events, bench.fault_engine) as endpoint:
         yield connect(endpoint)
 
 

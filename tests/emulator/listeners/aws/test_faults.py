@@ -27,7 +27,7 @@ def bench(benches: Callable[[str], Bench]) -> Bench:
 
 @pytest.fixture(params=ENDPOINTS)
 def client(request: pytest.FixtureRequest, bench: Bench) -> Iterator[KinesisClient]:
-    with listening(request.param, bench.engine, bench.clock, bench.events, bench.stage) as endpoint:
+    with listening(request.param, bench.engine, bench.clock, bench.events, bench.fault_engine) as endpoint:
         yield connect(endpoint)
 
 
@@ -151,7 +151,7 @@ def test_held_records_come_also_when_the_fault_is_gone(client: KinesisClient, be
     answer = client.get_records(ShardIterator=iterator(client, bench))
     assert answer["Records"] == []
     assert answer["MillisBehindLatest"] > 0
-    bench.stage.remove(name)
+    bench.fault_engine.remove(name)
     bench.clock.advance(60)
     found, _ = read_on(client, answer["NextShardIterator"], reads=4)
     assert found == [b"0", b"1", b"2"]

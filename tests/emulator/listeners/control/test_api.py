@@ -20,7 +20,7 @@ from rdss_sandbox.shapes.status import Health
 
 def test_every_answer_is_as_described(emulator: Embedded, http: httpx.Client) -> None:
     """The description is valid, and what each path without variables answers has the shape that it says."""
-    emulator.parts.stage.add(NewFault("duplicate"))
+    emulator.parts.fault_engine.add(NewFault("duplicate"))
     description = http.get("/openapi.json").json()
 
     assert description["openapi"] == "3.1.0"

@@ -13,7 +13,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.server import AmqpServer, serve_amqp
 from emulator.rng import Chance, new_uuid
 from emulator.streams.amqp_log import AmqpLog
@@ -27,7 +27,7 @@ class Relay:
     """A relay on real time, and the clients that a test opened through it."""
 
     server: AmqpServer
-    stage: Stage
+    fault_engine: FaultEngine
     events: Events
     log: AmqpLog
     direct_url: str
@@ -39,7 +39,7 @@ class Relay:
         return self.server.url
 
     def fault(self, type_: str, **fields: Any) -> str:
-        return self.stage.add(NewFault(type_, **fields)).name
+        return self.fault_engine.add(NewFault(type_, **fields)).name
 
     def injections(self) -> list[Event]:
         return [event for event in self.events.since(limit=100_000) if event.kind == "fault.injected"]
@@ -74,17 +74,21 @@ class Relay:
 def relay(broker_url: str) -> Iterator[Relay]:
     clock = Clock()
     events = Events(clock, keep=100_000)
-    stage = Stage(Chance(7), clock, events)
+    fault_engine = FaultEngine(Chance(7), clock, events)
     log = AmqpLog(None, clock, DEFAULT_SCOPE)
     with loop_on_a_thread() as run:
-        server = run(serve_amqp(broker_url, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log))
-        found = Relay(server, stage, events, log, broker_url)
+        server = run(
+            serve_amqp(
+                broker_url, "127.0.0.1", 0, fault_engine=fault_engine, clock=clock, events=events, log=log
+            )
+        )
+        found = Relay(server, fault_engine, events, log, broker_url)
         yield found
         for connection in found.opened:
             if connection.is_open:
                 connection.close()
         run(server.close())
-    stage.close()
+    fault_engine.close()
     log.close()
     assert [event.fields for event in events.since(limit=100_000) if event.kind == "relay.amqp.failed"] == []
 

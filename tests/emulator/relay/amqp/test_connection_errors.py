@@ -17,7 +17,7 @@ from pika import exceptions
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.frames import GREETING
 from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
@@ -117,8 +117,10 @@ async def test_an_upstream_with_tls_is_verified(
     broker = await tls_in_front_of(relay, context)
     upstream = f"amqps://guest:guest@localhost:{broker.sockets[0].getsockname()[1]}/%2F"
     events, log = Events(clock), AmqpLog(None, clock, DEFAULT_SCOPE)
-    stage = Stage(Chance(1), clock, events)
-    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log)
+    fault_engine = FaultEngine(Chance(1), clock, events)
+    server = await serve_amqp(
+        upstream, "127.0.0.1", 0, fault_engine=fault_engine, clock=clock, events=events, log=log
+    )
     parameters = pika.URLParameters(server.url)
 
     def published_and_got() -> bytes:
@@ -138,5 +140,5 @@ async def test_an_upstream_with_tls_is_verified(
     assert await asyncio.to_thread(published_and_got) == b"encrypted behind the relay"
     await server.close()
     broker.close()
-    stage.close()
+    fault_engine.close()
     log.close()

@@ -14,7 +14,7 @@ from pamqp.header import ContentHeader
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT
 from emulator.relay.amqp.server import serve_amqp
 from emulator.relay.amqp.session import MOST_HELD
@@ -29,7 +29,7 @@ MEGABYTE = b"x" * 1_000_000
 class Wire:
     """A client's socket at one end of the relay and a broker's at the other."""
 
-    stage: Stage
+    fault_engine: FaultEngine
     client: asyncio.StreamReader
     to_relay: asyncio.StreamWriter
     broker: asyncio.StreamReader
@@ -50,22 +50,24 @@ class Wire:
 async def wire() -> AsyncIterator[Wire]:
     clock = Clock()
     events = Events(clock)
-    stage = Stage(Chance(1), clock, events)
+    fault_engine = FaultEngine(Chance(1), clock, events)
     log = AmqpLog(None, clock, DEFAULT_SCOPE)
     accepted: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
     broker = await asyncio.start_server(lambda *ends: accepted.put_nowait(ends), "127.0.0.1", 0)
     upstream = f"amqp://127.0.0.1:{broker.sockets[0].getsockname()[1]}/"
-    server = await serve_amqp(upstream, "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log)
+    server = await serve_amqp(
+        upstream, "127.0.0.1", 0, fault_engine=fault_engine, clock=clock, events=events, log=log
+    )
     client = await asyncio.open_connection("127.0.0.1", server.port)
     client[1].write(GREETING + marshal(commands.Connection.TuneOk(0, 2_000_000, 1), 0))
     client[1].write(marshal(commands.Channel.Open(), 1))
-    found = Wire(stage, *client, *(await asyncio.wait_for(accepted.get(), 60)))
+    found = Wire(fault_engine, *client, *(await asyncio.wait_for(accepted.get(), 60)))
     yield found
     for writer in (found.to_relay, found.from_broker):
         writer.transport.abort()
     await server.close()
     broker.close()
-    stage.close()
+    fault_engine.close()
 
 
 async def test_a_client_that_goes_takes_its_connection_to_the_broker_along(wire: Wire) -> None:
@@ -96,7 +98,7 @@ async def test_a_broker_that_does_not_read_stops_the_client(wire: Wire) -> None:
 
 async def test_what_faults_hold_back_is_bounded_and_heartbeats_go_on(wire: Wire) -> None:
     """A client whose publishes are held back is read from no more, and neither side thinks the other dead."""
-    wire.stage.add(NewFault("throttle"))
+    wire.fault_engine.add(NewFault("throttle"))
     filled = asyncio.Event()
 
     async def publish_for_ever() -> None:
@@ -112,7 +114,7 @@ async def test_what_faults_hold_back_is_bounded_and_heartbeats_go_on(wire: Wire)
     await asyncio.wait_for(wire.client.readuntil(HEARTBEAT), 60)
     publishing.cancel()
     assert wire.sent < MOST_HELD + 60 * len(MEGABYTE)
-    wire.stage.clear()
+    wire.fault_engine.clear()
     taken = 0
     async with asyncio.timeout(60):
         while taken < MOST_HELD:

@@ -13,7 +13,7 @@ from pika.exceptions import AMQPError, ProbableAuthenticationError
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Scope
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import GREETING, decoded, encoded
@@ -30,13 +30,19 @@ ENTRY = Entry(SECRET, "guest", "guest")
 def url(broker_url: str) -> Iterator[str]:
     clock = Clock()
     events = Events(clock)
-    stage = Stage(Chance(7), clock, events)
+    fault_engine = FaultEngine(Chance(7), clock, events)
     log = AmqpLog(None, clock, Scope("000000000000", "us-east-1"))
 
     async def started() -> AmqpServer:
         listening = bound("127.0.0.1", 0)
         server = AmqpServer(
-            broker_url, listening, stage=stage, clock=clock, events=events, log=log, token=SECRET
+            broker_url,
+            listening,
+            fault_engine=fault_engine,
+            clock=clock,
+            events=events,
+            log=log,
+            token=SECRET,
         )
         await server.listen()
         return server
@@ -45,7 +51,7 @@ def url(broker_url: str) -> Iterator[str]:
         server = run(started())
         yield server.url
         run(server.close())
-    stage.close()
+    fault_engine.close()
     log.close()
 
 

@@ -12,8 +12,8 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
+from emulator.faults.engine import FaultEngine
 from emulator.faults.message import Message
-from emulator.faults.stage import Stage
 from emulator.faults.targets import Process
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
@@ -141,7 +141,7 @@ def test_latency_delays_publishes_and_deliveries(relay: Relay) -> None:
     unconfirmed = relay.connection()
     publish(unconfirmed.channel(), relay.queue, b"2")
     unconfirmed.close()
-    relay.stage.clear()
+    relay.fault_engine.clear()
     relay.fault("latency", direction="deliver", attributes={"delay": 0.3})
     began = stopwatch()
     assert bodies(consumed(channel, relay.queue, 2)) == numbers(1, 2)
@@ -181,14 +181,14 @@ def test_errors_refuse_return_or_close(relay: Relay) -> None:
     relay.fault("error", attributes={"status": 400}, limit=1)
     with pytest.raises(exceptions.NackError):
         publish(channel, relay.queue, b"1")
-    relay.stage.clear()
+    relay.fault_engine.clear()
     relay.fault("error", attributes={"code": "NO_ROUTE"}, limit=1)
     with pytest.raises(exceptions.UnroutableError) as returned:
         channel.basic_publish("", relay.queue, b"2", mandatory=True)
     assert returned.value.messages[0].body == b"2"
     publish(channel, relay.queue, b"3")
     for code, reply in (("InternalFailure", 541), ("NOT_FOUND", 404)):
-        relay.stage.clear()
+        relay.fault_engine.clear()
         relay.fault("error", attributes={"code": code}, limit=1)
         with pytest.raises(exceptions.ChannelClosedByBroker) as closed:
             publish(channel, relay.queue, b"4")
@@ -216,7 +216,7 @@ def test_an_error_on_delivery_closes_the_channel(relay: Relay) -> None:
     relay.fault("error", direction="deliver", limit=1)
     with pytest.raises(exceptions.ChannelClosedByBroker):
         consumed(channel, relay.queue, 1)
-    relay.stage.clear()
+    relay.fault_engine.clear()
     relay.fault("error", direction="deliver", attributes={"code": "CONNECTION_FORCED"}, limit=1)
     with pytest.raises(exceptions.ConnectionClosedByBroker) as closed:
         consumed(channel.connection.channel(), relay.queue, 1)
@@ -257,7 +257,7 @@ def test_a_throttled_reader_gets_nothing_for_now(relay: Relay) -> None:
     channel.cancel()
     publish(channel, relay.queue, b"3")
     channel.queue_declare(relay.queue, passive=True)
-    relay.stage.clear()
+    relay.fault_engine.clear()
     relay.fault("throttle", direction="deliver", limit=1)
     assert channel.basic_get(relay.queue)[0] is None
     assert drained(channel, relay.queue) == [b"3"]
@@ -286,7 +286,7 @@ def test_transactions_keep_their_meaning(relay: Relay) -> None:
     publish(channel, relay.queue, b"made")
     channel.tx_rollback()
     assert bodies(came) == [b"taken", b"taken"]
-    relay.stage.clear()
+    relay.fault_engine.clear()
     channel.basic_ack(1)
     channel.basic_ack(2)
     channel.tx_commit()
@@ -301,7 +301,7 @@ def test_the_same_seed_strikes_the_same_messages(relay: Relay) -> None:
     publish(channel, relay.queue, *SAMPLES)
     struck = [event.fields["message_id"] for event in relay.injections()]
     clock = Clock()
-    other = Stage(Chance(7), clock, Events(clock))
+    other = FaultEngine(Chance(7), clock, Events(clock))
     other.add(NewFault("duplicate", name="some", toxicity=0.5))
     call = other.publishing("input", "kinesis", [Message(data) for data in SAMPLES])
     assert struck == [item.message.message_id for item in call.items if item.copies]
@@ -320,7 +320,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 def test_pause_halts_a_process_at_a_message(sleeper: subprocess.Popen[bytes], relay: Relay) -> None:
     """The message has gone through by then."""
     channel = relay.channel(confirm=True)
-    relay.stage.targets["sleeper"] = Process.of(sleeper.pid)
+    relay.fault_engine.targets["sleeper"] = Process.of(sleeper.pid)
     relay.fault("pause", attributes={"target": str(sleeper.pid), "lasts": 60}, when={"every": 1}, limit=1)
     publish(channel, relay.queue, b"1")
     assert relay.at_broker() == [b"1"]

@@ -56,7 +56,7 @@ def test_a_copy_of_a_delivery_leaves_one_message_at_the_broker(relay: Relay, kin
     channel.basic_publish("", relay.queue, b"once")
     name = relay.fault("duplicate", direction="deliver", limit=1)
     assert read(relay, kind, 2) == [(b"once", False), (b"once", True)]
-    relay.stage.remove(name)
+    relay.fault_engine.remove(name)
     if kind == "stream":
         assert read(relay, kind, 1) == [(b"once", False)]
     else:

@@ -14,7 +14,7 @@ from pika import exceptions
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
@@ -205,12 +205,18 @@ async def test_a_broker_that_is_not_there_closes_the_connection() -> None:
     """And an event tells which could not be reached."""
     clock = Clock()
     events = Events(clock)
-    stage = Stage(Chance(1), clock, events)
+    fault_engine = FaultEngine(Chance(1), clock, events)
     log = AmqpLog(None, clock, DEFAULT_SCOPE)
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         port = reserved.getsockname()[1]
     server = await serve_amqp(
-        f"amqp://guest@127.0.0.1:{port}/", "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log
+        f"amqp://guest@127.0.0.1:{port}/",
+        "127.0.0.1",
+        0,
+        fault_engine=fault_engine,
+        clock=clock,
+        events=events,
+        log=log,
     )
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     assert await asyncio.wait_for(reader.read(), 60) == b""
@@ -219,10 +225,18 @@ async def test_a_broker_that_is_not_there_closes_the_connection() -> None:
     assert event.fields["upstream"] == f"127.0.0.1:{port}"
     with pytest.raises(OSError, match=f"port {server.port} on 127.0.0.1 is in use"):
         await serve_amqp(
-            "amqp://localhost", "127.0.0.1", server.port, stage=stage, clock=clock, events=events, log=log
+            "amqp://localhost",
+            "127.0.0.1",
+            server.port,
+            fault_engine=fault_engine,
+            clock=clock,
+            events=events,
+            log=log,
         )
     with pytest.raises(ValueError, match="give an AMQP URL"):
-        await serve_amqp("http://localhost", "127.0.0.1", 0, stage=stage, clock=clock, events=events, log=log)
+        await serve_amqp(
+            "http://localhost", "127.0.0.1", 0, fault_engine=fault_engine, clock=clock, events=events, log=log
+        )
     await server.close()
 
 

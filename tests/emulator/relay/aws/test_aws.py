@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from moto.moto_api._internal.models import moto_api_backend
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.assembly.own_backend import UpstreamFailed
+from emulator.assembly.own_infrastructure import UpstreamFailed
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine

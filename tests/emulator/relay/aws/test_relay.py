@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.assembly.own_backend import UpstreamFailed
+from emulator.assembly.own_infrastructure import UpstreamFailed
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client

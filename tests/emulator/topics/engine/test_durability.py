@@ -128,7 +128,9 @@ def test_a_start_reads_only_what_came_after_the_checkpoint(
     read: list[int] = []
     recall = assembly._recall
     monkeypatch.setattr(
-        assembly, "_recall", lambda hub, number, entry: (read.append(number), recall(hub, number, entry))
+        assembly,
+        "_recall",
+        lambda registry, number, entry: (read.append(number), recall(registry, number, entry)),
     )
     again = Topics(world.directory / "left", world.clock, world.events, [SOW, queue])
     assert ids(again) == list(range(50))

@@ -24,9 +24,9 @@ from emulator.topics.engine import (
     Topics,
     View,
 )
-from emulator.topics.engine.attendant import attend
 from emulator.topics.engine.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
 from emulator.topics.engine.messages import Message
+from emulator.topics.engine.scheduler import run_schedule
 from tests.emulator.topics.engine.conftest import Client, World, raw, said
 
 MORTAL = Topic(name="objects", keys=("/id",), expiration=0)
@@ -136,7 +136,7 @@ async def test_an_attendant_does_what_is_due_when_it_is_due() -> None:
     topics = Topics(None, clock, Events(clock), [MORTAL])
     seen: asyncio.Queue[Message] = asyncio.Queue()
     topics.session("bob", seen.put_nowait).execute(SowAndSubscribe("objects", sub_id="s", opts="oof"))
-    task = asyncio.create_task(attend(topics, clock))
+    task = asyncio.create_task(run_schedule(topics, clock))
     ann = topics.session("ann", lambda _: None)
     ann.execute(Publish("objects", raw(id=1), expiration=100))
     await asyncio.sleep(0)

@@ -14,13 +14,13 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.stage import Stage
+from emulator.faults.engine import FaultEngine
 from emulator.http.server import serve
 from emulator.rng import Chance
 from emulator.topics.configuration import TopicConfiguration
 from emulator.topics.engine import Topic
 from emulator.topics.http import TopicsApp
-from emulator.topics.service import Feeding, TopicService
+from emulator.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.faults import NewFault
 
 SECONDS = 60
@@ -68,15 +68,15 @@ class Port:
     def __init__(self, configuration: TopicConfiguration, clock: Clock) -> None:
         self.clock = clock
         self.happened = Events(clock)
-        self.stage = Stage(Chance(7), clock, self.happened)
+        self.fault_engine = FaultEngine(Chance(7), clock, self.happened)
         nothing: Any = NoStreams()
         self.service = TopicService(
             None,
             clock=clock,
             events=self.happened,
-            stage=self.stage,
+            fault_engine=self.fault_engine,
             configured=configuration,
-            feeding=Feeding(nothing, nothing, frozenset()),
+            feeding=ObjectSources(nothing, nothing, frozenset()),
         )
         self.failures: list[Exception] = []
         self.app = TopicsApp(self.service, self.failures.append)
@@ -121,14 +121,14 @@ class Port:
         return [event.fields for event in self.happened.since() if event.kind == "topic.command_failed"]
 
     def fault(self, type_: str, **settings: Any) -> None:
-        self.stage.add(NewFault(type_, channel=settings.pop("channel", "orders"), **settings))
+        self.fault_engine.add(NewFault(type_, channel=settings.pop("channel", "orders"), **settings))
 
     async def end(self) -> None:
         await self.stack.aclose()
         self.app.close()
         await self.server.close(1.0)
         self.service.close()
-        self.stage.close()
+        self.fault_engine.close()
 
 
 @pytest.fixture

@@ -38,19 +38,19 @@ async def there(port: Port) -> list[str]:
 def test_what_means_nothing_on_topics_is_refused(name: str) -> None:
     """The API says which kinds of channel a type is for; the others can be put in force on a topic."""
     from emulator.events import Events
-    from emulator.faults.stage import Stage
+    from emulator.faults.engine import FaultEngine
     from emulator.rng import Chance
 
     clock = Clock()
-    stage = Stage(Chance(1), clock, Events(clock))
+    fault_engine = FaultEngine(Chance(1), clock, Events(clock))
     attributes = {"target": "1"} if name in {"pause", "kill", "isolate"} else {}
     wanted = NewFault(name, channel="topic:orders", attributes=attributes)
     if name in MEANINGLESS:
         with pytest.raises(FaultRefused, match="means nothing on 'topic:orders', which is topic"):
-            stage.add(wanted)
+            fault_engine.add(wanted)
     elif not attributes:
-        assert stage.add(wanted).channel == "topic:orders"
-    stage.close()
+        assert fault_engine.add(wanted).channel == "topic:orders"
+    fault_engine.close()
 
 
 async def test_a_refused_publish_is_acknowledged_as_failed(port: Port) -> None:
@@ -60,7 +60,7 @@ async def test_a_refused_publish_is_acknowledged_as_failed(port: Port) -> None:
     ack = await published(client, "a", cmd_id="7", seq=1)
     assert (ack["status"], ack["reason"], ack["cmd_id"]) == ("failure", "Overloaded: not now", "7")
     assert await there(port) == []
-    port.stage.clear()
+    port.fault_engine.clear()
     assert (await published(client, "a", seq=1))["status"] == "success"
 
 
@@ -77,7 +77,7 @@ async def test_a_duplicate_publish_comes_twice_unless_it_has_a_sequence_number(p
     port.fault("duplicate", direction="publish")
     await published(writer, "a")
     await published(writer, "b", seq=1)
-    port.stage.clear()
+    port.fault_engine.clear()
     await published(writer, "c")
     assert [(await reader.hear())["data"]["id"] for _ in range(4)] == ["a", "a", "b", "c"]
 
@@ -107,12 +107,12 @@ async def test_what_a_subscriber_is_sent_twice_or_late_or_in_another_order(
     port.fault("duplicate", direction="deliver", limit=1)
     await published(writer, "a")
     assert [(await reader.hear())["data"]["id"] for _ in range(2)] == ["a", "a"]
-    port.stage.clear()
+    port.fault_engine.clear()
     port.fault("reorder", limit=1)
     await published(writer, "b")
     await published(writer, "c")
     assert [(await reader.hear())["data"]["id"] for _ in range(2)] == ["c", "b"]
-    port.stage.clear()
+    port.fault_engine.clear()
     port.fault("latency", direction="deliver", attributes={"on": "record", "delay": 30}, limit=1)
     await published(writer, "d")
     late = asyncio.create_task(reader.hear())
@@ -162,4 +162,4 @@ async def test_a_throttled_delivery_comes_later(opened: Callable[..., Any]) -> N
     port.fault("throttle", direction="deliver", limit=2)
     await published(writer, "a")
     assert (await reader.hear())["data"]["id"] == "a"
-    assert port.stage.list()[0].injected == 2
+    assert port.fault_engine.list()[0].injected == 2

@@ -207,6 +207,6 @@ async def test_a_cut_connection_is_cut(port: Port) -> None:
     port.fault("disconnect", direction="publish")
     with pytest.raises(httpx.RemoteProtocolError):
         await port.post({"cmd": "publish", "topic": "orders", "data": {"id": "a"}})
-    port.stage.clear()
+    port.fault_engine.clear()
     answer = await port.post({"cmd": "sow", "topic": "orders"})
     assert [each["cmd"] for each in answer.json()["messages"]].count("sow") == 0

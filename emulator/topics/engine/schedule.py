@@ -12,7 +12,7 @@ from emulator.clock import Clock
 Action = Callable[[], None]
 
 
-class Agenda:
+class Schedule:
     """Actions in the order of their times, measured as ``Clock.elapsed``.
 
     ``due`` is when the first of them is; ``sooner`` is called when it comes to be earlier than it was.

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol
 
+from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
-from emulator.assembly.parts import Parts, assembled
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
@@ -23,8 +23,8 @@ from emulator.rabbitmq.server import HOW_TO_INSTALL, BrokerFailed, find_server, 
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
+from sandbox.scenarios.client_environment import OpenChannel
 from sandbox.scenarios.scenario import INPUT, Scenario
-from sandbox.scenarios.site import OpenChannel
 
 BROKER_SECONDS: Final = 0.05
 """How long, in real time, a message of a real broker may take to come."""
@@ -35,24 +35,24 @@ class NotHere(RuntimeError):  # noqa: N818 -- says what is the case
 
 
 @dataclass(frozen=True, slots=True)
-class StageSet:
+class ScenarioBackend:
     """A running emulator: its parts, how to open its channels, how long a read waits for its messages.
 
     ``control`` is the URL of its control API, None where it has none.
     """
 
-    parts: Parts
+    parts: Components
     channels: OpenChannel
     wait: float
     control: str | None = None
 
 
 class _Setting(Protocol):
-    def __call__(self, settings: Settings, clock: Clock, stack: ExitStack) -> StageSet: ...
+    def __call__(self, settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend: ...
 
 
 @contextmanager
-def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[StageSet]:
+def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[ScenarioBackend]:
     """An emulator for a scenario while the context lasts. Raises ``NotHere``."""
     streams = scenario.streams
     topology = Topology(
@@ -68,12 +68,12 @@ def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterat
         )
     with ExitStack() as stack:
         found = _SETTINGS[kind](settings, clock, stack)
-        found.parts.stage.saw(INPUT, kind)
+        found.parts.fault_engine.saw(INPUT, kind)
         yield found
 
 
-def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
-    parts = stack.enter_context(assembled(settings, clock))
+def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
+    parts = stack.enter_context(build_components(settings, clock))
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return MemoryChannel(
@@ -81,40 +81,40 @@ def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
             name,
             clock=clock,
             checkpoints=checkpoints,
-            stage=parts.stage,
+            fault_engine=parts.fault_engine,
             scope=parts.home,
         )
 
-    return StageSet(parts, channel, 0.0)
+    return ScenarioBackend(parts, channel, 0.0)
 
 
-def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
+def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
     running = stack.enter_context(embedded(settings, clock))
     endpoint = Endpoint(running.aws, settings.region, settings.token)
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
 
-    return StageSet(running.parts, channel, 0.0, running.control)
+    return ScenarioBackend(running.parts, channel, 0.0, running.control)
 
 
-def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> StageSet:
+def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
     server = find_server(os.environ)
     if server is None:
         raise NotHere(f"{why_none(os.environ)}; install it: {HOW_TO_INSTALL}")
-    parts = stack.enter_context(assembled(settings, clock))
+    parts = stack.enter_context(build_components(settings, clock))
     folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
     try:
         broker = start_broker(server, Path(folder), os.environ)
     except BrokerFailed as error:
         raise NotHere(str(error)) from error
     stack.callback(broker.stop)
-    open_channel = partial(RabbitMQChannel, broker.url, clock=clock, stage=parts.stage)
+    open_channel = partial(RabbitMQChannel, broker.url, clock=clock, fault_engine=parts.fault_engine)
 
     def channel(name: str, _checkpoints: Checkpoints | None) -> Channel:
         return open_channel(name)
 
-    return StageSet(parts, channel, BROKER_SECONDS)
+    return ScenarioBackend(parts, channel, BROKER_SECONDS)
 
 
 _SETTINGS: Final[dict[Kind, _Setting]] = {

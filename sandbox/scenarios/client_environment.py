@@ -24,7 +24,7 @@ class Crash(BaseException):
 
 
 @dataclass(slots=True)
-class Victim:
+class KillableProcess:
     """The receiving process as the faults ``pause`` and ``kill`` know it, by the moment at which it dies."""
 
     name: str
@@ -60,7 +60,7 @@ class Claiming(NamedTuple):
 
 
 @dataclass(slots=True)
-class Site:
+class ClientEnvironment:
     """What a client is given. What it opens is watched, what it processes is written down.
 
     ``open`` takes a channel's name and, for streams, the checkpoints to begin behind; ``process`` is the
@@ -75,11 +75,11 @@ class Site:
     takes: float
     channels: OpenChannel
     claims: Claiming | None = None
-    workers: tuple[Victim, ...] = ()
+    workers: tuple[KillableProcess, ...] = ()
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)
-    receiver: Victim = field(default_factory=lambda: Victim("receiver"))
-    before_work: Victim = field(default_factory=lambda: Victim(BEFORE_WORK))
-    after_work: Victim = field(default_factory=lambda: Victim(AFTER_WORK))
+    receiver: KillableProcess = field(default_factory=lambda: KillableProcess("receiver"))
+    before_work: KillableProcess = field(default_factory=lambda: KillableProcess(BEFORE_WORK))
+    after_work: KillableProcess = field(default_factory=lambda: KillableProcess(AFTER_WORK))
     _arrivals: ArrivalsReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Site:
         return self.folder / "receiver.sqlite3"
 
     @property
-    def victims(self) -> tuple[Victim, ...]:
+    def victims(self) -> tuple[KillableProcess, ...]:
         return self.receiver, self.before_work, self.after_work, *self.workers
 
     def open(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:

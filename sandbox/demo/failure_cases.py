@@ -28,7 +28,7 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Arrival, Rejects, S3Originals
 from sandbox.receiver.assembly import BUCKETS
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
-from sandbox.repository import Repository, Standing, Status
+from sandbox.repository import ArrivalStatus, Repository, Status
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.samples import Samples
@@ -44,7 +44,7 @@ Process = Callable[[Arrival, sqlite3.Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ordeal:
+class FailureCase:
     """A valid message, the application that is given it, and the code that it must be rejected with."""
 
     code: ErrorCode
@@ -57,14 +57,14 @@ class Ordeal:
 
 
 @dataclass(frozen=True, slots=True)
-class Provoked:
+class FailuresSeen:
     """How often each code must be in its queue, and how many messages of its own an application dropped."""
 
     rejects: Counter[ErrorCode]
     echoes: int
 
 
-def ordeals(samples: Samples) -> list[Ordeal]:
+def failure_cases(samples: Samples) -> list[FailureCase]:
     """One for each code but GENERR005: what an application is to be asked that it cannot do."""
     wrong, missing = (samples.message("MetadataCreate", "dataset") for _ in range(2))
     for message, key in ((wrong, "wrong-checksum.csv"), (missing, "gone.csv")):
@@ -73,23 +73,25 @@ def ordeals(samples: Samples) -> list[Ordeal]:
     while asked["MetadataRead"]["messageHeader"]["messageClass"] == "Document":
         asked["MetadataRead"] = samples.message("MetadataRead")
     return [
-        Ordeal(ErrorCode.GENERR006, missing, "preservation"),
-        Ordeal(ErrorCode.GENERR008, samples.message("MetadataCreate"), "hasty"),
-        Ordeal(ErrorCode.GENERR009, samples.message("MetadataCreate"), "broken"),
-        Ordeal(ErrorCode.APPERRMET001, samples.message("MetadataUpdate"), "repository"),
-        Ordeal(ErrorCode.APPERRMET002, asked["MetadataDelete"], "repository"),
-        Ordeal(ErrorCode.APPERRMET003, asked["MetadataRead"], "repository"),
-        Ordeal(ErrorCode.APPERRMET004, wrong, "preservation"),
+        FailureCase(ErrorCode.GENERR006, missing, "preservation"),
+        FailureCase(ErrorCode.GENERR008, samples.message("MetadataCreate"), "hasty"),
+        FailureCase(ErrorCode.GENERR009, samples.message("MetadataCreate"), "broken"),
+        FailureCase(ErrorCode.APPERRMET001, samples.message("MetadataUpdate"), "repository"),
+        FailureCase(ErrorCode.APPERRMET002, asked["MetadataDelete"], "repository"),
+        FailureCase(ErrorCode.APPERRMET003, asked["MetadataRead"], "repository"),
+        FailureCase(ErrorCode.APPERRMET004, wrong, "preservation"),
     ]
 
 
-def provoke(endpoint: Endpoint, control: Client, folder: Path, clock: Clock, seed: int) -> Provoked:
+def run_failure_cases(
+    endpoint: Endpoint, control: Client, folder: Path, clock: Clock, seed: int
+) -> FailuresSeen:
     """Provoke every code that only a failure can cause, and have an application get its own message back.
 
     Raises as ``Gateway.send`` and ``Receiver.step`` do.
     """
     samples = Samples(seed, now=clock.time())
-    arranged = ordeals(samples)
+    arranged = failure_cases(samples)
     _arrange(endpoint, control)
     with closing(Repository(folder / "ordeals.sqlite3", clock)) as repository:
         _send_in_vain(endpoint, repository, samples.message("MetadataCreate"))
@@ -103,8 +105,8 @@ def provoke(endpoint: Endpoint, control: Client, folder: Path, clock: Clock, see
         for ordeal in arranged:
             channel.publish(serialise(ordeal.message), ordeal.message_id)
         _receive(endpoint, repository, folder, clock, arranged)
-        echoes = repository.counted(Standing.ECHO)
-    return Provoked(Counter([ErrorCode.GENERR005, *(ordeal.code for ordeal in arranged)]), echoes)
+        echoes = repository.counted(ArrivalStatus.ECHO)
+    return FailuresSeen(Counter([ErrorCode.GENERR005, *(ordeal.code for ordeal in arranged)]), echoes)
 
 
 def _arrange(endpoint: Endpoint, control: Client) -> None:
@@ -144,7 +146,7 @@ def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> 
 
 
 def _receive(
-    endpoint: Endpoint, repository: Repository, folder: Path, clock: Clock, arranged: list[Ordeal]
+    endpoint: Endpoint, repository: Repository, folder: Path, clock: Clock, arranged: list[FailureCase]
 ) -> None:
     by_message = {ordeal.message_id: ordeal.application for ordeal in arranged}
     with ExitStack() as stack:

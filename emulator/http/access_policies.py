@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from emulator.http.asgi import HttpScope
-from emulator.http.guard import Door, Response, bearer
+from emulator.http.guard import AccessPolicy, Response, bearer
 from rdss_sandbox.admission import HeaderMap
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
@@ -39,13 +39,13 @@ def _queues_need_token(_scope: HttpScope, _headers: HeaderMap) -> Response:
     return Response(HTTPStatus.UNAUTHORIZED, headers, body)
 
 
-CONTROL: Final = Door(
+CONTROL: Final = AccessPolicy(
     "control", _given_as_bearer, _needs_bearer, is_open=lambda scope: scope["path"] == "/health"
 )
-TOPICS: Final = Door("topics", _given_as_bearer, _needs_bearer)
+TOPICS: Final = AccessPolicy("topics", _given_as_bearer, _needs_bearer)
 # Where users have tokens of their own, those are what lets them in.
-TOPICS_OF_USERS: Final = Door("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
+TOPICS_OF_USERS: Final = AccessPolicy("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
 # Who speaks WebSocket authenticates with its first action.
-QUEUES: Final = Door(
+QUEUES: Final = AccessPolicy(
     "queues", _given_to_queues, _queues_need_token, is_open=lambda scope: scope["type"] == "websocket"
 )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class TableStorage:
     """``uri`` is an absolute path or ``s3://bucket/prefix``.
 
     ``endpoint_url`` is S3's when it is not AWS's own.
@@ -27,7 +27,7 @@ class Place:
     region: str = "us-east-1"
 
     @classmethod
-    def at(cls, to: Path | str, endpoint_url: str | None = None, region: str = "us-east-1") -> Place:
+    def at(cls, to: Path | str, endpoint_url: str | None = None, region: str = "us-east-1") -> TableStorage:
         """The place a person named."""
         text = str(to)
         return cls(
@@ -92,7 +92,7 @@ def _local() -> FileSystem:
 
 
 @lru_cache(maxsize=8)
-def _s3(place: Place) -> FileSystem:
+def _s3(place: TableStorage) -> FileSystem:
     from pyarrow.fs import S3FileSystem  # noqa: PLC0415 - heavy
 
     if not place.endpoint_url:

@@ -20,6 +20,7 @@ from emulator.faults.fault import (
     Call,
     Control,
     Direction,
+    Environment,
     FaultRefused,
     FaultType,
     Hit,
@@ -27,12 +28,11 @@ from emulator.faults.fault import (
     Kind,
     Phase,
     Target,
-    World,
 )
+from emulator.faults.injection import Handlers, Injection, injection_of, strike
 from emulator.faults.message import Message
-from emulator.faults.records import check_record, concerning
 from emulator.faults.registry import TYPES, known_type
-from emulator.faults.strike import Handlers, Injection, injection_of, strike
+from emulator.faults.rules import check_record, concerning
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
@@ -46,7 +46,7 @@ class UnknownFault(LookupError):  # noqa: N818 -- named as the answer it is
         super().__init__(f"no fault is named {name!r}; GET /faults lists those in force")
 
 
-class Stage:
+class FaultEngine:
     """The faults in force. Safe to use from several threads.
 
     ``control`` does Kinesis operations for the faults that act on a stream;
@@ -302,8 +302,8 @@ class Stage:
     def _tell(self, injection: Injection) -> None:
         self._events.emit("fault.injected", **injection._asdict())
 
-    def _world(self) -> World:
-        return World(self.control, self.targets, self._timers.at_the_latest, self._clock.wait)
+    def _world(self) -> Environment:
+        return Environment(self.control, self.targets, self._timers.at_the_latest, self._clock.wait)
 
     def _active(self, name: str) -> ActiveFault:
         if name not in self._faults:

@@ -16,15 +16,15 @@ from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
 from emulator.assembly.damage import line, tell_of_losses
 from emulator.assembly.data_directory import DataDirectory
-from emulator.assembly.own_backend import Foundation, own_foundation
+from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.buckets.service import BucketService
-from emulator.channels.checkpoint_file import Positions
+from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.faults.containers import containers
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import FaultRefused, Target
-from emulator.faults.stage import Stage
 from emulator.faults.targets import named_targets
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
@@ -37,7 +37,7 @@ from emulator.settings.settings import Settings, SettingsError
 from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
-from emulator.topics.service import Feeding, TopicService
+from emulator.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.topology import Populated, Topology
 
@@ -51,7 +51,7 @@ _AT_ONCE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Components:
     """The parts of a sandbox; ``home`` is the account and region of its own streams.
 
     ``on_reset`` is what a reset calls of who builds on them.
@@ -62,9 +62,9 @@ class Parts:
     clock: Clock
     events: Events
     home: Scope
-    foundation: Foundation
+    infrastructure: Infrastructure
     catalogue: Catalogue
-    stage: Stage
+    fault_engine: FaultEngine
     access: StreamAccess
     index: MessageIndex
     archives: Archives
@@ -80,11 +80,11 @@ class Parts:
 
     @property
     def streams(self) -> StreamService:
-        return self.foundation.streams
+        return self.infrastructure.streams
 
     @property
     def buckets(self) -> BucketService:
-        return self.foundation.buckets
+        return self.infrastructure.buckets
 
     def populate(self, topology: Topology | None = None) -> Populated:
         """Make what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
@@ -104,9 +104,9 @@ class Parts:
             self._reset()
 
     def _reset(self) -> None:
-        self.stage.clear()
+        self.fault_engine.clear()
         self.access.reset()
-        if self.foundation.owned:
+        if self.infrastructure.owned:
             self._empty()
         self.amqp.clear()
         self.index.clear()
@@ -121,13 +121,13 @@ class Parts:
         for reset in self.on_reset:
             reset()
         self.add_faults()
-        self.events.emit("sandbox.reset", kept=not self.foundation.owned)
+        self.events.emit("sandbox.reset", kept=not self.infrastructure.owned)
 
     def add_faults(self) -> None:
         """Put the faults of the settings in force. SettingsError for one that cannot be."""
         for fault in self.settings.faults:
             try:
-                self.stage.add(fault)
+                self.fault_engine.add(fault)
             except FaultRefused as error:
                 raise SettingsError(
                     f"the fault {fault.name or fault.type} of the settings: {error}"
@@ -136,7 +136,7 @@ class Parts:
     def _create(self, name: str, shards: int) -> None:
         try:
             self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
-            self.foundation.finish(name, self.home)
+            self.infrastructure.finish(name, self.home)
         except KinesisError as error:
             # Somebody else who shares the upstream was faster.
             if error.code != "ResourceInUseException":
@@ -154,9 +154,9 @@ class Parts:
         request = {"StreamName": name, "EnforceConsumerDeletion": True}
         try:
             # What it is doing, its owner's deletion too, is cut short.
-            self.foundation.finish(name, scope)
+            self.infrastructure.finish(name, scope)
             self.streams.call("DeleteStream", request, scope)
-            self.foundation.finish(name, scope)
+            self.infrastructure.finish(name, scope)
         except KinesisError as error:
             # Its owner was faster.
             if error.code != "ResourceNotFoundException":
@@ -164,7 +164,7 @@ class Parts:
 
 
 @contextmanager
-def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]:
+def build_components(settings: Settings, clock: Clock | None = None) -> Iterator[Components]:
     """The parts that these settings ask for, populated; put away again at the end.
 
     Raises ``DirectoryInUse``, ``DamagedLog``, ``SettingsError``, and OSError when the data directory
@@ -187,25 +187,25 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         if directory and log:
             tell_of_losses(directory, events, log)
         destinations = _destinations(settings)
-        foundation = stack.enter_context(
-            _foundation(settings, clock, events, home, directory, destinations=destinations)
+        infrastructure = stack.enter_context(
+            _infrastructure(settings, clock, events, home, directory, destinations=destinations)
         )
-        streams = foundation.streams
+        streams = infrastructure.streams
         audit = settings.topology.audit
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, foundation.index, found=events.emit)
+        index = MessageIndex(catalogue, infrastructure.index, found=events.emit)
         stack.callback(index.close)
         audit_log = None
         if audit:
-            audit_log = AuditLog(audit, catalogue, foundation.buckets.client, foundation.index)
+            audit_log = AuditLog(audit, catalogue, infrastructure.buckets.client, infrastructure.index)
             stack.callback(audit_log.close)
-        stage = Stage(Chance(settings.seed), clock, events)
-        stack.callback(stage.close)
-        stage.targets.update(containers(settings.containers))
-        stage.targets.update(_targets(settings))
-        stage.control = lambda operation, request: streams.call(operation, request, home)
+        fault_engine = FaultEngine(Chance(settings.seed), clock, events)
+        stack.callback(fault_engine.close)
+        fault_engine.targets.update(containers(settings.containers))
+        fault_engine.targets.update(_targets(settings))
+        fault_engine.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
             amqp=amqp,
@@ -213,8 +213,8 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             events=events,
             scope=home,
             topology=settings.topology,
-            buckets=foundation.buckets,
-            positions=foundation.positions,
+            buckets=infrastructure.buckets,
+            positions=infrastructure.positions,
         )
         queues = QueueEngine(
             directory.queues if directory else None,
@@ -224,7 +224,7 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             destinations=destinations,
         )
         stack.callback(queues.close)
-        positions = Positions(directory.queue_positions if directory else None)
+        positions = CheckpointFile(directory.queue_positions if directory else None)
         stack.callback(positions.close)
         if directory and positions.torn_bytes:
             events.emit("journal.cut", file=str(directory.queue_positions), bytes=positions.torn_bytes)
@@ -232,36 +232,36 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
             queues,
             {*settings.topology.archives, *settings.topology.claimable},
             lambda name: StreamSource(
-                streams, name, clock=clock, positions=positions, stage=stage, scope=home
+                streams, name, clock=clock, positions=positions, fault_engine=fault_engine, scope=home
             ),
         )
         topics = TopicService(
             directory.topics if directory else None,
             clock=clock,
             events=events,
-            stage=stage,
+            fault_engine=fault_engine,
             configured=_topics_configured(settings),
-            feeding=Feeding(catalogue, streams, frozenset(settings.topology.archives)),
+            feeding=ObjectSources(catalogue, streams, frozenset(settings.topology.archives)),
             fsync=settings.fsync,
         )
         stack.callback(topics.close)
         hearing.close()
-        parts = Parts(
+        parts = Components(
             settings=settings,
             clock=clock,
             events=events,
             home=home,
-            foundation=foundation,
+            infrastructure=infrastructure,
             catalogue=catalogue,
-            stage=stage,
-            access=_access(settings, events, foundation),
+            fault_engine=fault_engine,
+            access=_access(settings, events, infrastructure),
             index=index,
             archives=archives,
             audit_log=audit_log,
             amqp=amqp,
             queues=queues,
             topics=topics,
-            pruning=Pruning(foundation.buckets, events, clock, settings.topology, settings.retention),
+            pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),
             destinations=destinations,
         )
@@ -270,9 +270,9 @@ def assembled(settings: Settings, clock: Clock | None = None) -> Iterator[Parts]
         yield parts
 
 
-def _access(settings: Settings, events: Events, foundation: Foundation) -> StreamAccess:
+def _access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:
     try:
-        return StreamAccess(events, foundation.stream_of_iterator, settings.access)
+        return StreamAccess(events, infrastructure.stream_of_iterator, settings.access)
     except BadPermission as error:
         raise SettingsError(f"an access of the settings: {error}") from error
 
@@ -308,7 +308,7 @@ def _destinations(settings: Settings) -> Destinations:
     return destinations
 
 
-def _foundation(
+def _infrastructure(
     settings: Settings,
     clock: Clock,
     events: Events,
@@ -316,9 +316,9 @@ def _foundation(
     directory: DataDirectory | None,
     *,
     destinations: Destinations,
-) -> AbstractContextManager[Foundation]:
+) -> AbstractContextManager[Infrastructure]:
     if settings.upstream_aws is None and settings.profile != "aws":
-        return own_foundation(settings, clock, events, home, directory, destinations=destinations)
-    from emulator.assembly.upstream_backend import upstream_foundation  # noqa: PLC0415 -- only relays need it
+        return own_infrastructure(settings, clock, events, home, directory, destinations=destinations)
+    from emulator.assembly.upstream_infrastructure import upstream_infrastructure  # noqa: PLC0415 -- only relays need it
 
-    return upstream_foundation(settings, events, home)
+    return upstream_infrastructure(settings, events, home)

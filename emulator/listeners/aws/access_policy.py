@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from emulator.http.asgi import HttpScope
-from emulator.http.guard import Door, Response, bearer
+from emulator.http.guard import AccessPolicy, Response, bearer
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.error_bodies import service_error
 from rdss_sandbox.admission import HeaderMap
@@ -56,7 +56,7 @@ def _aws_needs_token(scope: HttpScope, headers: HeaderMap) -> Response:
     return Response(status, *service_error(service, headers, code, _AWS_WANTS))
 
 
-AWS: Final = Door(
+AWS: Final = AccessPolicy(
     "aws",
     _given_to_aws,
     _aws_needs_token,

@@ -22,7 +22,7 @@ def refusal(status: HTTPStatus, why: str, date: AnswerDate) -> bytes:
     return b"%b%bcontent-length: %d\r\n\r\n%b" % (line, told, len(body), body)
 
 
-def say_farewell(transport: asyncio.Transport, words: bytes, lost: Callable[[], None]) -> None:
+def close_with_answer(transport: asyncio.Transport, words: bytes, lost: Callable[[], None]) -> None:
     """Send ``words``, leave unread what comes, and close; ``lost`` is called when the connection is.
 
     A connection closed while something of the client's lies unread is reset, and its client loses the answer.

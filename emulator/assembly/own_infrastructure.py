@@ -32,7 +32,7 @@ class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
 
 
 @dataclass(frozen=True, slots=True)
-class Foundation:
+class Infrastructure:
     """``app`` makes the AWS port's application: of interceptors, a version to tell, access control, a reset.
 
     ``answering`` is told that port's URL, and the token that it wants.
@@ -59,7 +59,7 @@ class Foundation:
 
 
 @contextmanager
-def own_foundation(
+def own_infrastructure(
     settings: Settings,
     clock: Clock,
     events: Events,
@@ -67,7 +67,7 @@ def own_foundation(
     directory: DataDirectory | None,
     *,
     destinations: Destinations,
-) -> Iterator[Foundation]:
+) -> Iterator[Infrastructure]:
     """The engine and moto, in this process. Raises ``DamagedLog``."""
     place = directory.streams if directory else None
     engine = Engine(
@@ -103,7 +103,7 @@ def own_foundation(
         buckets.endpoint, buckets.token = url, token
 
     try:
-        yield Foundation(
+        yield Infrastructure(
             streams=engine,
             buckets=buckets,
             backend=backend,

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from rdss_sandbox.watchdog import leashed
+from rdss_sandbox.watchdog import watchdog
 
 _START_SECONDS = 60
 _ATTACK_SECONDS = 90
@@ -50,7 +50,7 @@ class House:
                 stderr=log,
             )
         self._stack.callback(self._end)
-        self._stack.enter_context(leashed(self.process.pid))
+        self._stack.enter_context(watchdog(self.process.pid))
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.said

@@ -9,7 +9,7 @@ from emulator.clock import Clock
 from emulator.topics.engine.engine import Topics
 
 
-async def attend(topics: Topics, clock: Clock) -> None:
+async def run_schedule(topics: Topics, clock: Clock) -> None:
     """Have everything that is due on ``clock`` done when it is due, until cancelled."""
     loop = asyncio.get_running_loop()
     sooner = asyncio.Event()

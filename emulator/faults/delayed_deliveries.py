@@ -29,7 +29,7 @@ class Due(NamedTuple, Generic[_Record]):
     again: bool
 
 
-class Pending(Generic[_Record]):
+class DelayedDeliveries(Generic[_Record]):
     """What one reader of one shard was not given yet.
 
     Records leave in the order of their ranks, and a hidden one keeps back those
@@ -46,9 +46,9 @@ class Pending(Generic[_Record]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def copy(self) -> Pending[_Record]:
+    def copy(self) -> DelayedDeliveries[_Record]:
         """The same deliveries for a reader that may go another way from here."""
-        twin: Pending[_Record] = Pending()
+        twin: DelayedDeliveries[_Record] = DelayedDeliveries()
         twin._entries, twin._held = list(self._entries), dict(self._held)
         twin._came, twin._order = self._came, self._order
         return twin

@@ -1,4 +1,4 @@
-"""Outside systems that are not there: they answer what their script says, unless a fault strikes."""
+"""SimulatedSystems systems that are not there: they answer what their script says, unless a fault strikes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final, Literal
 from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
 from emulator.channels.injection import FaultPoint
 from emulator.clock import Clock
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
-from emulator.faults.stage import Stage
 from emulator.kinesis.batches import Entry
 from rdss_sandbox.durations import seconds
 from sandbox.processing.errors import BusinessError, TechnicalError
@@ -67,7 +67,7 @@ class OutsideSystem:
     """One system. Its script is answered in order, one entry a call; after that, everything is ok."""
 
     def __init__(
-        self, name: str, clock: Clock, stage: Stage | None = None, script: Iterable[str] = ()
+        self, name: str, clock: Clock, fault_engine: FaultEngine | None = None, script: Iterable[str] = ()
     ) -> None:
         self.name = name
         self.received: list[bytes] = []
@@ -76,9 +76,9 @@ class OutsideSystem:
         self._down_until = 0.0
         self._lock = threading.Lock()
         channel = CHANNEL.format(name)
-        self._point = FaultPoint(stage, clock, channel, Kind.MEMORY)
-        if stage is not None:
-            stage.saw(channel, Kind.MEMORY)
+        self._point = FaultPoint(fault_engine, clock, channel, Kind.MEMORY)
+        if fault_engine is not None:
+            fault_engine.saw(channel, Kind.MEMORY)
 
     @property
     def planned(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class OutsideSystem:
             return answer
 
 
-class Outside:
+class SimulatedSystems:
     """The outside systems, by name: what ``Processing`` calls its targets with."""
 
     def __init__(self, systems: Iterable[OutsideSystem]) -> None:

@@ -308,7 +308,7 @@ def instance(profile: str, request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def borrowed(profile: str, request: pytest.FixtureRequest) -> Iterator[House]:
+def use_sandbox(profile: str, request: pytest.FixtureRequest) -> Iterator[House]:
     """The sandbox of a profile for one test."""
     found: House = request.getfixturevalue("houses")(profile)
     yield found

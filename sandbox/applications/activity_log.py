@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS deeds (
 """
 
 
-class Deed(msgspec.Struct, frozen=True):
+class ActivityLogEntry(msgspec.Struct, frozen=True):
     """One message's effect; ``time`` in seconds since the epoch."""
 
     row: int
@@ -31,7 +31,7 @@ def make_table(store: sqlite3.Connection) -> None:
     store.execute(_TABLE)
 
 
-def write_deed(store: sqlite3.Connection, arrival: Arrival, object_uuid: str, did: str, now: float) -> None:
+def write_entry(store: sqlite3.Connection, arrival: Arrival, object_uuid: str, did: str, now: float) -> None:
     """Within the transaction in which it was done."""
     seen = arrival.header
     row = (now, seen.message_id, seen.message_type, object_uuid, did)
@@ -40,9 +40,9 @@ def write_deed(store: sqlite3.Connection, arrival: Arrival, object_uuid: str, di
     )
 
 
-def deeds_after(repository: Repository, row: int) -> list[Deed]:
+def entries_after(repository: Repository, row: int) -> list[ActivityLogEntry]:
     """Those that were done since the deed of that row, oldest first; 0 for all."""
     query = "SELECT row, time, messageId, messageType, objectUUID, did FROM deeds WHERE row > ? ORDER BY row"
     with repository.transaction() as store:
         make_table(store)
-        return [Deed(*found) for found in store.execute(query, (row,))]
+        return [ActivityLogEntry(*found) for found in store.execute(query, (row,))]

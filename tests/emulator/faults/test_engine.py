@@ -16,10 +16,10 @@ from msgspec import structs
 from emulator.channels import ChannelUnavailable
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.faults.engine import FaultEngine, UnknownFault
 from emulator.faults.fault import CARRIERS, Call, FaultRefused
 from emulator.faults.message import Message
 from emulator.faults.registry import TYPES
-from emulator.faults.stage import Stage, UnknownFault
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
 
@@ -50,16 +50,16 @@ class Bed:
     def __init__(self, seed: int = 7) -> None:
         self.clock = Clock(frozen_at=NOON)
         self.events = Events(self.clock, keep=200_000)
-        self.stage = Stage(Chance(seed), self.clock, self.events)
+        self.fault_engine = FaultEngine(Chance(seed), self.clock, self.events)
 
     def add(self, type_: str, **fields: Any) -> str:
-        return self.stage.add(NewFault(type_, **fields)).name
+        return self.fault_engine.add(NewFault(type_, **fields)).name
 
     def publish(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
-        return self.stage.publishing(channel, kind, [Message(data, "k") for data in messages])
+        return self.fault_engine.publishing(channel, kind, [Message(data, "k") for data in messages])
 
     def deliver(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
-        return self.stage.delivering(channel, kind, [Message(data, "k", NOON) for data in messages])
+        return self.fault_engine.delivering(channel, kind, [Message(data, "k", NOON) for data in messages])
 
     def struck(self, fault: str | None = None) -> list[int]:
         """The numbers of the messages struck, as often as they were."""
@@ -115,7 +115,7 @@ def test_a_limit_ends_a_fault(bed: Bed) -> None:
     bed.add("duplicate", limit=4)
     bed.publish(*MESSAGES)
     assert bed.struck() == [0, 1, 2, 3]
-    assert bed.stage.get("duplicate").injected == 4
+    assert bed.fault_engine.get("duplicate").injected == 4
 
 
 def test_toxicity_is_the_share_of_messages_struck() -> None:
@@ -150,7 +150,7 @@ def test_a_call_that_failed_meets_no_further_fault(bed: Bed) -> None:
     bed.add("duplicate")
     bed.publish(MESSAGES[0])
     assert bed.struck("duplicate") == []
-    bed.stage.change("disconnect", FaultChange(attributes={"written": True}))
+    bed.fault_engine.change("disconnect", FaultChange(attributes={"written": True}))
     call = bed.publish(MESSAGES[1])
     assert call.failure is not None
     assert call.items[0].copies == 1
@@ -172,21 +172,21 @@ def test_equal_payloads_that_are_no_messages_are_told_apart(bed: Bed) -> None:
     """By how many of the same came before, so that half of them is half of them."""
     bed.add("duplicate", toxicity=0.5)
     bed.publish(*[b"hello"] * 200)
-    assert 70 < bed.stage.get("duplicate").injected < 130
+    assert 70 < bed.fault_engine.get("duplicate").injected < 130
 
 
 def test_no_fault_wants_nothing(bed: Bed) -> None:
     """Nor does one for another channel, another direction, or another kind of channel."""
-    assert not bed.stage.wants("publish", "input", "kinesis")
+    assert not bed.fault_engine.wants("publish", "input", "kinesis")
     bed.add("duplicate", channel="in*")
     bed.add("expire_iterator", channel="input")
-    assert bed.stage.wants("publish", "input", "kinesis")
-    assert bed.stage.wants("publish", None, "kinesis")
-    assert not bed.stage.wants("publish", "output", "kinesis")
-    assert bed.stage.wants("deliver", "input", "kinesis")
-    assert not bed.stage.wants("deliver", "input", "memory")
-    bed.stage.clear()
-    assert not bed.stage.wants("publish", "input", "kinesis")
+    assert bed.fault_engine.wants("publish", "input", "kinesis")
+    assert bed.fault_engine.wants("publish", None, "kinesis")
+    assert not bed.fault_engine.wants("publish", "output", "kinesis")
+    assert bed.fault_engine.wants("deliver", "input", "kinesis")
+    assert not bed.fault_engine.wants("deliver", "input", "memory")
+    bed.fault_engine.clear()
+    assert not bed.fault_engine.wants("publish", "input", "kinesis")
 
 
 def test_a_fault_that_is_over_wants_nothing(bed: Bed) -> None:
@@ -195,20 +195,20 @@ def test_a_fault_that_is_over_wants_nothing(bed: Bed) -> None:
     bed.add("oversize", when={"for": "5s"})
     bed.add("corrupt", enabled=False)
     bed.publish(MESSAGES[0])
-    assert bed.stage.wants("publish", "input", "memory")
+    assert bed.fault_engine.wants("publish", "input", "memory")
     bed.clock.advance(6)
-    assert not bed.stage.wants("publish", "input", "memory")
+    assert not bed.fault_engine.wants("publish", "input", "memory")
 
 
 def test_a_disabled_fault_strikes_nobody_until_it_is_enabled(bed: Bed) -> None:
     """PATCH changes what is given and keeps the rest, the count and the memory included."""
     bed.add("duplicate", attributes={"copies": 3}, when={"first": 2})
-    bed.stage.change("duplicate", FaultChange(enabled=False))
+    bed.fault_engine.change("duplicate", FaultChange(enabled=False))
     bed.publish(MESSAGES[0])
-    bed.stage.change("duplicate", FaultChange(enabled=True, attributes={"distance": 2}))
+    bed.fault_engine.change("duplicate", FaultChange(enabled=True, attributes={"distance": 2}))
     bed.publish(*MESSAGES[:5])
     assert bed.struck() == [0, 1]
-    fault = bed.stage.change("duplicate", FaultChange(limit=9))
+    fault = bed.fault_engine.change("duplicate", FaultChange(limit=9))
     assert (fault.attributes, fault.injected, fault.limit) == ({"copies": 3, "distance": 2}, 2, 9)
 
 
@@ -269,12 +269,16 @@ def test_a_fault_that_cannot_be_is_refused_with_what_would_do(
     with pytest.raises(FaultRefused) as refused:
         bed.add(**({"type_": fields.pop("type", "duplicate")} | fields))
     assert why in str(refused.value)
-    assert [fault.name for fault in bed.stage.list()] == ["there"]
+    assert [fault.name for fault in bed.fault_engine.list()] == ["there"]
 
 
 def test_a_fault_that_is_not_there_is_unknown(bed: Bed) -> None:
     """To get, change and remove."""
-    for do in (bed.stage.get, bed.stage.remove, lambda name: bed.stage.change(name, FaultChange(limit=1))):
+    for do in (
+        bed.fault_engine.get,
+        bed.fault_engine.remove,
+        lambda name: bed.fault_engine.change(name, FaultChange(limit=1)),
+    ):
         with pytest.raises(UnknownFault, match="no fault is named 'nothing'"):
             do("nothing")
 
@@ -340,7 +344,7 @@ def go(bed: Bed, size: int, rounds: int = 4) -> Injections:
 def bed_with(faults: list[NewFault], seed: int = 7) -> Bed:
     bed = Bed(seed)
     for fault in faults:
-        bed.stage.add(fault)
+        bed.fault_engine.add(fault)
     return bed
 
 
@@ -443,7 +447,7 @@ def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:
     channel = bench.open(attempts=1)
     for fault in faults:
         match = fault.when.get("match", {}) | {"messageType": "MetadataCreate"}
-        bench.stage.add(structs.replace(fault, when={**fault.when, "match": match}))
+        bench.fault_engine.add(structs.replace(fault, when={**fault.when, "match": match}))
     last = message(99, "MetadataDelete")
     for data in [*MESSAGES[:20], last]:
         for _ in range(50):

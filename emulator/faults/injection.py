@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from emulator.faults.active import ActiveFault
-from emulator.faults.fault import Call, Done, Hit, Phase, World
+from emulator.faults.fault import Call, Done, Environment, Hit, Phase
 
 Failed: TypeAlias = Callable[[ActiveFault, Hit, Exception], None]
 
@@ -41,7 +41,7 @@ def strike(
     faults: Iterable[ActiveFault],
     call: Call,
     now: float,
-    world: World,
+    world: Environment,
     handlers: Handlers,
 ) -> list[Injection]:
     """Let ``faults``, in the order of their phases, strike ``call``; what was done.

@@ -10,13 +10,13 @@ from pamqp import commands
 from pamqp.base import Frame
 
 from emulator.clock import Clock
+from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Direction, Kind
-from emulator.faults.stage import Stage
-from emulator.relay.amqp.frames import Method, Unit, encoded
+from emulator.relay.amqp.frames import Command, Method, encoded
 from emulator.relay.amqp.refusals import Answer, Refusal
 
 
-class Ends(Protocol):
+class ConnectionPeers(Protocol):
     """The two sides of a connection, as a channel uses them."""
 
     frame_max: int
@@ -32,11 +32,11 @@ class Ends(Protocol):
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
 
-class Points:
+class RelayContext:
     """What all channels of a relay share, with the ends of this one's connection."""
 
-    def __init__(self, stage: Stage, clock: Clock, ends: Ends) -> None:
-        self.stage = stage
+    def __init__(self, fault_engine: FaultEngine, clock: Clock, ends: ConnectionPeers) -> None:
+        self.fault_engine = fault_engine
         self.clock = clock
         self.ends = ends
         self._seen: set[str] = set()
@@ -46,22 +46,22 @@ class Points:
         return self.ends.frame_max
 
     def wants(self, direction: Direction, name: str) -> bool:
-        return self.stage.wants(direction, name, Kind.RABBITMQ)
+        return self.fault_engine.wants(direction, name, Kind.RABBITMQ)
 
     def saw(self, name: str) -> None:
         """Have the stage know that there is such a channel."""
         if name and name not in self._seen:
             self._seen.add(name)
-            self.stage.saw(name, Kind.RABBITMQ)
+            self.fault_engine.saw(name, Kind.RABBITMQ)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self.ends.spawn(work)
 
 
-class Line:
+class ChannelLink:
     """Both ways of one channel. Once ``closed``, nothing but the end of the closing passes."""
 
-    def __init__(self, points: Points, number: int, on_close: Callable[[], None]) -> None:
+    def __init__(self, points: RelayContext, number: int, on_close: Callable[[], None]) -> None:
         self.points = points
         self.number = number
         self.closed = False
@@ -70,11 +70,11 @@ class Line:
         self._farewell: Frame | None = None
         self._held = 0
 
-    def to_client(self, unit: Unit) -> None:
+    def to_client(self, unit: Command) -> None:
         if not self.closed:
             self.points.ends.to_client(unit.frames)
 
-    def to_broker(self, unit: Unit) -> None:
+    def to_broker(self, unit: Command) -> None:
         if not self.closed:
             self.points.ends.to_broker(unit.frames)
 
@@ -121,7 +121,7 @@ class Line:
 
     # What comes while the channel is being closed by us
 
-    def swallowed_from_client(self, unit: Unit) -> bool:
+    def swallowed_from_client(self, unit: Command) -> bool:
         """Whether the client is still to see that its channel is closed."""
         if self._farewell is not None:
             if unit.method == Method.CHANNEL_CLOSE:
@@ -135,7 +135,7 @@ class Line:
             return True
         return False
 
-    def swallowed_from_broker(self, unit: Unit) -> bool:
+    def swallowed_from_broker(self, unit: Command) -> bool:
         """Whether the broker is still to see it; what it says of the channel until then is for nobody."""
         if self._farewell is None:
             return False

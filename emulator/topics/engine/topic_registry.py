@@ -6,11 +6,11 @@ import threading
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.engine.access import Door
-from emulator.topics.engine.agenda import Agenda
+from emulator.topics.engine.access import AccessRules
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.records import Record
 from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.schedule import Schedule
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import NAME
 from emulator.topics.engine.transaction_log import Entry, TransactionLog
@@ -19,19 +19,19 @@ _EARLY_SECONDS = 0.001
 _RETRY_SECONDS = 1.0
 
 
-class Hub:
+class TopicRegistry:
     """The topics and what they share. Whoever calls holds ``lock``.
 
     ``sequences`` has the last sequence number of each publisher. ``conflates``: a transaction log is
     configured, so that acknowledgements of persistence are folded.
     """
 
-    def __init__(self, clock: Clock, events: Events, door: Door, log: TransactionLog) -> None:
+    def __init__(self, clock: Clock, events: Events, door: AccessRules, log: TransactionLog) -> None:
         self.clock = clock
         self.events = events
         self.door = door
         self.log = log
-        self.agenda = Agenda(clock)
+        self.schedule = Schedule(clock)
         self.lock = threading.RLock()
         self.topics: dict[str, LiveTopic] = {}
         self.sequences: dict[str, int] = {}
@@ -41,8 +41,8 @@ class Hub:
 
     def catch_up(self) -> None:
         """Do what is due."""
-        if self.clock.elapsed() >= self.agenda.due:
-            self.agenda.run()
+        if self.clock.elapsed() >= self.schedule.due:
+            self.schedule.run()
 
     def add(self, topic: LiveTopic) -> LiveTopic:
         """Have ``topic`` among the others; whoever subscribed to a pattern that fits gets it as well."""
@@ -97,7 +97,7 @@ class Hub:
         for record in tuple(subscription.held):
             subscription.let_go(record)
 
-    def entitle(self, door: Door) -> None:
+    def entitle(self, door: AccessRules) -> None:
         """Let ``door`` decide from now on, of subscriptions that are open too."""
         self.door = door
         for topic in self.topics.values():
@@ -122,7 +122,7 @@ class Hub:
         if record.expires is None or (record.alarm is not None and record.alarm <= record.expires):
             return
         record.alarm = record.expires
-        self.agenda.put(record.expires - self.clock.time(), lambda: self._look(topic, record))
+        self.schedule.put(record.expires - self.clock.time(), lambda: self._look(topic, record))
 
     def _look(self, topic: LiveTopic, record: Record) -> None:
         record.alarm = None
@@ -138,7 +138,7 @@ class Hub:
             self.events.emit(
                 "topic.expiry_failed", topic=topic.name, sow_key=record.key, reason=refused.reason
             )
-            self.agenda.put(_RETRY_SECONDS, lambda: self._look(topic, record))
+            self.schedule.put(_RETRY_SECONDS, lambda: self._look(topic, record))
             return
         topic.withdraw(record, "expired")
 

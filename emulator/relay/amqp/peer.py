@@ -7,25 +7,25 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from emulator.http.turns import Inflow, Piece, Turns
-from emulator.relay.amqp.frames import NotAmqp, TooMuch, Unit, Units
+from emulator.relay.amqp.frames import Command, NotAmqp, TooMuch, Units
 
 
 class Owner(Protocol):
     """The session that a side belongs to."""
 
-    def greeted(self, side: Side, data: bytes) -> int:
+    def greeted(self, side: Peer, data: bytes) -> int:
         """Bytes that came first; how many of them are no frames."""
 
-    def came(self, side: Side, units: list[Unit]) -> None: ...
-    def not_amqp(self, side: Side, data: bytes) -> None: ...
+    def came(self, side: Peer, units: list[Command]) -> None: ...
+    def not_amqp(self, side: Peer, data: bytes) -> None: ...
     def too_much(self, error: TooMuch) -> None: ...
-    def lost(self, side: Side) -> None: ...
+    def lost(self, side: Peer) -> None: ...
 
 
-class Side(asyncio.Protocol):
+class Peer(asyncio.Protocol):
     """``other`` is read from only as fast as this one takes what is written."""
 
-    other: Side
+    other: Peer
 
     def __init__(
         self, owner: Owner, turns: Turns, units: Units, connected: Callable[[], None] = lambda: None

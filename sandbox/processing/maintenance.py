@@ -20,7 +20,7 @@ _AT_ONCE: Final = 100
 _MOST_LOST: Final = 5
 
 
-class Upkeep:
+class Maintenance:
     """Looks after the messages of every process on the store."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from emulator.assembly.own_backend import Foundation, UpstreamFailed
+from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailed
 from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
@@ -28,7 +28,7 @@ _SECRET = "sandbox"  # noqa: S105 -- emulators take any
 
 
 @contextmanager
-def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iterator[Foundation]:
+def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> Iterator[Infrastructure]:
     """The upstream that ``settings`` name. Raises ``UpstreamFailed``.
 
     Nothing is remembered of it from one start to the next: it may be another one then.
@@ -81,7 +81,7 @@ def upstream_foundation(settings: Settings, events: Events, home: Scope) -> Iter
             f"{where} cannot be used: {streams.trouble}; is it running, and the address right?"
         )
     try:
-        yield Foundation(
+        yield Infrastructure(
             streams=streams,
             buckets=buckets,
             backend=backend,

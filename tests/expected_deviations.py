@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.houses import PROFILES
+from tests.profile_sandboxes import PROFILES
 
 PARAMETERS = {"bench": "* *", "stream_bench": "* *", "api": "*", "house": "*"}
 """The fixtures that take a profile, and how they name it: some with the kind of channel."""

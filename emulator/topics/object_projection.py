@@ -14,9 +14,9 @@ from typing import Final, Protocol
 
 import msgspec
 
-from emulator.channels.checkpoint_file import Positions
+from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, stopwatch
-from emulator.streams.merged_reading import Reading, ShardKey, Streams, in_order
+from emulator.streams.merged_reading import ShardCursor, ShardKey, Streams, merge_by_arrival
 from emulator.topics.engine.commands import Command, Publish, SowDelete
 from emulator.topics.object_versions import Change, ObjectVersions
 from rdss_sandbox.shapes.topics import OBJECTS
@@ -38,7 +38,7 @@ class Session(Protocol):
     def execute(self, command: Command) -> None: ...
 
 
-class ObjectFeed:
+class ObjectProjection:
     """Reads what is new in ``streams`` and tells it to the session that it is given. Thread-safe.
 
     A message that came before, as a duplicate or in another stream, is passed over. ``skipped`` names streams
@@ -50,7 +50,7 @@ class ObjectFeed:
         self,
         streams: Streams,
         clock: Clock,
-        positions: Positions,
+        positions: CheckpointFile,
         versions: ObjectVersions,
         skipped: frozenset[str],
     ) -> None:
@@ -61,7 +61,7 @@ class ObjectFeed:
         self._positions = positions
         self._skipped = skipped
         self._lock = threading.Lock()
-        self._readings: dict[ShardKey, Reading] = {}
+        self._readings: dict[ShardKey, ShardCursor] = {}
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._sequences: OrderedDict[str, Assembly] = OrderedDict()
 
@@ -69,7 +69,7 @@ class ObjectFeed:
         """Read a little of every shard; how many records were read."""
         with self._lock:
             readings = [self._reading(shard) for shard in self._streams.shards() if self._wanted(shard)]
-            found = in_order(readings, self._streams)
+            found = merge_by_arrival(readings, self._streams)
             for _, record in found:
                 for command in self._commands(record.data):
                     session.execute(command)
@@ -89,10 +89,10 @@ class ObjectFeed:
     def _wanted(self, shard: ShardKey) -> bool:
         return shard.stream not in self._skipped
 
-    def _reading(self, shard: ShardKey) -> Reading:
+    def _reading(self, shard: ShardKey) -> ShardCursor:
         if shard not in self._readings:
             after = self._positions.get(shard.stream, _place(shard))
-            self._readings[shard] = Reading(shard, len(self._readings), after)
+            self._readings[shard] = ShardCursor(shard, len(self._readings), after)
         return self._readings[shard]
 
     def _commands(self, raw: bytes) -> list[Command]:
