@@ -19,7 +19,7 @@ _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _LAST_32_BITS: Final = 0xFFFFFFFF
 
 
-class Forbidden(ConnectionError):  # noqa: N818 -- named as what the destination is
+class ForbiddenError(ConnectionError):
     """Nothing is sent there: says where, and why."""
 
 
@@ -46,7 +46,9 @@ class Destinations:
         self._upstreams.add((host, port))
 
     def check(self, url: str) -> None:
-        """Raise ``Forbidden`` for a URL that must not be called. Asks the name service, which may take long.
+        """Raise ``ForbiddenError`` for a URL that must not be called.
+
+        This asks the name service, which may take long.
 
         A name that nobody knows yet may be called: it is looked at again when something is sent.
         """
@@ -54,19 +56,19 @@ class Destinations:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port or _SCHEME_PORTS.get(parts.scheme)
         except ValueError as error:
-            raise Forbidden(f"{url!r} is no URL that can be called: {error}") from error
+            raise ForbiddenError(f"{url!r} is no URL that can be called: {error}") from error
         if host and port:
             try:
                 self.places(host, port)
             except OSError as error:
-                if isinstance(error, Forbidden):
+                if isinstance(error, ForbiddenError):
                     raise
 
     def places(self, host: str, port: int) -> list[SocketAddress]:
         """The addresses of ``host``, resolved once, all of which may be called.
 
         Whoever connects must take one of them, for the name may lead elsewhere the next time. Raises
-        ``Forbidden`` when one of them must not be called, and OSError when there is none.
+        ``ForbiddenError`` when one of them must not be called, and OSError when there is none.
         """
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -75,7 +77,7 @@ class Destinations:
         places = list(dict.fromkeys(SocketAddress(str(each[4][0]), port) for each in found))
         for place in places:
             if why := self._why_not(_embedded(ipaddress.ip_address(place.address.partition("%")[0])), port):
-                raise Forbidden(f"{host}:{port} ({place.address}) must not be called: {why}")
+                raise ForbiddenError(f"{host}:{port} ({place.address}) must not be called: {why}")
         return places
 
     def _why_not(self, address: Address, port: int) -> str | None:

@@ -21,7 +21,7 @@ MOST_STEPS: Final = 50_000_000
 _MEMORY: Final = 1 << 20
 
 
-class BadPattern(ValueError):  # noqa: N818 -- named as what it is
+class BadPatternError(ValueError):
     """A text that is no regular expression, or one that is too large: says why."""
 
 
@@ -31,14 +31,14 @@ class Pattern:
     __slots__ = ("_run", "longest", "text")
 
     def __init__(self, text: str) -> None:
-        """Raises BadPattern."""
+        """Raises BadPatternError."""
         if len(text) > LONGEST:
-            raise BadPattern(f"it has {len(text)} characters, and may have {LONGEST}")
+            raise BadPatternError(f"it has {len(text)} characters, and may have {LONGEST}")
         self.text = text
         self._run = _compiled(text)
         instructions = self._run.programsize
         if instructions > MOST_INSTRUCTIONS:
-            raise BadPattern(
+            raise BadPatternError(
                 f"it comes to {instructions} instructions, and may come to {MOST_INSTRUCTIONS}: repeat less"
             )
         self.longest = MOST_STEPS // max(1, instructions)
@@ -59,19 +59,21 @@ class Pattern:
 
 
 def _compiled(text: str) -> Any:
-    import re2  # noqa: PLC0415 -- only patterns need it
+    import re2
 
     try:
         return re2.compile(_bytes(text), _options())
     except re2.error as error:
         said = error.args[0] if error.args else error
         why = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-        raise BadPattern(f"{why}; the syntax is RE2's, without back references and looking around") from None
+        raise BadPatternError(
+            f"{why}; the syntax is RE2's, without back references and looking around"
+        ) from None
 
 
 @cache
 def _options() -> re2.Options:
-    import re2  # noqa: PLC0415 -- as above
+    import re2
 
     options = re2.Options()
     options.log_errors = False

@@ -48,7 +48,7 @@ def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Ite
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs, ``seed`` its seed; the AWS variables of the
     environment point at it, so that any SDK made in the test talks to it unchanged.
     """
-    from rdss_sandbox.process import sandbox_process  # noqa: PLC0415 -- nothing loads into suites that do not ask
+    from rdss_sandbox.process import sandbox_process
 
     seed = pytestconfig.stash[_SEED]
     with sandbox_process("--seed", str(seed), "--region", _REGION) as running:
@@ -62,7 +62,7 @@ def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.fixture
 def sandbox_control(sandbox: RunningSandbox) -> Iterator[Client]:
     """The control API of ``sandbox``: faults, the clock, streams, messages, events."""
-    from rdss_sandbox.client import Client  # noqa: PLC0415 -- as above
+    from rdss_sandbox.client import Client
 
     with Client(sandbox.control) as client:
         yield client

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = None) -> S3Client:
     """A client for any S3 endpoint; credentials are the environment's, or any will do."""
-    from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only S3 needs it
+    from botocore.config import Config
 
     config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
     return aws_session(region, token).client("s3", endpoint_url=endpoint, config=config)

@@ -68,7 +68,7 @@ def upgrade(raw: bytes, version: str) -> bytes:
             return serialise(message | {"messageHeader": _with_tenant(header, {})})
         upgraded = _upgraded(body)
         header = _with_tenant(header, upgraded) | {"version": SPECIFICATION_VERSION}
-    except _NoSuchName as error:
+    except _NoSuchNameError as error:
         raise CannotUpgradeError(version, str(error)) from error
     except (
         msgspec.MsgspecError,
@@ -82,7 +82,7 @@ def upgrade(raw: bytes, version: str) -> bytes:
     return serialise(message | {"messageHeader": header, "messageBody": upgraded})
 
 
-class _NoSuchName(Exception):  # noqa: N818 -- says what is the case
+class _NoSuchNameError(Exception):
     def __init__(self, field: str, value: object) -> None:
         super().__init__(f"{field} {value!r} has no name in {SPECIFICATION_VERSION}")
 
@@ -126,9 +126,9 @@ def _field(name: str, content: Any, holder: JSON) -> Any:
     if names is None or isinstance(content, str | dict):
         return _upgraded(content)
     if isinstance(content, bool) or not isinstance(content, int) or not 1 <= content <= len(names):
-        raise _NoSuchName(name, content)
+        raise _NoSuchNameError(name, content)
     if (found := names[content - 1]) is None:
-        raise _NoSuchName(name, content)
+        raise _NoSuchNameError(name, content)
     return found
 
 

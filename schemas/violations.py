@@ -142,7 +142,7 @@ def _wrong_uuids(body: object) -> Iterator[tuple[Path, object]]:
 
 
 def _flaws(name: str, instance: object) -> list[Flaw]:
-    from schemas.explanation import flaws  # noqa: PLC0415 -- slow to import, and only a bad message needs it
+    from schemas.explanation import flaws
 
     return flaws(name, instance)
 

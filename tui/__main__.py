@@ -32,8 +32,8 @@ def run(control: str, token: str | None = None) -> int:
     """Show the sandbox whose control API is at ``control`` until the user quits; the exit code."""
 
     def dressed(preferences: Preferences) -> ThemedApp:
-        from rdss_sandbox.client import AsyncClient  # noqa: PLC0415 -- textual may be missing, and is slow to import
-        from tui.app import SandboxApp  # noqa: PLC0415 -- as above
+        from rdss_sandbox.client import AsyncClient
+        from tui.app import SandboxApp
 
         return SandboxApp(AsyncClient(control, token=token), preferences)
 
@@ -44,8 +44,8 @@ def run_recorded(folder: Path) -> int:
     """Show the run in ``folder`` until the user leaves; the exit code."""
 
     def dressed(preferences: Preferences) -> ThemedApp:
-        from tui.recording_app import RecordingApp  # noqa: PLC0415 -- as above
-        from tui.state.recording import read_recording  # noqa: PLC0415 -- as above
+        from tui.recording_app import RecordingApp
+        from tui.state.recording import read_recording
 
         return RecordingApp(read_recording(folder), preferences)
 

@@ -13,7 +13,7 @@ from emulator.archive.audit_tap import Tap, loader
 from emulator.archive.event_source import EventSource
 from emulator.archive.lambda_loader import Loader
 from emulator.background_worker import BackgroundWorker
-from emulator.channels import ChannelUnavailable, Checkpoints, MemoryCheckpoints
+from emulator.channels import ChannelUnavailableError, Checkpoints, MemoryCheckpoints
 from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
@@ -214,7 +214,7 @@ def _uncommitted(channel: MemoryChannel) -> int:
     """What a stream that does not answer holds is not known to be there."""
     try:
         return channel.uncommitted()
-    except ChannelUnavailable:
+    except ChannelUnavailableError:
         return 0
 
 
@@ -229,7 +229,7 @@ def _if_there(step: Callable[[], int]) -> Callable[[], int]:
     def run() -> int:
         try:
             return step()
-        except ChannelUnavailable:
+        except ChannelUnavailableError:
             return 0
 
     return run

@@ -24,7 +24,7 @@ _RANGE: Final = re.compile(r"(?P<first>\d+)-(?P<last>\d+)\.ndjson")
 _DIGITS_DROPPED: Final = 4
 
 
-class BucketUnreadable(Exception):  # noqa: N818 -- named as the state it is
+class BucketUnreadableError(Exception):
     """S3 does not give what is in the bucket: says why."""
 
 
@@ -42,7 +42,7 @@ class AuditObjects:
     """What is in ``bucket`` of the audit stream ``stream``.
 
     A ``ShardKey`` names the stream, and as its shard the folder. One object is held in memory at a time.
-    Every method raises ``BucketUnreadable``; a bucket or an object that is gone is none.
+    Every method raises ``BucketUnreadableError``; a bucket or an object that is gone is none.
     """
 
     def __init__(self, s3: Callable[[], S3Client], bucket: str, stream: str) -> None:
@@ -95,15 +95,15 @@ class AuditObjects:
                     yield key, int(named["first"]), int(named["last"])
 
     def _pages(self, **asked: Any) -> Iterator[Any]:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             yield from self._s3().get_paginator("list_objects_v2").paginate(Bucket=self._bucket, **asked)
         except ClientError as error:
             if error.response["Error"]["Code"] != "NoSuchBucket":
-                raise BucketUnreadable(f"{self._bucket}: {error}") from error
+                raise BucketUnreadableError(f"{self._bucket}: {error}") from error
         except BotoCoreError as error:
-            raise BucketUnreadable(f"{self._bucket}: {error}") from error
+            raise BucketUnreadableError(f"{self._bucket}: {error}") from error
 
     def _entries(self, key: str) -> Iterator[Entry]:
         for text in self._content(key).splitlines():
@@ -115,13 +115,13 @@ class AuditObjects:
             yield Entry(line.sequence_number, line.partition_key, line.data, arrived)
 
     def _content(self, key: str) -> bytes:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             return self._s3().get_object(Bucket=self._bucket, Key=key)["Body"].read()
         except ClientError as error:
             if error.response["Error"]["Code"] == "NoSuchKey":
                 return b""
-            raise BucketUnreadable(f"{self._bucket}/{key}: {error}") from error
+            raise BucketUnreadableError(f"{self._bucket}/{key}: {error}") from error
         except BotoCoreError as error:
-            raise BucketUnreadable(f"{self._bucket}/{key}: {error}") from error
+            raise BucketUnreadableError(f"{self._bucket}/{key}: {error}") from error

@@ -8,7 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.archive.lambda_loader import Loader, s3_of
-from emulator.channels import Channel, ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
+from emulator.channels import (
+    Channel,
+    ChannelUnavailableError,
+    Delivery,
+    Outcome,
+    PublishRefusedError,
+    Receipt,
+)
 from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.events import Events
 from rdss_sandbox.record_lines import RecordAddress, place_in_key
@@ -20,7 +27,7 @@ _BATCH: Final = 2_000
 _NEVER_TAKEN: Final = frozenset({"ValidationException", "InvalidArgumentException"})
 
 
-class AuditIncomplete(RuntimeError):  # noqa: N818 -- named as the state it is
+class AuditIncompleteError(RuntimeError):
     """The audit stream did not take a message; it stays where it is until it does."""
 
 
@@ -50,7 +57,10 @@ class Tap:
         self._recovered = False
 
     def run_once(self) -> int:
-        """Copy one batch of each stream; how many messages that were. AuditIncomplete when a copy failed."""
+        """Copy one batch of each stream; how many messages that were.
+
+        AuditIncompleteError when a copy failed.
+        """
         if not self._recovered:
             self._recover()
             self._recovered = True
@@ -59,7 +69,7 @@ class Tap:
     def _copy(self, name: str, source: Channel) -> int:
         try:
             deliveries = source.read(limit=_BATCH)
-        except ChannelUnavailable:
+        except ChannelUnavailableError:
             # One stream that was deleted, or does not answer, must not hold up the others.
             return 0
         entries = [(d.data, RecordAddress(name, d.shard, d.sequence_number).key) for d in deliveries]
@@ -90,9 +100,9 @@ class Tap:
         ]
 
     def _pass_over(self, name: str, delivery: Delivery, outcome: Outcome) -> None:
-        """What can never be copied is told of. AuditIncomplete for anything that may pass."""
+        """What can never be copied is told of. AuditIncompleteError for anything that may pass."""
         if not _never_taken(outcome):
-            raise AuditIncomplete(f"a message of {name} could not be copied: {outcome}")
+            raise AuditIncompleteError(f"a message of {name} could not be copied: {outcome}")
         place = f"{name}/{delivery.shard}/{delivery.sequence_number}"
         self._events.emit("audit.refused", place=place, size=len(delivery.data), why=str(outcome))
 
@@ -107,7 +117,7 @@ class Tap:
 
 
 def _never_taken(outcome: Outcome) -> bool:
-    return isinstance(outcome, PublishRefused) and outcome.code in _NEVER_TAKEN
+    return isinstance(outcome, PublishRefusedError) and outcome.code in _NEVER_TAKEN
 
 
 def loader(stream: str, bucket: str, s3: Callable[[], S3Client], prefix: str = "") -> Loader:

@@ -84,7 +84,7 @@ def s3_of(environment: Mapping[str, str]) -> Callable[[], S3Client]:
 
     def client() -> S3Client:
         if not made:
-            import boto3  # noqa: PLC0415 -- only a function that has something to load needs it
+            import boto3
 
             made.append(boto3.client("s3", region_name=environment.get("AWS_REGION", "us-east-1")))
         return made[0]

@@ -23,7 +23,7 @@ _SHORTEST_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 3600.0
 
 
-class NoSuchBucket(Exception):  # noqa: N818 -- as S3 calls it
+class NoSuchBucketError(Exception):
     """A bucket that was named is not there."""
 
 
@@ -65,7 +65,7 @@ class Pruning:
             self._thread.join(timeout=30)
 
     def prune(self, wanted: Prune) -> Pruned:
-        """Remove what is asked for. Raises ``NoSuchBucket``, OSError, and what boto3 raises."""
+        """Remove what is asked for. Raises ``NoSuchBucketError``, OSError, and what boto3 raises."""
         with self._working:
             return self._prune(wanted)
 
@@ -106,7 +106,7 @@ class Pruning:
         return PrunedPart(name, len(gone), sum(each.size for each in gone), len(objects) - len(gone))
 
     def _objects(self, bucket: str, *, everything: bool) -> Iterator[_Stored]:
-        from botocore.exceptions import ClientError  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import ClientError
 
         pages = self._buckets.client().get_paginator("list_objects_v2").paginate(Bucket=bucket)
         try:
@@ -117,7 +117,7 @@ class Pruning:
         except ClientError as error:
             if error.response["Error"]["Code"] != "NoSuchBucket":
                 raise
-            raise NoSuchBucket(f"there is no bucket {bucket}") from error
+            raise NoSuchBucketError(f"there is no bucket {bucket}") from error
 
     def _retain(self) -> None:
         assert self._retention is not None

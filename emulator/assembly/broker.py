@@ -16,7 +16,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.faults.targets import Process
-from emulator.rabbitmq.server import HOW_TO_GET_ONE, BrokerFailed, find_server, start_broker, why_none
+from emulator.rabbitmq.server import HOW_TO_GET_ONE, BrokerFailedError, find_server, start_broker, why_none
 from emulator.rabbitmq.server import Broker as Server
 from emulator.relay.amqp.server import AmqpServer, bound, client_url
 from emulator.settings.settings import Settings
@@ -111,7 +111,7 @@ class SidecarBroker:
     ) -> None:
         try:
             broker = await asyncio.to_thread(start_broker, server, directory, environment)
-        except (BrokerFailed, OSError) as error:
+        except (BrokerFailedError, OSError) as error:
             listening.close()
             self.url = None
             self.notes = (f"{_NOTHING}: rabbitmq-server did not start; sandbox logs shows what it said",)

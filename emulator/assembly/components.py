@@ -24,11 +24,11 @@ from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.faults.containers import containers
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import FaultRefused, Target
+from emulator.faults.fault import FaultRefusedError, Target
 from emulator.faults.targets import named_targets
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
-from emulator.listeners.aws.stream_access import BadPermission, StreamAccess
+from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess
 from emulator.message_index.index import MessageIndex
 from emulator.queues.engine import QueueEngine
 from emulator.queues.stream_views import StreamSource, attach_views
@@ -128,7 +128,7 @@ class Components:
         for fault in self.settings.faults:
             try:
                 self.fault_engine.add(fault)
-            except FaultRefused as error:
+            except FaultRefusedError as error:
                 raise SettingsError(
                     f"the fault {fault.name or fault.type} of the settings: {error}"
                 ) from error
@@ -167,8 +167,8 @@ class Components:
 def build_components(settings: Settings, clock: Clock | None = None) -> Iterator[Components]:
     """The parts that these settings ask for, populated; put away again at the end.
 
-    Raises ``DirectoryInUse``, ``DamagedLog``, ``SettingsError``, and OSError when the data directory
-    cannot be used.
+    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``SettingsError``, and OSError when the data
+    directory cannot be used.
     """
     clock = clock or Clock()
     home = Scope(DEFAULT_ACCOUNT, settings.region)
@@ -273,7 +273,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
 def _access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:
     try:
         return StreamAccess(events, infrastructure.stream_of_iterator, settings.access)
-    except BadPermission as error:
+    except BadPermissionError as error:
         raise SettingsError(f"an access of the settings: {error}") from error
 
 
@@ -285,7 +285,7 @@ def _keep_damage(lines: list[str], event: Event) -> None:
 def _topics_configured(settings: Settings) -> TopicConfiguration | None:
     if settings.topics is None:
         return None
-    from emulator.topics.configuration import read_configuration  # noqa: PLC0415 -- only who has a file needs it
+    from emulator.topics.configuration import read_configuration
 
     return read_configuration(settings.topics)
 
@@ -319,6 +319,6 @@ def _infrastructure(
 ) -> AbstractContextManager[Infrastructure]:
     if settings.upstream_aws is None and settings.profile != "aws":
         return own_infrastructure(settings, clock, events, home, directory, destinations=destinations)
-    from emulator.assembly.upstream_infrastructure import upstream_infrastructure  # noqa: PLC0415 -- only relays need it
+    from emulator.assembly.upstream_infrastructure import upstream_infrastructure
 
     return upstream_infrastructure(settings, events, home)

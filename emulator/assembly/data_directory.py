@@ -23,7 +23,7 @@ _OURS = (
 )
 
 
-class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
+class DirectoryInUseError(Exception):
     """Another process holds the directory."""
 
     def __init__(self, path: Path, holder: str) -> None:
@@ -32,14 +32,14 @@ class DirectoryInUse(Exception):  # noqa: N818 -- says what the directory is
 
 
 def _lock(path: Path) -> int:
-    """The directory's lock, held until it is closed. Raises ``DirectoryInUse``."""
+    """The directory's lock, held until it is closed. Raises ``DirectoryInUseError``."""
     descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE_MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = os.read(descriptor, 20).decode(errors="replace").strip()
         os.close(descriptor)
-        raise DirectoryInUse(path, holder) from error
+        raise DirectoryInUseError(path, holder) from error
     os.truncate(descriptor, 0)
     # On a full disk the lock holds all the same, and only does not say whose it is.
     with suppress(OSError):
@@ -49,7 +49,7 @@ def _lock(path: Path) -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Nobody else uses the directory while the context lasts. Raises ``DirectoryInUse``."""
+    """Nobody else uses the directory while the context lasts. Raises ``DirectoryInUseError``."""
     descriptor = _lock(path)
     try:
         yield
@@ -60,7 +60,7 @@ def locked(path: Path) -> Iterator[None]:
 class DataDirectory:
     """Where streams, events and the message index lie; made when it is not there, for this user alone.
 
-    Raises ``DirectoryInUse``, and OSError when it cannot be made or written.
+    Raises ``DirectoryInUseError``, and OSError when it cannot be made or written.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
@@ -121,7 +121,7 @@ def recorded_events(path: Path) -> Iterator[Event]:
     """The events that the sandbox on this data directory has written down, oldest first.
 
     Reads and locks nothing away, so that the sandbox may run. Raises OSError where there are none, and
-    ``DamagedLog``.
+    ``DamagedLogError``.
     """
     file = path / _EVENTS
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)

@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.clock import Clock, stopwatch
-from emulator.http import access_policies as doors
+from emulator.http import access_policies
 from emulator.http.asgi import App
 from emulator.http.fallback_port import FallbackPort, serve_at
 from emulator.http.guard import AccessPolicy, Guard
 from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
-from emulator.listeners.aws import access_policy as aws_doors
+from emulator.listeners.aws import access_policy
 from emulator.listeners.aws.faults import KinesisFaults
 from emulator.listeners.aws.interception import intercepted
 from emulator.listeners.control import Resources, control_app
@@ -64,7 +64,7 @@ class Embedded:
 
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs.
     ``more`` makes parts of the control API for whatever is built on top, from the emulator's own parts.
-    Entering raises ``DirectoryInUse``, and OSError for a port or directory that cannot be had.
+    Entering raises ``DirectoryInUseError``, and OSError for a port or directory that cannot be had.
     """
 
     aws: str
@@ -157,7 +157,7 @@ class Embedded:
         parts = self.parts
         if self.settings.upstream_amqp is None:
             return SidecarBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
-        from emulator.assembly.relayed_broker import RelayedBroker  # noqa: PLC0415 -- only relays need it
+        from emulator.assembly.relayed_broker import RelayedBroker
 
         return RelayedBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
 
@@ -169,13 +169,13 @@ class Embedded:
 
     async def _listen_for_queues(self) -> None:
         port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
-        app = self._guarded(LazyApp(self._queues_app), doors.QUEUES)
+        app = self._guarded(LazyApp(self._queues_app), access_policies.QUEUES)
         self.queues = await self._listen_at(port, app, websockets=True)
         self.parts.queues.watch()
         self._notify_subscribers()
 
     def _queues_app(self) -> App:
-        from emulator.queues.http import QueuesApp  # noqa: PLC0415 -- only who uses queues needs it
+        from emulator.queues.http import QueuesApp
 
         return QueuesApp(self.parts.queues, self.parts.events, self.settings.token)
 
@@ -195,7 +195,7 @@ class Embedded:
         own_tokens = bool(settings.topics and topics.configuration.users)
         self.topics = await self._listen_at(
             FallbackPort("topics", TOPICS_PORT, settings.topics_port),
-            self._guarded(app, doors.TOPICS_OF_USERS if own_tokens else doors.TOPICS),
+            self._guarded(app, access_policies.TOPICS_OF_USERS if own_tokens else access_policies.TOPICS),
             websockets=True,
         )
         self._stack.callback(app.close)
@@ -223,7 +223,7 @@ class Embedded:
         interceptors = [KinesisFaults(parts.fault_engine, parts.clock, infrastructure.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, infrastructure.backend, "PutRecord")
         return self._guarded(
-            infrastructure.app(interceptors, VERSION, parts.access, self.reset), aws_doors.AWS
+            infrastructure.app(interceptors, VERSION, parts.access, self.reset), access_policy.AWS
         )
 
     def _control_app(self) -> App:
@@ -250,7 +250,7 @@ class Embedded:
             MetricsResource(self.status, parts.fault_engine.list, counts),
             *(make(parts) for make in self._more),
         ]
-        return self._guarded(control_app(resources, VERSION, self._failed), doors.CONTROL)
+        return self._guarded(control_app(resources, VERSION, self._failed), access_policies.CONTROL)
 
     def _guarded(self, app: App, door: AccessPolicy) -> App:
         settings = self.settings

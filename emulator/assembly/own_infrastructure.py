@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from emulator.assembly.data_directory import DataDirectory
 
 
-class UpstreamFailed(Exception):  # noqa: N818 -- named as what happened
+class UpstreamFailedError(Exception):
     """The upstream cannot be stood on: says which, why, and what to do."""
 
 
@@ -68,7 +68,7 @@ def own_infrastructure(
     *,
     destinations: Destinations,
 ) -> Iterator[Infrastructure]:
-    """The engine and moto, in this process. Raises ``DamagedLog``."""
+    """The engine and moto, in this process. Raises ``DamagedLogError``."""
     place = directory.streams if directory else None
     engine = Engine(
         place,

@@ -42,7 +42,7 @@ class Repair(msgspec.Struct, frozen=True, omit_defaults=True):
 def repair(directory: Path, *, dry_run: bool = False) -> list[Repair]:
     """Repair every durable file in ``directory``, or with ``dry_run`` say what would be done.
 
-    Raises ``DirectoryInUse`` while a sandbox runs on it, and OSError.
+    Raises ``DirectoryInUseError`` while a sandbox runs on it, and OSError.
     """
     with locked(directory):
         return [found for path in _files(directory) if (found := _repaired(path, directory, dry_run))]
@@ -130,7 +130,7 @@ def _renumber(path: Path, found: Salvage) -> None:
 
 def _checkpoint(path: Path, directory: Path, dry_run: bool) -> Repair | None:
     """Topics are made from their log; where the log no longer begins at its beginning, from what it has."""
-    from emulator.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint  # noqa: PLC0415 -- rarely
+    from emulator.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint
 
     if read_checkpoint(path) is not None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailed
+from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
 from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
@@ -16,7 +16,7 @@ from emulator.relay.aws.app import RelayApp
 from emulator.relay.aws.backend import RelayBackend
 from emulator.relay.aws.buckets import UpstreamBuckets
 from emulator.relay.aws.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
-from emulator.relay.aws.signing import CredentialsMissing, environment_credentials, fixed_credentials
+from emulator.relay.aws.signing import CredentialsMissingError, environment_credentials, fixed_credentials
 from emulator.relay.aws.streams import UpstreamStreams
 from emulator.relay.aws.traffic import Traffic
 from emulator.settings.settings import Settings
@@ -29,7 +29,7 @@ _SECRET = "sandbox"  # noqa: S105 -- emulators take any
 
 @contextmanager
 def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> Iterator[Infrastructure]:
-    """The upstream that ``settings`` name. Raises ``UpstreamFailed``.
+    """The upstream that ``settings`` name. Raises ``UpstreamFailedError``.
 
     Nothing is remembered of it from one start to the next: it may be another one then.
     """
@@ -77,7 +77,7 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
 
     streams.streams(home)
     if streams.trouble:
-        raise UpstreamFailed(
+        raise UpstreamFailedError(
             f"{where} cannot be used: {streams.trouble}; is it running, and the address right?"
         )
     try:
@@ -104,14 +104,14 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
 def _credentials(home: Scope, *, signs: bool) -> Credentials:
     try:
         return environment_credentials() if signs else fixed_credentials(home.account, _SECRET)
-    except CredentialsMissing as error:
-        raise UpstreamFailed(str(error)) from error
+    except CredentialsMissingError as error:
+        raise UpstreamFailedError(str(error)) from error
 
 
 def _connecting(settings: Settings, credentials: Credentials) -> Callable[[str], Any]:
     """Makes boto3 clients of the upstream."""
-    import boto3  # noqa: PLC0415 -- half a second that only relays need
-    from botocore.config import Config  # noqa: PLC0415 -- as above
+    import boto3
+    from botocore.config import Config
 
     frozen = credentials.get_frozen_credentials()
     session: Any = boto3.Session(region_name=settings.region)

@@ -77,8 +77,8 @@ class Buckets:
         """A boto3 client of the AWS ``endpoint``; boto3 is imported at the first call."""
         with self._lock:
             if self._client is None:
-                import boto3  # noqa: PLC0415 -- half a second that only this needs
-                from botocore.config import Config  # noqa: PLC0415 -- as above
+                import boto3
+                from botocore.config import Config
 
                 self._client = boto3.client(
                     "s3",
@@ -99,12 +99,12 @@ class Buckets:
 
 
 def _forget_all() -> None:
-    from moto.moto_api._internal.models import moto_api_backend  # noqa: PLC0415 -- only once moto is there
+    from moto.moto_api._internal.models import moto_api_backend
 
     moto_api_backend.reset()
 
 
 def _moto_s3(account: str) -> Any:
-    from moto.s3.models import s3_backends  # noqa: PLC0415 -- only once moto is there
+    from moto.s3.models import s3_backends
 
     return s3_backends[account]["aws"]

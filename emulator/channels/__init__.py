@@ -2,11 +2,11 @@
 
 from emulator.channels.channel import (
     Channel,
-    ChannelUnavailable,
+    ChannelUnavailableError,
     Delivery,
     Outcome,
-    PublishRefused,
-    PublishUnknown,
+    PublishRefusedError,
+    PublishUnknownError,
     Receipt,
 )
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
@@ -14,12 +14,12 @@ from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoi
 __all__ = [
     "SHARD_END",
     "Channel",
-    "ChannelUnavailable",
+    "ChannelUnavailableError",
     "Checkpoints",
     "Delivery",
     "MemoryCheckpoints",
     "Outcome",
-    "PublishRefused",
-    "PublishUnknown",
+    "PublishRefusedError",
+    "PublishUnknownError",
     "Receipt",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
+from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.shards import ShardListing
 
 THROTTLED: Final = frozenset(
@@ -39,7 +39,7 @@ def code_of(error: Exception) -> str:
     return type(error).__name__
 
 
-def publish_failure(error: Exception) -> PublishRefused | PublishUnknown:
+def publish_failure(error: Exception) -> PublishRefusedError | PublishUnknownError:
     """Refused when the service said no or was never reached; unknown when it failed inside or did not answer.
 
     Botocore validates parameters before it sends: that is a refusal too.
@@ -49,10 +49,10 @@ def publish_failure(error: Exception) -> PublishRefused | PublishUnknown:
     if isinstance(response, dict):
         status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500))
         message = str(response.get("Error", {}).get("Message", ""))
-        return PublishUnknown(code, message) if status >= 500 else PublishRefused(code, message)
+        return PublishUnknownError(code, message) if status >= 500 else PublishRefusedError(code, message)
     if code in _NEVER_SENT or code == "ParamValidationError":
-        return PublishRefused(code, str(error))
-    return PublishUnknown(code, str(error))
+        return PublishRefusedError(code, str(error))
+    return PublishUnknownError(code, str(error))
 
 
 def listed(shard: dict[str, Any]) -> ShardListing:
@@ -64,5 +64,5 @@ def listed(shard: dict[str, Any]) -> ShardListing:
 def entry_outcome(entry: dict[str, Any]) -> Outcome:
     """What a PutRecords response says of one entry."""
     if code := entry.get("ErrorCode"):
-        return PublishRefused(code, entry.get("ErrorMessage", "the entry was not put"))
+        return PublishRefusedError(code, entry.get("ErrorMessage", "the entry was not put"))
     return Receipt(entry["ShardId"], entry["SequenceNumber"])

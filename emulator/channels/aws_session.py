@@ -14,8 +14,8 @@ def aws_session(region: str, token: str | None = None) -> boto3.Session:
 
     A sandbox's ``token`` goes along as the session token.
     """
-    import boto3  # noqa: PLC0415 -- slow to import, and only AWS clients need it
-    from botocore.session import Session  # noqa: PLC0415 -- as above
+    import boto3
+    from botocore.session import Session
 
     described = Session()
     described.register_component("data_loader", _descriptions())
@@ -31,6 +31,6 @@ def aws_session(region: str, token: str | None = None) -> boto3.Session:
 @cache
 def _descriptions() -> Any:
     """What botocore knows of services and endpoints: JSON by the megabyte, which each session would read."""
-    from botocore.loaders import create_loader  # noqa: PLC0415 -- as above
+    from botocore.loaders import create_loader
 
     return create_loader()

@@ -32,7 +32,7 @@ class Delivery:
     redelivered: bool = False
 
 
-class PublishRefused(Exception):  # noqa: N818 -- named as the answer it is
+class PublishRefusedError(Exception):
     """The broker's no: the message is not in the channel. ``code`` is the broker's word for why."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -40,7 +40,7 @@ class PublishRefused(Exception):  # noqa: N818 -- named as the answer it is
         self.code = code
 
 
-class PublishUnknown(Exception):  # noqa: N818 -- named as the answer it is
+class PublishUnknownError(Exception):
     """No answer, or one that leaves it open: the message may be in the channel or not."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -48,11 +48,11 @@ class PublishUnknown(Exception):  # noqa: N818 -- named as the answer it is
         self.code = code
 
 
-class ChannelUnavailable(Exception):  # noqa: N818 -- named as the state it is
+class ChannelUnavailableError(Exception):
     """The channel cannot be read now: it does not exist, or its broker does not answer."""
 
 
-Outcome: TypeAlias = Receipt | PublishRefused | PublishUnknown
+Outcome: TypeAlias = Receipt | PublishRefusedError | PublishUnknownError
 
 
 class Channel(Protocol):
@@ -66,13 +66,19 @@ class Channel(Protocol):
     def name(self) -> str: ...
 
     def publish(self, data: bytes, key: str) -> Receipt:
-        """Put one message; returns after the broker's answer. Raises PublishRefused or PublishUnknown."""
+        """Put one message; returns after the broker's answer.
+
+        Raises PublishRefusedError or PublishUnknownError.
+        """
 
     def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
         """Put (data, key) pairs in order; what became of each, in the same order. Raises nothing."""
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        """Up to ``limit`` messages; waits up to ``wait`` seconds for the first. Raises ChannelUnavailable."""
+        """Up to ``limit`` messages; waits up to ``wait`` seconds for the first.
+
+        Raises ChannelUnavailableError.
+        """
 
     def commit(self, delivery: Delivery) -> None:
         """Everything up to ``delivery`` in its shard is done and need not come again."""

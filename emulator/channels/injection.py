@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from emulator.channels.channel import Delivery, Outcome, PublishRefused, PublishUnknown, Receipt
+from emulator.channels.channel import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import DelayedDeliveries, Due
@@ -66,16 +66,16 @@ class FaultPoint:
         )
 
 
-def _outcome_of(failure: Failure) -> PublishRefused | PublishUnknown:
+def _outcome_of(failure: Failure) -> PublishRefusedError | PublishUnknownError:
     """What a producer learns from a failure."""
     unknown = failure.kind == "cut" or failure.status >= 500
-    return (PublishUnknown if unknown else PublishRefused)(failure.code, failure.message)
+    return (PublishUnknownError if unknown else PublishRefusedError)(failure.code, failure.message)
 
 
 def _put_what_is_left(call: Call, put: Put) -> list[Outcome]:
     """Put the entries that were not refused, then the copies. A producer's retry learns of its last put."""
     outcomes: dict[int, Outcome] = {
-        at: PublishRefused(item.failure.code, item.failure.message)
+        at: PublishRefusedError(item.failure.code, item.failure.message)
         for at, item in enumerate(call.items)
         if item.failure
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from emulator.channels.aws_answers import PASSING, THROTTLED, code_of, entry_outcome, listed, publish_failure
 from emulator.channels.aws_session import aws_session
-from emulator.channels.channel import ChannelUnavailable, Delivery, Outcome, PublishRefused, Receipt
+from emulator.channels.channel import ChannelUnavailableError, Delivery, Outcome, PublishRefusedError, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
@@ -34,7 +34,7 @@ def connect(
     Credentials are the environment's where it has some, else a pair that any emulator takes; a sandbox's
     ``token`` goes along.
     """
-    from botocore.config import Config  # noqa: PLC0415 -- slow to import, and only Kinesis needs it
+    from botocore.config import Config
 
     config = Config(connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1})
     return aws_session(region, token).client("kinesis", endpoint_url=endpoint, config=config)
@@ -123,7 +123,7 @@ class KinesisChannel:
         iterator = self._iterators.get(shard) or self._iterator(shard, after)
         try:
             return self._reading(lambda: self._client.get_records(ShardIterator=iterator, Limit=limit))
-        except ExpiredIterator:
+        except ExpiredIteratorError:
             renewed = self._iterator(shard, after)
             return self._reading(lambda: self._client.get_records(ShardIterator=renewed, Limit=limit))
 
@@ -151,7 +151,7 @@ class KinesisChannel:
             throttled = [
                 at
                 for at, outcome in enumerate(outcomes)
-                if isinstance(outcome, PublishRefused) and outcome.code in THROTTLED
+                if isinstance(outcome, PublishRefusedError) and outcome.code in THROTTLED
             ]
             if not throttled:
                 break
@@ -174,8 +174,8 @@ class KinesisChannel:
             return self._patiently(call, PASSING)
         except Exception as error:
             if code_of(error) == "ExpiredIteratorException":
-                raise ExpiredIterator from error
-            raise ChannelUnavailable(f"{self.name}: {error}") from error
+                raise ExpiredIteratorError from error
+            raise ChannelUnavailableError(f"{self.name}: {error}") from error
 
     def _patiently(self, call: Callable[[], _Answer], passing: Container[str]) -> _Answer:
         for pause in self._pauses():
@@ -192,5 +192,5 @@ class KinesisChannel:
             yield min(FIRST_BACK_OFF * 2**tried, LONGEST_BACK_OFF)
 
 
-class ExpiredIterator(Exception):  # noqa: N818 -- Kinesis' name for it, less its Exception
+class ExpiredIteratorError(Exception):
     """The iterator is older than five minutes."""

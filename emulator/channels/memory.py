@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from emulator.channels.aws_answers import entry_outcome, listed
 from emulator.channels.channel import (
-    ChannelUnavailable,
+    ChannelUnavailableError,
     Delivery,
     Outcome,
-    PublishRefused,
-    PublishUnknown,
+    PublishRefusedError,
+    PublishUnknownError,
     Receipt,
 )
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
@@ -103,7 +103,7 @@ class MemoryChannel:
         try:
             records = self._engine.read(self.name, shard, after, limit, self._scope)
         except KinesisError as error:
-            raise ChannelUnavailable(f"{self.name}/{shard}: {error}") from error
+            raise ChannelUnavailableError(f"{self.name}/{shard}: {error}") from error
         deliveries = [
             Delivery(record.data, record.partition_key or "", shard, record.sequence_number, record.arrived)
             for record in records
@@ -120,7 +120,7 @@ class MemoryChannel:
         try:
             return self._engine.call(operation, request, self._scope)
         except KinesisError as error:
-            raise ChannelUnavailable(f"{self.name}: {error}") from error
+            raise ChannelUnavailableError(f"{self.name}: {error}") from error
 
     def _put(self, entries: Sequence[Entry]) -> list[Outcome]:
         return [outcome for batch in batches(entries) for outcome in self._put_batch(batch)]
@@ -137,6 +137,6 @@ class MemoryChannel:
         return [entry_outcome(entry) for entry in response["Records"]]
 
 
-def _failure(error: KinesisError) -> PublishRefused | PublishUnknown:
-    answer = PublishUnknown if error.status >= 500 else PublishRefused
+def _failure(error: KinesisError) -> PublishRefusedError | PublishUnknownError:
+    answer = PublishUnknownError if error.status >= 500 else PublishRefusedError
     return answer(error.code, error.message)

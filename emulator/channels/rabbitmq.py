@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.channels.channel import (
-    ChannelUnavailable,
+    ChannelUnavailableError,
     Delivery,
     Outcome,
-    PublishRefused,
-    PublishUnknown,
+    PublishRefusedError,
+    PublishUnknownError,
     Receipt,
 )
 from emulator.channels.injection import FaultedReads, FaultPoint
@@ -103,7 +103,7 @@ class RabbitMQChannel:
         self._tags = {number: later for number, later in self._tags.items() if later > tag}
 
     def connect(self) -> None:
-        """Connect now, not with the first message. Raises ``ChannelUnavailable`` when nobody answers."""
+        """Connect now, not with the first message. Raises ``ChannelUnavailableError`` when nobody answers."""
         self._open()
 
     def close(self) -> None:
@@ -113,13 +113,13 @@ class RabbitMQChannel:
         return [self._put_one(data, key) for data, key in entries]
 
     def _put_one(self, data: bytes, key: str) -> Outcome:
-        import pika  # noqa: PLC0415 -- only RabbitMQ needs it
-        from pika import exceptions  # noqa: PLC0415 -- as above
+        import pika
+        from pika import exceptions
 
         try:
             amqp = self._open()
-        except ChannelUnavailable as error:
-            return PublishRefused("ConnectionRefused", str(error))
+        except ChannelUnavailableError as error:
+            return PublishRefusedError("ConnectionRefused", str(error))
         number = self._next_number()
         properties = pika.BasicProperties(
             delivery_mode=_PERSISTENT,
@@ -130,13 +130,15 @@ class RabbitMQChannel:
         try:
             amqp.basic_publish("", self.name, data, properties, mandatory=True)
         except exceptions.NackError as error:
-            return PublishRefused("Nack", f"the broker did not take the message: {error!r}")
+            return PublishRefusedError("Nack", f"the broker did not take the message: {error!r}")
         except exceptions.UnroutableError:
             self._drop()
-            return PublishRefused("Unroutable", f"no queue {self.name} is there to take the message")
+            return PublishRefusedError("Unroutable", f"no queue {self.name} is there to take the message")
         except _amqp_errors() as error:
             self._drop()
-            return PublishUnknown(type(error).__name__, "the connection was lost before the broker answered")
+            return PublishUnknownError(
+                type(error).__name__, "the connection was lost before the broker answered"
+            )
         return Receipt(self.name, number)
 
     def _next_number(self) -> str:
@@ -159,7 +161,7 @@ class RabbitMQChannel:
             amqp.connection.process_data_events(time_limit=seconds)
         except _amqp_errors() as error:
             self._drop()
-            raise ChannelUnavailable(f"{self.name}: connection to the broker lost: {error!r}") from error
+            raise ChannelUnavailableError(f"{self.name}: connection to the broker lost: {error!r}") from error
 
     def _receive(self, _amqp: Any, method: Any, properties: Any, body: bytes) -> None:
         number = properties.message_id or f"tag-{method.delivery_tag}"
@@ -171,7 +173,7 @@ class RabbitMQChannel:
         )
 
     def _open(self) -> BlockingChannel:
-        import pika  # noqa: PLC0415 -- only RabbitMQ needs it
+        import pika
 
         if self._amqp is not None and self._amqp.is_open:
             return self._amqp
@@ -189,7 +191,7 @@ class RabbitMQChannel:
             amqp.confirm_delivery()
         except _amqp_errors() as error:
             self._drop()
-            raise ChannelUnavailable(
+            raise ChannelUnavailableError(
                 f"{self.name}: no broker answers at {_shown(self._url)} within {self._timeout:g} s: {error!r}"
             ) from error
         self._amqp = amqp
@@ -197,7 +199,7 @@ class RabbitMQChannel:
 
     def _make_queue(self, connection: BlockingConnection) -> None:
         """A queue that is there stays as it is, whatever it was declared with."""
-        from pika.exceptions import ChannelClosedByBroker  # noqa: PLC0415 -- only RabbitMQ needs it
+        from pika.exceptions import ChannelClosedByBroker
 
         try:
             connection.channel().queue_declare(self.name, passive=True)
@@ -216,8 +218,8 @@ class RabbitMQChannel:
 
 
 def _amqp_errors() -> tuple[type[Exception], ...]:
-    from pika.adapters.utils.connection_workflow import AMQPConnectorException  # noqa: PLC0415 -- as below
-    from pika.exceptions import AMQPError  # noqa: PLC0415 -- only RabbitMQ needs it
+    from pika.adapters.utils.connection_workflow import AMQPConnectorException
+    from pika.exceptions import AMQPError
 
     return (AMQPError, AMQPConnectorException, OSError)
 

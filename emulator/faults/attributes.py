@@ -6,17 +6,17 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.faults.fault import Attribute, FaultRefused, FaultType
+from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
 from rdss_sandbox.durations import seconds
 
 
 def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Every attribute of the type, defaults filled in. FaultRefused names the one that cannot be."""
+    """Every attribute of the type, defaults filled in. FaultRefusedError names the one that cannot be."""
     declared = {attribute.name: attribute for attribute in type_.attributes}
     for name in written:
         if name not in declared:
             known = ", ".join(declared) or "none"
-            raise FaultRefused(f"{type_.name} has no attribute {name!r}; it has {known}")
+            raise FaultRefusedError(f"{type_.name} has no attribute {name!r}; it has {known}")
     return {
         name: _settled(type_.name, attribute, written[name]) if name in written else attribute.default
         for name, attribute in declared.items()
@@ -28,7 +28,7 @@ def _settled(type_name: str, attribute: Attribute, value: Any) -> Any:
         return _READERS[attribute.type](attribute, value)
     except (TypeError, ValueError, OverflowError) as error:
         shown = reprlib.repr(value)
-        raise FaultRefused(f"{type_name}: attribute {attribute.name} is {shown}: {error}") from error
+        raise FaultRefusedError(f"{type_name}: attribute {attribute.name} is {shown}: {error}") from error
 
 
 def _number(attribute: Attribute, value: Any) -> float:

@@ -56,8 +56,8 @@ class Container:
 
     def _do(self, act: Callable[[DockerContainer], object]) -> None:
         """ProcessLookupError when there is no such container, or the engine refuses."""
-        import docker  # noqa: PLC0415 -- slow to import, and only a stack has containers
-        from docker.errors import DockerException  # noqa: PLC0415 -- as above
+        import docker
+        from docker.errors import DockerException
 
         labels = [f"{_LABEL}.project={self.project}", f"{_LABEL}.service={self.service}"]
         try:

@@ -21,7 +21,7 @@ from emulator.faults.fault import (
     Control,
     Direction,
     Environment,
-    FaultRefused,
+    FaultRefusedError,
     FaultType,
     Hit,
     Item,
@@ -39,7 +39,7 @@ from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import Fault, FaultChange, NewFault
 
 
-class UnknownFault(LookupError):  # noqa: N818 -- named as the answer it is
+class UnknownFaultError(LookupError):
     """No fault of that name is in force."""
 
     def __init__(self, name: str) -> None:
@@ -70,13 +70,16 @@ class FaultEngine:
         self._handlers = Handlers(self._perform, self._failed)
 
     def add(self, wanted: NewFault) -> Fault:
-        """Put a fault in force. FaultRefused when it cannot be, or means nothing where it would strike."""
+        """Put a fault in force.
+
+        FaultRefusedError when it cannot be, or means nothing where it would strike.
+        """
         type_ = known_type(wanted.type)
         self._see_served()
         with self._lock:
             name = wanted.name or self._free_name(type_.name)
             if name in self._faults:
-                raise FaultRefused(
+                raise FaultRefusedError(
                     f"a fault named {name!r} is in force already: remove it, or choose another name"
                 )
             record = Fault(
@@ -96,7 +99,7 @@ class FaultEngine:
         return fault.record
 
     def change(self, name: str, wanted: FaultChange) -> Fault:
-        """Change a fault; what it counted is kept. UnknownFault, or FaultRefused as ``add``."""
+        """Change a fault; what it counted is kept. UnknownFaultError, or FaultRefusedError as ``add``."""
         self._see_served()
         with self._lock:
             before = self._active(name)
@@ -115,7 +118,7 @@ class FaultEngine:
         return fault.record
 
     def remove(self, name: str) -> Fault:
-        """Remove a fault, let go what it held, and return its final state. UnknownFault."""
+        """Remove a fault, let go what it held, and return its final state. UnknownFaultError."""
         with self._lock:
             gone = self._active(name)
             del self._faults[name]
@@ -130,7 +133,7 @@ class FaultEngine:
             self.remove(fault.name)
 
     def get(self, name: str) -> Fault:
-        """A fault in force and how often it struck. UnknownFault."""
+        """A fault in force and how often it struck. UnknownFaultError."""
         with self._lock:
             return self._active(name).record
 
@@ -307,7 +310,7 @@ class FaultEngine:
 
     def _active(self, name: str) -> ActiveFault:
         if name not in self._faults:
-            raise UnknownFault(name)
+            raise UnknownFaultError(name)
         return self._faults[name]
 
     def _free_name(self, type_name: str) -> str:

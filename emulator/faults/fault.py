@@ -12,7 +12,7 @@ from emulator.faults.message import Message
 from emulator.rng import Draws
 
 
-class FaultRefused(ValueError):  # noqa: N818 -- named as the answer it is
+class FaultRefusedError(ValueError):
     """A fault that cannot be: says what is wrong, with which value, and what would do."""
 
 
@@ -228,7 +228,7 @@ class FaultType:
 
     ``inject`` does it to the hit's item or call, and says what was done; None
     when there was nothing to do it to. The first direction is the default.
-    ``check`` raises FaultRefused for attributes that do not go together.
+    ``check`` raises FaultRefusedError for attributes that do not go together.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from emulator.faults.fault import FaultRefused, FaultType
+from emulator.faults.fault import FaultRefusedError, FaultType
 from emulator.faults.types import (
     corrupt,
     disconnect,
@@ -48,7 +48,7 @@ TYPES: Final[dict[str, FaultType]] = {
 
 
 def known_type(name: str) -> FaultType:
-    """The type of that name. FaultRefused lists those there are."""
+    """The type of that name. FaultRefusedError lists those there are."""
     if name not in TYPES:
-        raise FaultRefused(f"no fault type {name!r}; there are {', '.join(TYPES)}")
+        raise FaultRefusedError(f"no fault type {name!r}; there are {', '.join(TYPES)}")
     return TYPES[name]

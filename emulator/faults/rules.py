@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from emulator.faults.active import ActiveFault
-from emulator.faults.fault import LONGEST_TEXT, Direction, FaultRefused, FaultType, Kind
+from emulator.faults.fault import LONGEST_TEXT, Direction, FaultRefusedError, FaultType, Kind
 from rdss_sandbox.shapes.faults import Fault
 
 
 def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:
-    """FaultRefused for what cannot be; ``channels`` are those known, with their kinds."""
+    """FaultRefusedError for what cannot be; ``channels`` are those known, with their kinds."""
     directions = ", ".join(type_.directions)
     if fault.direction not in type_.directions:
-        raise FaultRefused(f"{type_.name} has no direction {fault.direction!r}; it has {directions}")
+        raise FaultRefusedError(f"{type_.name} has no direction {fault.direction!r}; it has {directions}")
     if not 0 <= fault.toxicity <= 1:
-        raise FaultRefused(f"toxicity is {fault.toxicity}: give a probability from 0 to 1")
+        raise FaultRefusedError(f"toxicity is {fault.toxicity}: give a probability from 0 to 1")
     for name, text in (("name", fault.name), ("channel", fault.channel)):
         if len(text) > LONGEST_TEXT:
-            raise FaultRefused(f"{name} has {len(text)} characters, and may have {LONGEST_TEXT}")
+            raise FaultRefusedError(f"{name} has {len(text)} characters, and may have {LONGEST_TEXT}")
     if fault.limit is not None and fault.limit < 0:
-        raise FaultRefused(f"limit is {fault.limit}: give how often the fault may strike, from 0")
+        raise FaultRefusedError(f"limit is {fault.limit}: give how often the fault may strike, from 0")
     _check_kind(fault, type_, channels)
 
 
@@ -57,7 +57,7 @@ def _check_kind(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Ki
     if colon and named in tuple(Kind):
         kinds = {Kind(named)}
     if kinds and not kinds & set(type_.kinds):
-        raise FaultRefused(
+        raise FaultRefusedError(
             f"{type_.name} means nothing on {fault.channel!r}, which is {' and '.join(sorted(kinds))}: "
             f"it is for {', '.join(type_.kinds)}"
         )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from emulator.faults.fault import Done, FaultRefused, Hit, Target
-from emulator.machine import process_ids as processes
+from emulator.faults.fault import Done, FaultRefusedError, Hit, Target
+from emulator.machine import process_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Process:
     @classmethod
     def of(cls, pid: int) -> Self:
         """The one that has this id now."""
-        return cls(pid, processes.born(pid))
+        return cls(pid, process_ids.born(pid))
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class Process:
         self._tell(signal.SIGKILL)
 
     def _tell(self, word: signal.Signals) -> None:
-        if processes.born(self.pid) != self.born:
+        if process_ids.born(self.pid) != self.born:
             raise ProcessLookupError(f"process {self.pid} has ended, and its id is another's")
         os.kill(self.pid, word)
 
@@ -91,14 +91,14 @@ def named_targets(named: Iterable[str], directory: Path | None = None) -> dict[s
 
 
 def find_target(written: str, known: Mapping[str, Target]) -> Target:
-    """The target of a known name, or the process of a pid if that is one. FaultRefused for any other."""
+    """The target of a known name, or the process of a pid if that is one. FaultRefusedError for any other."""
     if written in known:
         return known[written]
     for target in known.values():
         if isinstance(target, Process) and written == str(target.pid):
             return target
     names = ", ".join(known) or "none"
-    raise FaultRefused(
+    raise FaultRefusedError(
         f"no target {written!r}: only what the sandbox started, or what it was told of at its start by "
         f"--target NAME=PID, can be struck; known here: {names}"
     )

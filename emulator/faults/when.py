@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefused
+from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefusedError
 from emulator.faults.message import FIELDS, Message
 from rdss_sandbox.durations import seconds
 
@@ -62,16 +62,16 @@ class When:
 
 
 def read_when(written: dict[str, Any]) -> When:
-    """The conditions as they come in a request. FaultRefused says which one cannot be."""
+    """The conditions as they come in a request. FaultRefusedError says which one cannot be."""
     known = (*_TIMES, *_COUNTS, "match")
     for name in written:
         if name not in known:
-            raise FaultRefused(f"when has no {name!r}; it has {', '.join(known)}")
+            raise FaultRefusedError(f"when has no {name!r}; it has {', '.join(known)}")
     found: dict[str, Any] = {name: _count(name, written[name]) for name in _COUNTS if name in written}
     try:
         found |= {name: _moment(name, written[name]) for name in _TIMES if name in written}
     except ValueError as error:
-        raise FaultRefused(f"when: {error}") from error
+        raise FaultRefusedError(f"when: {error}") from error
     if "for" in found:
         found["lasts"] = found.pop("for")
     return When(**found, match=_match(written.get("match", {})))
@@ -87,20 +87,24 @@ def _moment(name: str, value: object) -> float:
 def _count(name: str, value: object) -> int:
     least = 0 if name == "after" else 1
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise FaultRefused(f"when.{name} is {value!r}: give a whole number from {least}")
+        raise FaultRefusedError(f"when.{name} is {value!r}: give a whole number from {least}")
     return value
 
 
 def _match(written: object) -> dict[str, str]:
     if not isinstance(written, dict):
-        raise FaultRefused(f"when.match is {written!r}: give header fields and what they shall be")
+        raise FaultRefusedError(f"when.match is {written!r}: give header fields and what they shall be")
     for name in written:
         if name not in FIELDS and name != "channel":
-            raise FaultRefused(f"when.match has no field {name!r}; it has {', '.join((*FIELDS, 'channel'))}")
+            raise FaultRefusedError(
+                f"when.match has no field {name!r}; it has {', '.join((*FIELDS, 'channel'))}"
+            )
     wanted = {name: _text(value) for name, value in written.items()}
     for name, value in wanted.items():
         if len(value) > LONGEST_TEXT:
-            raise FaultRefused(f"when.match.{name} has {len(value)} characters, and may have {LONGEST_TEXT}")
+            raise FaultRefusedError(
+                f"when.match.{name} has {len(value)} characters, and may have {LONGEST_TEXT}"
+            )
     return wanted
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.http.asgi import NoRoom
+from emulator.http.asgi import NoRoomError
 from emulator.http.body_memory import ARRIVING
 
 _SMALL_BYTES = 1024
@@ -20,11 +20,11 @@ class ArrivingBody:
         self.held = 0
 
     def add(self, piece: bytes | bytearray) -> None:
-        """Raises NoRoom when there is none for it."""
+        """Raises NoRoomError when there is none for it."""
         size = len(piece)
         if self.held > _FREE_BYTES:
             if not ARRIVING.take(size):
-                raise NoRoom
+                raise NoRoomError
             self._counted += size
         self.held += size
         if self._pieces and size < _SMALL_BYTES:

@@ -15,26 +15,26 @@ App: TypeAlias = Callable[[HttpScope, Receive, Send], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
-class ConnectionAborted(Exception):  # noqa: N818 -- the word clients use for what they see
+class ClientGoneError(Exception):
     """Raised by an application to have the connection closed at once, without an answer."""
 
 
-class NoRoom(ConnectionAborted):
+class NoRoomError(ClientGoneError):
     """More of a request came than there is room for; the client is answered 503."""
 
     def __init__(self) -> None:
         super().__init__(NO_ROOM)
 
 
-class BodyTooLong(Exception):  # noqa: N818 -- says what the body is
+class BodyTooLongError(Exception):
     """A request's body exceeds what its reader takes."""
 
 
 async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
     """The request's body in one piece.
 
-    Raises ConnectionAborted when the client leaves before its end or there is
-    no room for it, BodyTooLong beyond ``most`` bytes.
+    Raises ClientGoneError when the client leaves before its end or there is
+    no room for it, BodyTooLongError beyond ``most`` bytes.
     """
     message = await receive()
     if not message.get("more_body") and message["type"] == "http.request":
@@ -45,14 +45,14 @@ async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
     try:
         while True:
             if message["type"] == "http.disconnect":
-                raise ConnectionAborted
+                raise ClientGoneError
             piece = message["body"]
             if not ARRIVING.take(len(piece)):
-                raise NoRoom
+                raise NoRoomError
             pieces.append(piece)
             length += len(piece)
             if length > most:
-                raise BodyTooLong
+                raise BodyTooLongError
             if not message["more_body"]:
                 return b"".join(pieces)
             message = await receive()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from emulator.http.asgi import NoRoom
+from emulator.http.asgi import NoRoomError
 from emulator.http.body_memory import ARRIVING
 from emulator.http.limits import BODY_AHEAD
 
@@ -20,7 +20,7 @@ class _Owner(Protocol):
     def connection_lost(self, _exc: Exception | None) -> None: ...
     def pause_writing(self) -> None: ...
     def resume_writing(self) -> None: ...
-    def no_room(self, error: NoRoom) -> None:
+    def no_room(self, error: NoRoomError) -> None:
         """Refuse the request."""
 
 
@@ -35,7 +35,7 @@ class BodyReader(asyncio.BufferedProtocol):
     def __init__(
         self, owner: _Owner, come: Sequence[Buffer], length: int, complete: Callable[[bytearray], None]
     ) -> None:
-        """Raises NoRoom."""
+        """Raises NoRoomError."""
         self._owner = owner
         self._length = length
         self._complete = complete
@@ -57,7 +57,7 @@ class BodyReader(asyncio.BufferedProtocol):
         elif self.filled == len(self._body):
             try:
                 self._grow((self._body,))
-            except NoRoom as error:
+            except NoRoomError as error:
                 self._owner.no_room(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -80,7 +80,7 @@ class BodyReader(asyncio.BufferedProtocol):
     def _grow(self, come: Sequence[Buffer]) -> None:
         size = min(self._length, max(BODY_AHEAD * self.filled, _LEAST_BYTES))
         if not ARRIVING.take(size - self._counted):
-            raise NoRoom
+            raise NoRoomError
         self._counted = size
         body = bytearray(size)
         at = 0

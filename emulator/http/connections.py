@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from emulator.clock import Clock
 from emulator.http.answer_date import AnswerDate
-from emulator.http.asgi import App, ConnectionAborted, HttpScope, Message, NoRoom
+from emulator.http.asgi import App, ClientGoneError, HttpScope, Message, NoRoomError
 from emulator.http.limits import USUAL, Limits
 from emulator.http.request_queue import RequestQueue
 from emulator.http.timeouts import Client, ClientTimeouts
@@ -126,9 +126,9 @@ class Connections:
             return
         try:
             await app(exchange.scope, exchange.receive, exchange.send)
-        except NoRoom as error:
+        except NoRoomError as error:
             await exchange.fail(503, str(error))
-        except ConnectionAborted:
+        except ClientGoneError:
             exchange.abort()
         except Exception as error:  # noqa: BLE001 -- told to the owner of the port; the client sees a 500
             try:
@@ -144,7 +144,7 @@ class Connections:
 
     def failed(self, error: Exception) -> None:
         """Tell of an exception that the application let through."""
-        if self._on_failure and not isinstance(error, ConnectionAborted):
+        if self._on_failure and not isinstance(error, ClientGoneError):
             self._on_failure(error)
 
     async def close(self, grace: float) -> None:

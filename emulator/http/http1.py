@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import httptools
 
-from emulator.http.asgi import Headers, HttpScope, NoRoom
+from emulator.http.asgi import Headers, HttpScope, NoRoomError
 from emulator.http.body_reader import BodyReader
 from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections
@@ -31,7 +31,7 @@ _OFFER = (b"connection", b"upgrade", b"http2-settings")
 _REQUESTS_WAIT = "requests before it are not answered"
 
 
-class _Refused(Exception):  # noqa: N818 -- says what becomes of the request
+class _RefusedError(Exception):
     """The request is not taken."""
 
     def __init__(self, status: HTTPStatus, why: str) -> None:
@@ -61,7 +61,7 @@ class Http1Protocol(asyncio.Protocol):
         self._body_length = 0
         self._body_come = 0
         self._barren = 0
-        self._refused: _Refused | None = None
+        self._refused: _RefusedError | None = None
 
     # -- the transport's side
 
@@ -120,7 +120,7 @@ class Http1Protocol(asyncio.Protocol):
         else:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"{waiting.what.value} did not come in time")
 
-    def no_room(self, error: NoRoom) -> None:
+    def no_room(self, error: NoRoomError) -> None:
         self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
 
     # -- the parser's side
@@ -168,8 +168,8 @@ class Http1Protocol(asyncio.Protocol):
         self._barren = 0
         try:
             exchange.arrived(body)
-        except NoRoom as error:
-            self._refused = _Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        except NoRoomError as error:
+            self._refused = _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
             raise
         if exchange.held > _HELD_BODY_BYTES:
             self._enqueue(exchange)
@@ -204,24 +204,24 @@ class Http1Protocol(asyncio.Protocol):
                 self._check_sizes()
         except httptools.HttpParserUpgrade as upgrade:
             return self._upgrade(data, upgrade.args[0])
-        except (httptools.HttpParserError, _Refused) as error:
-            refused = self._refused or _Refused(HTTPStatus.BAD_REQUEST, f"This is not HTTP/1.1: {error}")
+        except (httptools.HttpParserError, _RefusedError) as error:
+            refused = self._refused or _RefusedError(HTTPStatus.BAD_REQUEST, f"This is not HTTP/1.1: {error}")
             self._refuse(refused.status, str(refused))
             return len(data)
         return len(piece)
 
     def _check_sizes(self) -> None:
-        """Raises _Refused for a head that is too long, or for that much between pieces of a body."""
+        """Raises _RefusedError for a head that is too long, or for that much between pieces of a body."""
         limits = self._limits
         if len(self._url) > limits.target_bytes:
             why = f"a target has {limits.target_bytes} bytes at most"
-            self._refused = _Refused(HTTPStatus.REQUEST_URI_TOO_LONG, why)
+            self._refused = _RefusedError(HTTPStatus.REQUEST_URI_TOO_LONG, why)
         elif len(self._headers) > limits.header_fields:
             why = f"a request has {limits.header_fields} headers at most"
-            self._refused = _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+            self._refused = _RefusedError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
         elif self._barren > limits.head_bytes and self._head_too_long():
             why = f"the headers of a request have {limits.head_bytes} bytes at most"
-            self._refused = _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
+            self._refused = _RefusedError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
         if self._refused:
             raise self._refused
 
@@ -254,7 +254,7 @@ class Http1Protocol(asyncio.Protocol):
             return here
         try:
             self._reader = BodyReader(self, (held, rest[:here]), length, complete_from_reader)
-        except NoRoom as error:
+        except NoRoomError as error:
             self.no_room(error)
         else:
             self.transport.set_protocol(self._reader)
@@ -328,7 +328,7 @@ class Http1Protocol(asyncio.Protocol):
         offered = dict(self._headers).get(b"upgrade", b"").lower()
         if offered != b"websocket" or not self._connections.websockets or self._running:
             return self._decline_upgrade(data, parsed)
-        from emulator.http.websocket import WebSocketProtocol  # noqa: PLC0415 -- only some clients need it
+        from emulator.http.websocket import WebSocketProtocol
 
         scope = {**self._scope(), "type": "websocket", "scheme": "ws"}
         self.inflow.stop()

@@ -56,7 +56,7 @@ class Exchange:
         return self._body.held
 
     def arrived(self, piece: bytes | bytearray) -> None:
-        """Take a piece of the body. Raises NoRoom when there is none for it."""
+        """Take a piece of the body. Raises NoRoomError when there is none for it."""
         if not self.done:
             self._body.add(piece)
             self._wake()

@@ -19,7 +19,7 @@ from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 
 from emulator.clock import stopwatch
-from emulator.http.asgi import App, Headers, HttpScope, NoRoom, Receive, Send, answer
+from emulator.http.asgi import App, Headers, HttpScope, NoRoomError, Receive, Send, answer
 from emulator.http.closing_answer import close_with_answer
 from emulator.http.connections import Connections
 from emulator.http.http2_conduct import Conduct, Kind
@@ -229,7 +229,7 @@ class Http2Protocol(asyncio.Protocol):
             return
         try:
             stream.arrived(event.data or b"", length)
-        except NoRoom:
+        except NoRoomError:
             self.reset(event.stream_id, ErrorCodes.ENHANCE_YOUR_CALM)
             stream.disconnect()
             self.consumed(event.stream_id, length)

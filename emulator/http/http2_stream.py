@@ -69,7 +69,7 @@ class Stream:
         self.disconnect()
 
     def arrived(self, piece: bytes, flow_controlled_length: int) -> None:
-        """Take a piece of the body. Raises NoRoom when there is none for it."""
+        """Take a piece of the body. Raises NoRoomError when there is none for it."""
         self._body.add(piece)
         self._come += len(piece)
         self._unacknowledged += flow_controlled_length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from emulator.destinations import Destinations, Forbidden, SocketAddress
+from emulator.destinations import Destinations, ForbiddenError, SocketAddress
 
 
 def checked_client(destinations: Destinations, seconds: float) -> httpx.Client:
@@ -26,7 +26,7 @@ class _Checked(httpx.BaseTransport):
         port = request.url.port or (443 if request.url.scheme == "https" else 80)
         try:
             places = self._destinations.places(request.url.host, port)
-        except Forbidden as error:
+        except ForbiddenError as error:
             raise httpx.ConnectError(f"refused: {error}", request=request) from error
         except OSError as error:
             raise httpx.ConnectError(str(error), request=request) from error

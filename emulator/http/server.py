@@ -124,6 +124,6 @@ class _Sniffer(asyncio.Protocol):
         self._transport.abort()
 
     def _http2(self) -> asyncio.Protocol:
-        from emulator.http.http2 import Http2Protocol  # noqa: PLC0415 -- only some clients need it
+        from emulator.http.http2 import Http2Protocol
 
         return Http2Protocol(self._connections)

@@ -1,7 +1,7 @@
 """The durable log under everything: what was acknowledged survives ``kill -9``, with ``fsync`` power loss."""
 
 from emulator.journal.aside import put_aside
-from emulator.journal.frames import DamagedLog
+from emulator.journal.frames import DamagedLogError
 from emulator.journal.inventory import Inventory, Loss, unlist_below
 from emulator.journal.log import Log
 from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, begin_behind
@@ -9,7 +9,7 @@ from emulator.journal.space import no_space
 
 __all__ = [
     "SEGMENT_BYTES",
-    "DamagedLog",
+    "DamagedLogError",
     "Inventory",
     "Log",
     "Loss",

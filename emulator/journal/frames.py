@@ -3,7 +3,7 @@
 A process that dies while it writes leaves a prefix of a frame at the end of
 the file, and a machine that loses power may leave zeros there. Both are a torn
 tail and are cut. Anything else that does not check out is damage and raises
-``DamagedLog``: data that was once acknowledged is never dropped in silence.
+``DamagedLogError``: data that was once acknowledged is never dropped in silence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEADER_BYTES = _HEADER.size
 _SCAN_BYTES = 1 << 20
 
 
-class DamagedLog(Exception):  # noqa: N818 - it says what was found
+class DamagedLogError(Exception):
     """A journal file holds something that was never written: names the file, the byte and what is wrong."""
 
     def __init__(self, path: Path, position: int, reason: str) -> None:
@@ -81,7 +81,7 @@ def parse(raw: bytes, position: int, offset: int = 0) -> Frame | None:
 def scan(descriptor: int, path: Path) -> Iterator[Frame]:
     """The whole frames of a file, each with its payload checked; stops where a torn tail begins.
 
-    Raises ``DamagedLog``.
+    Raises ``DamagedLogError``.
     """
     position, end = 0, os.fstat(descriptor).st_size
     buffer, base = b"", 0
@@ -92,7 +92,7 @@ def scan(descriptor: int, path: Path) -> Iterator[Frame]:
         if frame is None:
             if end - position < HEADER_BYTES or _zeroed(descriptor, position + HEADER_BYTES, end):
                 return
-            raise DamagedLog(path, position, "the header of a block does not match its checksum")
+            raise DamagedLogError(path, position, "the header of a block does not match its checksum")
         if frame.end > end:
             return
         if frame.end > base + len(buffer):
@@ -102,7 +102,7 @@ def scan(descriptor: int, path: Path) -> Iterator[Frame]:
         if crc32(payload) != frame.check:
             if _zeroed(descriptor, frame.end, end):
                 return
-            raise DamagedLog(path, position, "a block does not match its checksum")
+            raise DamagedLogError(path, position, "a block does not match its checksum")
         yield frame
         position = frame.end
 

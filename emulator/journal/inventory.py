@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from emulator.journal import frames
-from emulator.journal.frames import DamagedLog
+from emulator.journal.frames import DamagedLogError
 from emulator.journal.storage import sync_folders
 
 NAME: Final = "inventory.log"
@@ -151,7 +151,7 @@ class Inventory:
             for frame in frames.scan(self._descriptor, path):
                 entries.append(_decode(os.pread(self._descriptor, frame.length, frame.start)))
                 self._end = frame.end
-        except (DamagedLog, msgspec.MsgspecError):
+        except (DamagedLogError, msgspec.MsgspecError):
             trouble = f"is damaged at byte {self._end}"
         return entries, trouble
 

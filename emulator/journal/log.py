@@ -10,7 +10,7 @@ from pathlib import Path
 from isal.isal_zlib import crc32
 
 from emulator.journal import frames
-from emulator.journal.frames import DamagedLog
+from emulator.journal.frames import DamagedLogError
 from emulator.journal.inventory import inventory_of
 from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import FILE_MODE
@@ -24,7 +24,7 @@ class Log:
     Positions stay what they are when what is in front of them is forgotten, until the log is opened again.
     What ``append`` has returned for survives ``kill -9``, and loss of power
     when made with ``fsync``. A torn tail is cut when the log is opened and
-    counted in ``torn_bytes``; damage raises ``DamagedLog``.
+    counted in ``torn_bytes``; damage raises ``DamagedLogError``.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
@@ -69,10 +69,10 @@ class Log:
             start = frame.end
 
     def read(self, position: int) -> bytes:
-        """The payload at ``position``. Raises ``DamagedLog`` when none starts there or it is damaged."""
+        """The payload at ``position``. Raises ``DamagedLogError`` when none starts there or it is damaged."""
         frame, payload = self._frame(position)
         if frame.position != position:
-            raise DamagedLog(self.path, 0, f"the entry {position} was removed")
+            raise DamagedLogError(self.path, 0, f"the entry {position} was removed")
         return payload
 
     def forget(self, before: int) -> None:
@@ -116,9 +116,9 @@ class Log:
             frame = frames.parse(top, position)
             payload = os.pread(self._descriptor, frame.length, frame.start - begin) if frame else b""
         if frame is None:
-            raise DamagedLog(self.path, position - begin, "no entry starts here")
+            raise DamagedLogError(self.path, position - begin, "no entry starts here")
         if crc32(payload) != frame.check:
-            raise DamagedLog(self.path, position - begin, "an entry does not match its checksum")
+            raise DamagedLogError(self.path, position - begin, "an entry does not match its checksum")
         return frame, payload
 
     def _copy(self, descriptor: int, before: int, start: int) -> int:

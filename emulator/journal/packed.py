@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from isal.isal_zlib import compress, crc32, decompress
 
 from emulator.journal import frames
-from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
+from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
 from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import FILE_MODE
 
@@ -47,17 +47,17 @@ class PackedStorage:
 
     @classmethod
     def open(cls, path: Path) -> tuple[PackedStorage, Index]:
-        """The storage in ``path``, and the index packed with it. Raises ``DamagedLog``."""
+        """The storage in ``path``, and the index packed with it. Raises ``DamagedLogError``."""
         with path.open("rb") as file:
             end = os.fstat(file.fileno()).st_size - _END.size
             if end < HEADER_BYTES:
-                raise DamagedLog(path, 0, "the file is too short to be a compressed segment")
+                raise DamagedLogError(path, 0, "the file is too short to be a compressed segment")
             (position,) = _END.unpack(os.pread(file.fileno(), _END.size, end))
             if position > end - HEADER_BYTES:
-                raise DamagedLog(path, end, "the place of the last block is not in the file")
+                raise DamagedLogError(path, end, "the place of the last block is not in the file")
             found, payload = _inflated(file.fileno(), path, position)
         if found.end != end:
-            raise DamagedLog(path, position, "the last block is not where the file says")
+            raise DamagedLogError(path, position, "the last block is not where the file says")
         width = found.lines * _END.size
         stretches = array("Q")
         stretches.frombytes(payload[:width])
@@ -69,24 +69,26 @@ class PackedStorage:
         raise AssertionError(f"nothing is added to {self.path}")
 
     def read(self, position: int, length: int) -> bytes:
-        """Bytes of the segment. Raises ``DamagedLog`` when they are not those that were packed."""
+        """Bytes of the segment. Raises ``DamagedLogError`` when they are not those that were packed."""
         end = min(position + length, self.end)
         pieces: list[memoryview] = []
         while position < end:
             number, start = divmod(position, STRETCH_BYTES)
             piece = memoryview(_stretch(self, number))[start : start + end - position]
             if not piece:
-                raise DamagedLog(self.path, self._stretches[number], "a compressed block is too short")
+                raise DamagedLogError(self.path, self._stretches[number], "a compressed block is too short")
             pieces.append(piece)
             position += len(piece)
         return b"".join(pieces)
 
     def stretch(self, number: int) -> bytes:
-        """The ``number``-th 256 KiB of the segment. Raises ``DamagedLog``."""
+        """The ``number``-th 256 KiB of the segment. Raises ``DamagedLogError``."""
         with self.path.open("rb") as file:
             frame, payload = _inflated(file.fileno(), self.path, self._stretches[number])
         if frame.ordinal != number:
-            raise DamagedLog(self.path, frame.position, f"block {frame.ordinal} stands where {number} should")
+            raise DamagedLogError(
+                self.path, frame.position, f"block {frame.ordinal} stands where {number} should"
+            )
         return payload
 
     def sync(self) -> None:
@@ -176,8 +178,8 @@ def _stretch(storage: PackedStorage, number: int) -> bytes:
 def _inflated(descriptor: int, path: Path, position: int) -> tuple[Frame, bytes]:
     frame = frames.parse(os.pread(descriptor, HEADER_BYTES, position), position)
     if frame is None:
-        raise DamagedLog(path, position, "the header of a compressed block does not match its checksum")
+        raise DamagedLogError(path, position, "the header of a compressed block does not match its checksum")
     payload = os.pread(descriptor, frame.length, frame.start)
     if crc32(payload) != frame.check:
-        raise DamagedLog(path, position, "a compressed block does not match its checksum")
+        raise DamagedLogError(path, position, "a compressed block does not match its checksum")
     return frame, decompress(payload)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from isal.isal_zlib import crc32, decompress
 
 from emulator.journal import frames
-from emulator.journal.frames import DamagedLog, Frame
+from emulator.journal.frames import DamagedLogError, Frame
 from emulator.journal.packed import STRETCH_BYTES, PackedStorage
 from emulator.machine.private_files import touch
 
@@ -51,7 +51,7 @@ def salvage(path: Path) -> Salvage | None:
         try:
             for _ in frames.scan(file.fileno(), path):
                 pass
-        except DamagedLog:
+        except DamagedLogError:
             pass
         else:
             return None
@@ -109,13 +109,13 @@ def _sound(raw: mmap.mmap, frame: Frame) -> bool:
     return frame.end <= len(raw) and crc32(raw[frame.start : frame.end]) == frame.check
 
 
-def packed_damage(path: Path) -> DamagedLog | None:
+def packed_damage(path: Path) -> DamagedLogError | None:
     """What is wrong with a compressed segment; None when all of it can be read."""
     try:
         storage, _ = PackedStorage.open(path)
         for number in range(-(-storage.end // STRETCH_BYTES)):
             storage.stretch(number)
-    except DamagedLog as error:
+    except DamagedLogError as error:
         return error
     return None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from isal.isal_zlib import crc32
 
 from emulator.journal import frames
-from emulator.journal.frames import HEADER_BYTES, DamagedLog, Frame
+from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
 from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage, pack
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 from emulator.machine.private_files import touch
@@ -54,7 +54,7 @@ class Segment:
 
     @classmethod
     def open(cls, path: Path) -> tuple[Segment, int]:
-        """The segment in ``path``, and how many bytes of a torn tail were cut. Raises ``DamagedLog``."""
+        """The segment in ``path``, and how many bytes of a torn tail were cut. Raises ``DamagedLogError``."""
         storage = FileStorage(path, 0)
         segment = cls(path, storage, int(path.stem))
         try:
@@ -86,7 +86,7 @@ class Segment:
 
     @classmethod
     def open_packed(cls, path: Path) -> Segment:
-        """The segment in a compressed file. Raises ``DamagedLog``."""
+        """The segment in a compressed file. Raises ``DamagedLogError``."""
         storage, index = PackedStorage.open(path)
         segment = cls(path, storage, int(path.stem))
         segment._take(index)
@@ -159,9 +159,9 @@ class Segment:
         return self.next
 
     def check(self, frame: Frame, payload: memoryview) -> memoryview:
-        """``payload`` when it is what was written. Raises ``DamagedLog``."""
+        """``payload`` when it is what was written. Raises ``DamagedLogError``."""
         if crc32(payload) != frame.check:
-            raise DamagedLog(self.name, frame.position, "a block does not match its checksum")
+            raise DamagedLogError(self.name, frame.position, "a block does not match its checksum")
         return payload
 
     def delete(self) -> None:
@@ -189,7 +189,7 @@ class Segment:
             return self.storage.end == 0
         try:
             *_, (last, _, _) = self._walk(self._offsets[-1])
-        except (DamagedLog, ValueError):
+        except (DamagedLogError, ValueError):
             return False
         return last.end == self.storage.end and last.ordinal + last.lines == self.next
 
@@ -219,9 +219,9 @@ class Segment:
         buffer = self.storage.read(position, ahead)
         frame = frames.parse(buffer, position)
         if frame is None:
-            raise DamagedLog(self.name, position, "the header of a block does not match its checksum")
+            raise DamagedLogError(self.name, position, "the header of a block does not match its checksum")
         if frame.end > position + len(buffer):
             buffer = self.storage.read(position, frame.end - position)
         if frame.end > position + len(buffer):
-            raise DamagedLog(self.name, position, "the file ends before the block does")
+            raise DamagedLogError(self.name, position, "the file ends before the block does")
         return frame, buffer

@@ -107,7 +107,7 @@ class Segments:
     def read(self, ordinal: int, limit: int, max_size: int) -> Slice:
         """Up to ``limit`` lines and ``max_size`` bytes of user data from ``ordinal`` on, at least one if any.
 
-        Raises ``DamagedLog`` when what is read is not what was written.
+        Raises ``DamagedLogError`` when what is read is not what was written.
         """
         ordinal = max(ordinal, self.first)
         parts: list[memoryview] = []
@@ -228,7 +228,7 @@ class Segments:
         self._pass_over_lost(directory)
 
     def _opened(self, path: Path, *, last: bool) -> tuple[Segment, int]:
-        """The segment in a file, and how many bytes of a torn tail were cut. Raises ``DamagedLog``."""
+        """The segment in a file, and how many bytes of a torn tail were cut. Raises ``DamagedLogError``."""
         if path.suffix == SUFFIX:
             return Segment.open_packed(path), 0
         sealed = None if last else Segment.open_sealed(path)

@@ -1,7 +1,7 @@
 """Kinesis Data Streams without the network: hash ranges, shards, lineage, iterators, consumers."""
 
 from emulator.kinesis.engine import Engine
-from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.reading_views import ReaderView
 from emulator.kinesis.records import StoredRecord
 from emulator.kinesis.scope import Scope
@@ -11,7 +11,7 @@ from emulator.kinesis.views import ShardView, StreamView
 __all__ = [
     "Engine",
     "KinesisError",
-    "NotFast",
+    "NotFastError",
     "ReaderView",
     "Scope",
     "ShardView",

@@ -17,19 +17,21 @@ _LOOSE_ENDS = frozenset(
 )
 
 
-class NotBase64(ValueError):  # noqa: N818 -- says what the text is
+class NotBase64Error(ValueError):
     """A text that is no blob; its message is AWS's reason."""
 
 
 def decode(text: str) -> bytes:
-    """The blob that ``text`` spells. Raises ``NotBase64``."""
+    """The blob that ``text`` spells. Raises ``NotBase64Error``."""
     if len(text) % 4:
-        raise NotBase64(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
+        raise NotBase64Error(
+            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
+        )
     padding = len(text[-_MOST_PADDING:]) - len(text[-_MOST_PADDING:].rstrip("="))
     if foreign := _FOREIGN.search(text, 0, len(text) - padding):
-        raise NotBase64(f"Invalid Base64 character: '{foreign[0]}'")
+        raise NotBase64Error(f"Invalid Base64 character: '{foreign[0]}'")
     if text[-3:] in _LOOSE_ENDS:
-        raise NotBase64("Invalid last non-pad Base64 character dectected")
+        raise NotBase64Error("Invalid last non-pad Base64 character dectected")
     return b64decode(text)
 
 
@@ -38,5 +40,5 @@ def lengths(texts: Iterable[str]) -> list[int]:
     given = list(texts)
     sizes = [len(b64decode(text, validate=True)) for text in given]
     if not _LOOSE_ENDS.isdisjoint([text[-3:] for text in given]):
-        raise NotBase64("Invalid last non-pad Base64 character dectected")
+        raise NotBase64Error("Invalid last non-pad Base64 character dectected")
     return sizes

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import SEGMENT_BYTES, DamagedLog
+from emulator.journal import SEGMENT_BYTES, DamagedLogError
 from emulator.kinesis import fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
@@ -36,7 +36,7 @@ class Engine:
     ``transition_seconds`` of the clock pass before a stream that is created or
     resharded is ACTIVE and has its shards, and one that is deleted is gone. A
     shard's records go to a new file when one has ``segment_bytes``. Raises
-    ``DamagedLog``.
+    ``DamagedLogError``.
     """
 
     def __init__(
@@ -86,15 +86,24 @@ class Engine:
         return subscription
 
     def put_records_json(self, body: bytes, scope: Scope) -> bytes:
-        """PutRecords from JSON to JSON. Raises ``KinesisError``, or ``NotFast`` for ``call`` to decide."""
+        """PutRecords from JSON to JSON.
+
+        Raises ``KinesisError``, or ``NotFastError`` for ``call`` to decide.
+        """
         return self._run(lambda: fast.put_records(self._registry, body, scope))
 
     def put_record_json(self, body: bytes, scope: Scope) -> bytes:
-        """PutRecord from JSON to JSON. Raises ``KinesisError``, or ``NotFast`` for ``call`` to decide."""
+        """PutRecord from JSON to JSON.
+
+        Raises ``KinesisError``, or ``NotFastError`` for ``call`` to decide.
+        """
         return self._run(lambda: fast.put_record(self._registry, body, scope))
 
     def get_records_json(self, body: bytes, scope: Scope) -> bytes:
-        """GetRecords from JSON to JSON. Raises ``KinesisError``, or ``NotFast`` for ``call`` to decide."""
+        """GetRecords from JSON to JSON.
+
+        Raises ``KinesisError``, or ``NotFastError`` for ``call`` to decide.
+        """
         return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
@@ -205,7 +214,7 @@ class Engine:
         with registry.lock:
             try:
                 answer = operation()
-            except DamagedLog as error:
+            except DamagedLogError as error:
                 registry.events.emit("journal.damaged", file=str(error.path), position=error.position)
                 raise internal_failure(str(error)) from error
             except OSError as error:

@@ -13,7 +13,7 @@ class KinesisError(Exception):
         self.status = status
 
 
-class NotFast(Exception):  # noqa: N818 - a signal between engine and listener, not an error
+class NotFastError(Exception):
     """A fast path met something unusual: take the full path, which gives the verdict."""
 
 

@@ -1,6 +1,6 @@
 """Byte-level paths for the three hot operations: base64 is never decoded and no record becomes a dict.
 
-They answer what is plainly in order. Whatever is not raises ``NotFast``, and
+They answer what is plainly in order. Whatever is not raises ``NotFastError``, and
 the full path gives the verdict, so that there is one verdict for both.
 """
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from emulator.kinesis import blobs, hash_keys
-from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.operations.records import (
     DEFAULT_LIMIT,
@@ -68,13 +68,13 @@ _decode_get_records = msgspec.json.Decoder(_GetRecords).decode
 
 
 def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
-    """PutRecords: the request's JSON to the answer's. Raises ``NotFast`` and InternalFailure."""
+    """PutRecords: the request's JSON to the answer's. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
-        raise NotFast
+        raise NotFastError
     try:
         request = _decode_put_records(body)
     except msgspec.DecodeError as error:
-        raise NotFast from error
+        raise NotFastError from error
     written, stream = _write(registry, request, list(request.Records), scope)
     raise_when_none_is_stored(written)
     answers = ",".join(written.answers)
@@ -82,13 +82,13 @@ def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
 
 
 def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
-    """PutRecord: the request's JSON to the answer's. Raises ``NotFast`` and InternalFailure."""
+    """PutRecord: the request's JSON to the answer's. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
-        raise NotFast
+        raise NotFastError
     try:
         request = _decode_put_record(body)
     except msgspec.DecodeError as error:
-        raise NotFast from error
+        raise NotFastError from error
     entry = Entry(request.Data, request.PartitionKey, request.ExplicitHashKey)
     written, stream = _write(registry, request, [entry], scope)
     raise_first(written)
@@ -98,7 +98,7 @@ def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
 def get_records(
     registry: Registry, body: bytes, scope: Scope
 ) -> tuple[Stream, Shard, Fetched, ShardIterator | None]:
-    """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFast``.
+    """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
 
     Raises ProvisionedThroughputExceededException too.
     """
@@ -107,7 +107,7 @@ def get_records(
         found = {"ShardIterator": request.ShardIterator, "StreamARN": request.StreamARN}
         stream, shard, used = place(registry, found, scope)
     except (msgspec.DecodeError, KinesisError) as error:
-        raise NotFast from error
+        raise NotFastError from error
     registry.limits.read(stream, shard)
     now = registry.now_ms()
     fetched = fetch(stream, shard, used.ordinal, now, limit=request.Limit or DEFAULT_LIMIT)
@@ -132,22 +132,25 @@ def _write(
     try:
         stream = ready(registry, named, scope)
     except KinesisError as error:
-        raise NotFast from error
+        raise NotFastError from error
     sizes = _sizes(entries, stream.state.max_record_kib * 1024 - _MAX_KEY_BYTES)
     return registry.write(stream, entries, sizes), stream
 
 
 def _sizes(entries: list[Entry], most: int) -> list[int]:
-    """How many bytes of data each entry has. Raises ``NotFast`` for bad base64 and for what might not fit."""
+    """How many bytes of data each entry has.
+
+    Raises ``NotFastError`` for bad base64 and for what might not fit.
+    """
     try:
         sizes = blobs.lengths(entry.Data for entry in entries)
     except ValueError as error:
-        raise NotFast from error
+        raise NotFastError from error
     for entry in entries:
         if entry.ExplicitHashKey is not None and int(entry.ExplicitHashKey) > hash_keys.MAX_HASH_KEY:
-            raise NotFast
+            raise NotFastError
     if max(sizes) > most:
-        raise NotFast
+        raise NotFastError
     return sizes
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
+from binascii import Error as NotBase64Error
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import NamedTuple
@@ -44,7 +44,7 @@ def read(token: str, now: int) -> ShardIterator:
         token = token[1:-1]
     try:
         raw = b64decode(token, validate=True)
-    except (NotBase64, ValueError):
+    except (NotBase64Error, ValueError):
         raw = b""
     fields, seal = raw[: _FIELDS.size], raw[_FIELDS.size :]
     if len(fields) != _FIELDS.size or seal != _seal(fields):

@@ -28,7 +28,7 @@ def fetch(
     limit: int,
     max_bytes: int = DATA_BYTES_IN_ANSWER,
 ) -> Fetched:
-    """Up to ``limit`` records and ``max_bytes`` of data from ``ordinal`` on. Raises ``DamagedLog``."""
+    """Up to ``limit`` records and ``max_bytes`` of data from ``ordinal`` on. Raises ``DamagedLogError``."""
     records = shard.records
     records.trim(stream.horizon(now))
     parts, _, reached = records.read(ordinal, limit, max_bytes)

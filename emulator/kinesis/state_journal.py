@@ -12,7 +12,7 @@ _COMPACT_ABOVE_ENTRIES = 1000
 
 
 class StateJournal:
-    """Changes of state in a log; ``latest`` is what stood when it was opened. Raises ``DamagedLog``.
+    """Changes of state in a log; ``latest`` is what stood when it was opened. Raises ``DamagedLogError``.
 
     ``gone`` are the numbers of the streams that it says were deleted.
     """

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from emulator.clock import Clock
-from emulator.journal import DamagedLog
+from emulator.journal import DamagedLogError
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import in_use, internal_failure
 from emulator.kinesis.reads import Fetched, child_shards, fetch
@@ -111,7 +111,7 @@ class Subscription:
         limits = {"limit": _RECORDS_IN_EVENT, "max_bytes": _DATA_BYTES_IN_EVENT}
         try:
             return fetch(self._stream, self._shard, self._ordinal, now, **limits)
-        except (DamagedLog, OSError) as error:
+        except (DamagedLogError, OSError) as error:
             raise internal_failure(f"the records could not be read: {error}") from error
 
     def _continuation(self, now: int) -> str:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.queues.engine import Address, Found, Held, QueueEngine, QueuesError, SourceUnavailable
-from emulator.queues.engine.errors import BadValue, ClaimNotThere, NotThere
+from emulator.queues.engine import Address, Found, Held, QueueEngine, QueuesError, SourceUnavailableError
+from emulator.queues.engine.errors import BadValueError, ClaimNotThereError, NotThereError
 from rdss_sandbox.shapes.queue_limits import PAGE
 from rdss_sandbox.shapes.queues import (
     Claim,
@@ -169,14 +169,14 @@ def refused() -> Iterator[None]:
     """What queues refuse, as the control API says it."""
     try:
         yield
-    except SourceUnavailable as error:
+    except SourceUnavailableError as error:
         raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "channel_unavailable", str(error)) from error
-    except ClaimNotThere as error:
+    except ClaimNotThereError as error:
         message = f"{error}: it has expired, was released, or never was"
         raise ApiError(HTTPStatus.NOT_FOUND, "no_such_claim", message) from error
-    except NotThere as error:
+    except NotThereError as error:
         raise ApiError(HTTPStatus.NOT_FOUND, "not_found", str(error)) from error
-    except BadValue as error:
+    except BadValueError as error:
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
     except QueuesError as error:
         raise ApiError(HTTPStatus.CONFLICT, "claimed", str(error)) from error

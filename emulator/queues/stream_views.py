@@ -9,13 +9,13 @@ from typing import Final
 
 import msgspec
 
-from emulator.channels import ChannelUnavailable, Delivery, Receipt
+from emulator.channels import ChannelUnavailableError, Delivery, Receipt
 from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.kinesis import KinesisError, Scope
-from emulator.queues.engine import Address, Arrival, QueueEngine, SourceUnavailable
+from emulator.queues.engine import Address, Arrival, QueueEngine, SourceUnavailableError
 from emulator.rng import new_uuid
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.queues import PROJECT
@@ -61,8 +61,8 @@ class StreamSource:
             if not self._drawn:
                 self._drawn = self._channel.read(limit=limit)
                 self._arrivals = [self._arrival(each) for each in self._drawn]
-        except ChannelUnavailable as error:
-            raise SourceUnavailable(f"the stream {self._name} cannot be read now: {error}") from error
+        except ChannelUnavailableError as error:
+            raise SourceUnavailableError(f"the stream {self._name} cannot be read now: {error}") from error
         return self._arrivals
 
     def taken(self, arrivals: Sequence[Arrival]) -> None:
@@ -84,7 +84,7 @@ class StreamSource:
         taken = [each for each in outcomes if isinstance(each, Receipt)]
         if len(taken) < len(outcomes):
             why = next(each for each in outcomes if not isinstance(each, Receipt))
-            raise SourceUnavailable(f"{self._name} took {len(taken)} of {len(outcomes)} messages: {why}")
+            raise SourceUnavailableError(f"{self._name} took {len(taken)} of {len(outcomes)} messages: {why}")
         return [_place(each.shard, each.sequence_number) for each in taken]
 
     def gone(self, refs: Sequence[str]) -> None:
@@ -102,7 +102,7 @@ class StreamSource:
         found = (view for view in self._streams.streams(self._scope) if view.name == self._name)
         view = next(found, None)
         if view is None:
-            raise ChannelUnavailable("there is no such stream")
+            raise ChannelUnavailableError("there is no such stream")
         known = self._positions.get(self._name, _STREAM)
         if known not in {None, view.generation}:
             self._positions.forget(self._name)
@@ -117,7 +117,7 @@ class StreamSource:
         try:
             answer = self._streams.call("DescribeStreamSummary", {"StreamName": self._name}, self._scope)
         except KinesisError as error:
-            raise ChannelUnavailable(str(error)) from error
+            raise ChannelUnavailableError(str(error)) from error
         hours: int = answer["StreamDescriptionSummary"]["RetentionPeriodHours"]
         return min(hours * 3600, _LONGEST_LIFE)
 

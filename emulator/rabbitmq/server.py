@@ -40,11 +40,11 @@ HOW_TO_INSTALL: Final = (
 )
 
 
-class BrokerFailed(RuntimeError):  # noqa: N818 -- named as what happened
+class BrokerFailedError(RuntimeError):
     """The server did not start; the message holds what it said."""
 
 
-class _PortTaken(BrokerFailed):
+class _PortTakenError(BrokerFailedError):
     """A port that was free a moment ago, and that nobody asked for by its number, is somebody else's now."""
 
 
@@ -113,16 +113,17 @@ def start_broker(
     port: int = 0,
     name: str = "sandbox",
 ) -> Broker:
-    """Start a server that keeps its files in ``directory`` and return once it answers. Raises BrokerFailed.
+    """Start a server that keeps its files in ``directory`` and return once it answers.
 
     Port 0 is any free one. A broker is known by its node name and directory:
     start it with the same ones to find its messages again.
+    Raises BrokerFailedError.
     """
     private_files.make_directory(directory)
     for _ in range(_MORE_TRIES):
         try:
             return _started(server, directory, environment, host, port=port, name=name)
-        except _PortTaken:
+        except _PortTakenError:
             continue
     return _started(server, directory, environment, host, port=port, name=name)
 
@@ -148,7 +149,7 @@ def _started(
     except BaseException as error:
         broker.stop()
         if _DISTRIBUTION_TAKEN in str(error) or (anywhere and _TAKEN in str(error)):
-            raise _PortTaken(str(error)) from error
+            raise _PortTakenError(str(error)) from error
         raise
     return broker
 
@@ -209,7 +210,7 @@ def _wait_until_it_answers(broker: Broker, host: str, output: Path) -> None:
                 else f"did not answer in {START_SECONDS:g} s"
             )
             said = output.read_text(encoding="utf-8", errors="replace")[-2000:]
-            raise BrokerFailed(f"rabbitmq-server {what} on port {broker.port}; it said:\n{said}")
+            raise BrokerFailedError(f"rabbitmq-server {what} on port {broker.port}; it said:\n{said}")
         clock.wait(_POLL_SECONDS)
 
 

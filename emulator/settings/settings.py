@@ -265,7 +265,7 @@ def _from_text(name: str, text: str) -> Any:
 def _parsed(path: Path, text: str) -> Any:
     if path.suffix == ".toml":
         return tomllib.loads(text)
-    import yaml  # noqa: PLC0415 -- only a topology in a YAML file needs it
+    import yaml
 
     try:
         return yaml.safe_load(text)

@@ -47,7 +47,7 @@ class AmqpLog:
     """A ``StreamService`` with a stream of one shard for each exchange and queue that was published to.
 
     In ``directory``, where what was recorded survives ``kill -9``, or in memory when it is None; kept
-    for a day. Queues that a broker names itself share one stream. Thread-safe. Raises ``DamagedLog``.
+    for a day. Queues that a broker names itself share one stream. Thread-safe. Raises ``DamagedLogError``.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ def _parsed(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
         return tomllib.loads(text)
-    import yaml  # noqa: PLC0415 -- only a file in YAML needs it
+    import yaml
 
     try:
         return yaml.safe_load(text)

@@ -63,7 +63,7 @@ class TopicResources:
         query = asked.query
         if query.topic == OBJECTS:
             self._service.catch_up()
-        from emulator.topics.record_pages import found  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.record_pages import found
 
         try:
             return found(
@@ -98,7 +98,7 @@ class TopicResources:
 
     @cached_property
     def _watch(self) -> TopicWatch:
-        from emulator.topics.watch import TopicWatch  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.watch import TopicWatch
 
         return TopicWatch(self._service)
 

@@ -76,7 +76,7 @@ class TopicService:
     def configuration(self) -> TopicConfiguration:
         """The topics and their users."""
         if self._configured is None:
-            from emulator.topics.configuration import NO_CONFIGURATION  # noqa: PLC0415 -- only used topics need it
+            from emulator.topics.configuration import NO_CONFIGURATION
 
             self._configured = NO_CONFIGURATION
         return self._configured
@@ -87,7 +87,10 @@ class TopicService:
         return self._running is not None
 
     def open(self) -> Topics:
-        """The topics; the first time their log is read. Raises ``DamagedLog`` and ``BadDefinition``."""
+        """The topics; the first time their log is read.
+
+        Raises ``DamagedLogError`` and ``BadDefinitionError``.
+        """
         return self._run().topics
 
     def session(
@@ -100,7 +103,7 @@ class TopicService:
     ) -> Session:
         """A session; ``ended`` is told when it is ``displaced`` by another of its name, or by a ``reset``.
 
-        Raises NameInUse.
+        Raises NameInUseError.
         """
         session = self.open().session(
             user, deliver, client_name=client_name, displaced=lambda: ended("displaced")
@@ -116,9 +119,9 @@ class TopicService:
     def entitle(self, access: Access) -> None:
         """From now on, and until a reset, ``access`` decides, of subscriptions that are open too.
 
-        Records that a subscription may no longer see leave it. Raises ``BadDefinition``.
+        Records that a subscription may no longer see leave it. Raises ``BadDefinitionError``.
         """
-        from emulator.topics.configuration import with_ours  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.configuration import with_ours
 
         with self._lock:
             self.open().entitle(with_ours(access))
@@ -161,12 +164,12 @@ class TopicService:
         return running
 
     def _started(self) -> _Running:
-        from emulator.background_worker import BackgroundWorker  # noqa: PLC0415 -- as above
-        from emulator.channels.checkpoint_file import CheckpointFile  # noqa: PLC0415 -- as above
-        from emulator.topics.configuration import with_ours  # noqa: PLC0415 -- as above
-        from emulator.topics.engine import Topics  # noqa: PLC0415 -- as above
-        from emulator.topics.object_projection import ObjectProjection  # noqa: PLC0415 -- only used topics need it
-        from emulator.topics.object_versions import ObjectVersions  # noqa: PLC0415 -- as above
+        from emulator.background_worker import BackgroundWorker
+        from emulator.channels.checkpoint_file import CheckpointFile
+        from emulator.topics.configuration import with_ours
+        from emulator.topics.engine import Topics
+        from emulator.topics.object_projection import ObjectProjection
+        from emulator.topics.object_versions import ObjectVersions
 
         directory = self._directory
         with ExitStack() as stack:
@@ -213,7 +216,7 @@ class _Running:
 
 def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:
     """Look after the topics on a thread of its own; what ends it."""
-    from emulator.topics.engine.scheduler import run_schedule  # noqa: PLC0415 -- only used topics need it
+    from emulator.topics.engine.scheduler import run_schedule
 
     loop = asyncio.new_event_loop()
     task = loop.create_task(run_schedule(topics, clock))

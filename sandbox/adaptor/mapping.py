@@ -87,9 +87,9 @@ def as_mapping(written: Any, name: str) -> Mapping:
 def _parsed(path: Path, text: str) -> Any:
     if path.suffix == ".toml":
         return tomllib.loads(text)
-    import yaml  # noqa: PLC0415 -- only a mapping in YAML needs it
+    import yaml
 
-    from sandbox.plain_yaml import load  # noqa: PLC0415 -- as above
+    from sandbox.plain_yaml import load
 
     try:
         return load(text)
@@ -98,8 +98,8 @@ def _parsed(path: Path, text: str) -> Any:
 
 
 def _check(written: Any, name: str) -> None:
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 -- slow to import, and only this needs it
-    from jsonschema.exceptions import best_match  # noqa: PLC0415 -- as above
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
 
     error = best_match(Draft202012Validator(mapping_schema()).iter_errors(written))
     if error is not None:

@@ -56,7 +56,7 @@ def permit(
 
     An operation that names no stream, such as ListStreams, needs the stream *, as in a policy of AWS.
     """
-    from rdss_sandbox.shapes.access import StreamPermission  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.access import StreamPermission
 
     with connect(control) as client:
         permitted = client.access.permit(key, StreamPermission(streams or ("*",), operations or ("*",)))

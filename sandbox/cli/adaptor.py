@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, followed_clock
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ def run(
     What it has published, and how far it is, outlasts it. An item that makes no valid message is named on
     standard error and kept until it does; --once then ends with exit code 1.
     """
-    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.adaptor import MappingError, SourceUnavailableError, read_mapping  # noqa: PLC0415 -- as above
-    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
+    from emulator.channels import ChannelUnavailableError
+    from sandbox.adaptor import MappingError, SourceUnavailableError, read_mapping
+    from sandbox.gateway import SendFailedError, SendRefusedError
 
     try:
         mapping = read_mapping(mapping_file or _example())
     except MappingError as error:
-        raise CommandFailed(str(error), Exit.USAGE) from error
+        raise CommandFailedError(str(error), Exit.USAGE) from error
     with (
         followed_clock(control) as clock,
         _opened(mapping, source, channel, control, clock) as opened,
@@ -72,9 +72,14 @@ def run(
         while True:
             try:
                 polled = opened.poll()
-            except (SourceUnavailableError, SendFailedError, SendRefusedError, ChannelUnavailable) as error:
+            except (
+                SourceUnavailableError,
+                SendFailedError,
+                SendRefusedError,
+                ChannelUnavailableError,
+            ) as error:
                 if once:
-                    raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+                    raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
                 click.echo(f"sandbox: {error}; it is tried again in {interval:g} s", err=True)
             else:
                 _show(polled, as_json)
@@ -90,8 +95,8 @@ def example(port: int) -> None:
 
     Deposits are posted to /deposits, changed by PUT and withdrawn by DELETE on /deposits/ID.
     """
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.adaptor.example.small_repository import (  # noqa: PLC0415 -- as above
+    from emulator.clock import Clock
+    from sandbox.adaptor.example.small_repository import (
         SmallRepository,
         sample_deposits,
     )
@@ -110,12 +115,12 @@ def _opened(
     mapping: Mapping, address: str, channel_name: str, control: str | None, clock: Clock
 ) -> Iterator[Adaptor]:
     """The adaptor with its local data repository, which is the application's own."""
-    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.adaptor import Adaptor, Source  # noqa: PLC0415 -- as above
-    from sandbox.adaptor.state import State  # noqa: PLC0415 -- as above
-    from sandbox.gateway import Gateway, Machine  # noqa: PLC0415 -- as above
-    from sandbox.gateway.outbox import Outbox  # noqa: PLC0415 -- as above
-    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+    from emulator.channels.kinesis import KinesisChannel
+    from sandbox.adaptor import Adaptor, Source
+    from sandbox.adaptor.state import State
+    from sandbox.gateway import Gateway, Machine
+    from sandbox.gateway.outbox import Outbox
+    from sandbox.repository import Repository
 
     found = find_stream(control, channel_name)
     slug = "".join(letter if letter.isalnum() else "-" for letter in mapping.application.lower())[:60]

@@ -13,7 +13,7 @@ import click
 
 from sandbox.cli.connection import FoundStream, control_option, find_stream, followed_clock
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def run(
 
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
-    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.applications.running import run_application  # noqa: PLC0415 -- as above
-    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
-    from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
-    from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
+    from emulator.channels import ChannelUnavailableError
+    from sandbox.applications.running import run_application
+    from sandbox.gateway import SendFailedError, SendRefusedError
+    from sandbox.receiver import OriginalNotKeptError
+    from sandbox.receiver.over_kinesis import receiver_over_kinesis
 
     found = find_stream(control, channel)
     find_stream(control, answers)
@@ -133,8 +133,8 @@ def run(
             later.reject = receiver.reject
             done = partial(_nothing_left, later, once=once)
             run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
-    except (ChannelUnavailable, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
-        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+    except (ChannelUnavailableError, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
 
 
 def _nothing_left(later: Asynchronous, *, once: bool) -> bool:
@@ -149,8 +149,8 @@ def _later(
     if not wanted:
         yield None
         return
-    from emulator.events import Events  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.applications.asynchronous import Asynchronous  # noqa: PLC0415 -- as above
+    from emulator.events import Events
+    from sandbox.applications.asynchronous import Asynchronous
 
     store = found.repository(f"{kind}-processing")
     with closing(Asynchronous(store, opened.repository, opened.application, clock, Events(clock))) as later:
@@ -162,15 +162,15 @@ def _opened(
     kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
 ) -> Iterator[_Opened]:
     """The application with its local data repository and its way to answer."""
-    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.applications import InstitutionalRepository, PreservationSystem  # noqa: PLC0415 -- as above
-    from sandbox.download import Downloads  # noqa: PLC0415 -- as above
-    from sandbox.download.https import HttpsSource  # noqa: PLC0415 -- as above
-    from sandbox.download.s3 import S3Source  # noqa: PLC0415 -- as above
-    from sandbox.gateway import Gateway, Machine  # noqa: PLC0415 -- as above
-    from sandbox.gateway.addresses import Addresses  # noqa: PLC0415 -- as above
-    from sandbox.gateway.outbox import Outbox  # noqa: PLC0415 -- as above
-    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+    from emulator.channels.kinesis import KinesisChannel
+    from sandbox.applications import InstitutionalRepository, PreservationSystem
+    from sandbox.download import Downloads
+    from sandbox.download.https import HttpsSource
+    from sandbox.download.s3 import S3Source
+    from sandbox.gateway import Gateway, Machine
+    from sandbox.gateway.addresses import Addresses
+    from sandbox.gateway.outbox import Outbox
+    from sandbox.repository import Repository
 
     with ExitStack() as stack:
         repository = stack.enter_context(closing(Repository(found.repository(kind), clock)))

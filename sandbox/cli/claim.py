@@ -10,7 +10,7 @@ import click
 
 from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def take(
     as_json: bool,
 ) -> None:
     """Hold the oldest messages of QUEUE that nobody holds; the word take may be left out."""
-    from rdss_sandbox.shapes.queues import NewClaim  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.queues import NewClaim
 
     new = NewClaim(worker or getpass.getuser(), ttl, grace, limit)
     with connect(control) as client:
@@ -131,7 +131,7 @@ def renew(
     *, queue: str, claim_id: str, ttl: int, grace: int, project: str, control: str | None, as_json: bool
 ) -> None:
     """Let CLAIM on QUEUE begin anew."""
-    from rdss_sandbox.shapes.queues import ClaimRenewal  # noqa: PLC0415 -- as above
+    from rdss_sandbox.shapes.queues import ClaimRenewal
 
     with connect(control) as client:
         held = client.queues.renew(project, queue, claim_id, ClaimRenewal(ttl, grace))
@@ -154,7 +154,9 @@ def release(queue: str, claim_id: str, project: str, control: str | None, as_jso
     elif released:
         click.echo(f"released {claim_id}")
     else:
-        raise CommandFailed(f"{queue} has no claim {claim_id}: it has expired or was released", Exit.FAIL)
+        raise CommandFailedError(
+            f"{queue} has no claim {claim_id}: it has expired or was released", Exit.FAIL
+        )
 
 
 @claim.command()

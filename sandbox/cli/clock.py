@@ -36,7 +36,7 @@ def show(control: str | None, as_json: bool) -> None:
 @json_option
 def freeze(control: str | None, as_json: bool) -> None:
     """Stop time where it is."""
-    from rdss_sandbox.shapes.clock import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.clock import ClockChange
 
     _say(control, ClockChange("freeze"), as_json)
 
@@ -47,7 +47,7 @@ def freeze(control: str | None, as_json: bool) -> None:
 @json_option
 def advance(length: float, control: str | None, as_json: bool) -> None:
     """Let DURATION pass at once: 90, 30s, 6m, 24h, 7d."""
-    from rdss_sandbox.shapes.clock import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.clock import ClockChange
 
     _say(control, ClockChange("advance", seconds=length), as_json)
 
@@ -58,7 +58,7 @@ def advance(length: float, control: str | None, as_json: bool) -> None:
 @json_option
 def speed(factor: float, control: str | None, as_json: bool) -> None:
     """Let time run FACTOR times as fast from now on."""
-    from rdss_sandbox.shapes.clock import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.clock import ClockChange
 
     _say(control, ClockChange("speed", speed=factor), as_json)
 
@@ -68,7 +68,7 @@ def speed(factor: float, control: str | None, as_json: bool) -> None:
 @json_option
 def real(control: str | None, as_json: bool) -> None:
     """Go back to the machine's own time."""
-    from rdss_sandbox.shapes.clock import ClockChange  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.clock import ClockChange
 
     _say(control, ClockChange("real"), as_json)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -33,8 +33,8 @@ def control_option(command: F) -> F:
 
 
 def reach(control: str | None) -> tuple[str, str | None]:
-    """The control API's URL and token. CommandFailed when nothing was started here."""
-    from sandbox.profiles import running  # noqa: PLC0415 -- kept out of sandbox --help
+    """The control API's URL and token. CommandFailedError when nothing was started here."""
+    from sandbox.profiles import running
 
     token = os.environ.get("SANDBOX_TOKEN")
     written = running.read()
@@ -42,18 +42,18 @@ def reach(control: str | None) -> tuple[str, str | None]:
         known = written is not None and written.control == control.rstrip("/")
         return control, token or (written.token if known and written else None)
     if written is None:
-        raise CommandFailed(
+        raise CommandFailedError(
             "no sandbox was started here; start one with: sandbox up --detach", Exit.ENVIRONMENT
         )
     if not written.alive:
         message = f"the sandbox started here ({written.who}) is gone; start one with: sandbox up --detach"
-        raise CommandFailed(message, Exit.ENVIRONMENT)
+        raise CommandFailedError(message, Exit.ENVIRONMENT)
     return written.control, token or written.token
 
 
 def connect(control: str | None) -> Client:
-    """A client of the running sandbox. CommandFailed when nothing was started here."""
-    from rdss_sandbox.client import Client  # noqa: PLC0415 -- httpx is slow to import
+    """A client of the running sandbox. CommandFailedError when nothing was started here."""
+    from rdss_sandbox.client import Client
 
     url, token = reach(control)
     return Client(url, token=token)
@@ -61,8 +61,11 @@ def connect(control: str | None) -> Client:
 
 @contextmanager
 def followed_clock(control: str | None) -> Iterator[Clock]:
-    """The clock of the running sandbox, while the context lasts. CommandFailed when none was started here."""
-    from sandbox.following_clock import FollowingClock  # noqa: PLC0415 -- httpx is slow to import
+    """The clock of the running sandbox, while the context lasts.
+
+    CommandFailedError when none was started here.
+    """
+    from sandbox.following_clock import FollowingClock
 
     url, token = reach(control)
     with FollowingClock(url, token) as clock:
@@ -72,8 +75,8 @@ def followed_clock(control: str | None) -> Iterator[Clock]:
 @contextmanager
 def clock_at_hand(control: str | None) -> Iterator[Clock]:
     """The clock of the sandbox that ``control`` names or that runs here, else the machine's."""
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import running  # noqa: PLC0415 -- as above
+    from emulator.clock import Clock
+    from sandbox.profiles import running
 
     if control is None and running.find() is None:
         yield Clock()
@@ -95,15 +98,15 @@ class FoundStream:
 
     def repository(self, application: str) -> Path:
         """Where an application of the command line keeps what it knows of this stream's messages."""
-        from emulator.settings.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
+        from emulator.settings.settings import STATE_DIRECTORY
 
         return Path(STATE_DIRECTORY, f"{application}-{self.since}.sqlite3")
 
 
 def find_stream(control: str | None, name: str) -> FoundStream:
-    """A stream of the running sandbox. CommandFailed when it has none of that name."""
-    from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- not every command needs channels
-    from sandbox.receiver.assembly import queues_among  # noqa: PLC0415 -- as above
+    """A stream of the running sandbox. CommandFailedError when it has none of that name."""
+    from sandbox.endpoint import Endpoint
+    from sandbox.receiver.assembly import queues_among
 
     _, token = reach(control)
     with connect(control) as client:
@@ -111,7 +114,7 @@ def find_stream(control: str | None, name: str) -> FoundStream:
         arns = {stream.name: stream.arn for stream in found.streams}
         if name not in arns:
             there = ", ".join(arns) or "none"
-            raise CommandFailed(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
+            raise CommandFailedError(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
         first = client.stream(name).shards[0].starting_sequence_number
     endpoint = Endpoint(found.aws, arns[name].split(":")[3], token)
     return FoundStream(endpoint, first, queues_among(arns))

@@ -22,6 +22,6 @@ def as_published_option(command: F) -> F:
 
 
 def _given_or_set(_ctx: click.Context, _option: click.Parameter, given: bool) -> bool:
-    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.settings.settings import read_settings
 
     return given or read_settings({}, os.environ).as_published

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     body goes out in a message with a counterpart of its own. What is valid must arrive once, and the rest be
     rejected with the code that it deserves. Exit code 0 only if every line of the table holds.
     """
-    from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
+    from rich.console import Console
 
-    from sandbox.demo.show import progress_bar, show  # noqa: PLC0415 -- as above
-    from sandbox.judging.runs import new_folder, point_latest  # noqa: PLC0415 -- as above
+    from sandbox.demo.show import progress_bar, show
+    from sandbox.judging.runs import new_folder, point_latest
 
     pipeline = None if no_pipeline else _pipeline()
     talk = Console(stderr=True)
@@ -62,43 +62,43 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
 
 
 def _plan(seed: int, source: Path | None) -> Plan:
-    from sandbox.demo.plan import Plan  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.demo.plan import Plan
 
     plan = Plan(seed)
     return plan.of_files(source.resolve()) if source else plan
 
 
 def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
-    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.clock import Clock  # noqa: PLC0415 -- as above
-    from rdss_sandbox.client import UnreachableError  # noqa: PLC0415 -- as above
-    from sandbox.demo.run import demonstrate  # noqa: PLC0415 -- as above
-    from sandbox.demo.workload import UnusableFileError  # noqa: PLC0415 -- as above
-    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- as above
-    from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
+    from emulator.channels import ChannelUnavailableError
+    from emulator.clock import Clock
+    from rdss_sandbox.client import UnreachableError
+    from sandbox.demo.run import demonstrate
+    from sandbox.demo.workload import UnusableFileError
+    from sandbox.gateway import SendFailedError, SendRefusedError
+    from sandbox.receiver import OriginalNotKeptError
 
     try:
         with _sandbox(folder, plan.seed) as place:
             return demonstrate(plan, place, Clock(), progress, pipeline)
     except UnusableFileError as error:
-        raise CommandFailed(str(error), Exit.USAGE) from error
+        raise CommandFailedError(str(error), Exit.USAGE) from error
     except (
-        ChannelUnavailable,
+        ChannelUnavailableError,
         OriginalNotKeptError,
         SendFailedError,
         SendRefusedError,
         UnreachableError,
     ) as error:
         message = f"no verdict, for the sandbox stopped answering: {error}; what it left is in {folder}"
-        raise CommandFailed(message, Exit.INCONCLUSIVE) from error
+        raise CommandFailedError(message, Exit.INCONCLUSIVE) from error
 
 
 @contextmanager
 def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     """A sandbox of the demonstration's own, on free ports, while the context lasts."""
-    from sandbox.demo.run import DemoTarget  # noqa: PLC0415 -- as above
-    from sandbox.endpoint import Endpoint  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import in_process  # noqa: PLC0415 -- as above
+    from sandbox.demo.run import DemoTarget
+    from sandbox.endpoint import Endpoint
+    from sandbox.profiles import in_process
 
     options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--topology", "default"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
@@ -106,31 +106,31 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
         with in_process.started(options, folder) as running:
             endpoint = Endpoint(running.aws, running.region, running.token)
             yield DemoTarget(endpoint, running.control, folder, running.token)
-    except in_process.CannotStart as error:
-        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+    except in_process.CannotStartError as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
 
 
 def _pipeline() -> Pipeline:
-    """The pipeline, after a look whether it can run here. CommandFailed when not."""
-    from importlib.util import find_spec  # noqa: PLC0415 -- kept out of sandbox --help
+    """The pipeline, after a look whether it can run here. CommandFailedError when not."""
+    from importlib.util import find_spec
 
-    from rdss_sandbox.installation import how_to_add  # noqa: PLC0415 -- as above
-    from sandbox.pipeline.java import JavaMissingError, require  # noqa: PLC0415 -- as above
+    from rdss_sandbox.installation import how_to_add
+    from sandbox.pipeline.java import JavaMissingError, require
 
     instead = "sandbox demo --no-pipeline leaves it out"
     if find_spec("pyspark") is None:
-        raise CommandFailed(
+        raise CommandFailedError(
             f"pyspark is missing; get it with: {how_to_add('pipeline')} ; {instead}", Exit.ENVIRONMENT
         )
     try:
         require()
     except JavaMissingError as error:
-        raise CommandFailed(f"{error}; {instead}", Exit.ENVIRONMENT) from error
+        raise CommandFailedError(f"{error}; {instead}", Exit.ENVIRONMENT) from error
     return _tables
 
 
 def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
-    from sandbox.pipeline.run import run_once  # noqa: PLC0415 -- pyspark
+    from sandbox.pipeline.run import run_once
 
     # Spark's own processes sign requests too; a sandbox takes any pair.
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
@@ -141,6 +141,6 @@ def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]
 
 
 def _write(path: Path, summary: Mapping[str, object]) -> None:
-    import json  # noqa: PLC0415 -- kept out of sandbox --help
+    import json
 
     path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

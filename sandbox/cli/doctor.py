@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def _rabbitmq() -> Finding:
     """Whether there is a RabbitMQ for every profile but compose, which brings its own."""
-    from emulator.rabbitmq.server import HOW_TO_GET_ONE, find_server, why_none  # noqa: PLC0415 -- as below
-    from sandbox.profiles.docker_engine import Finding  # noqa: PLC0415 -- as below
+    from emulator.rabbitmq.server import HOW_TO_GET_ONE, find_server, why_none
+    from sandbox.profiles.docker_engine import Finding
 
     server = find_server(os.environ)
     if server is not None:
@@ -31,9 +31,9 @@ def stack_findings(here: Running | None) -> list[Finding]:
     """What ails the containers of the stack that was started here; nothing where an engine does not say."""
     if here is None or here.stack is None:
         return []
-    from docker.errors import DockerException  # noqa: PLC0415 -- kept out of sandbox --help
+    from docker.errors import DockerException
 
-    from sandbox.profiles.container_events import ailing  # noqa: PLC0415 -- as above
+    from sandbox.profiles.container_events import ailing
 
     try:
         return ailing(here.stack)
@@ -49,8 +49,8 @@ def doctor(as_json: bool) -> None:
     The profile compose needs Docker; the others need nothing, and RabbitMQ for AMQP. Exit code 3: the profile
     compose cannot start.
     """
-    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import docker_engine, running  # noqa: PLC0415 -- as above
+    from emulator.settings.settings import read_settings
+    from sandbox.profiles import docker_engine, running
 
     settings = read_settings({}, os.environ)
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
@@ -68,7 +68,7 @@ def doctor(as_json: bool) -> None:
             for line in finding.remedy.splitlines():
                 click.echo(f"{'':<14}{line}")
     if stopping := [finding for finding in found if finding.stops]:
-        raise CommandFailed(
+        raise CommandFailedError(
             f"the profile compose cannot start here: {stopping[0].found}; sandbox up needs no Docker",
             Exit.ENVIRONMENT,
         )

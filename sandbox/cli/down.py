@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from sandbox.profiles.running import Running
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def down(as_json: bool) -> None:
     """Stop the sandbox that was started here, and wait until it is gone. Its data stays."""
-    from sandbox.profiles import in_process, running  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import in_process, running
 
     found = running.read()
     if found is None:
-        raise CommandFailed("no sandbox was started here", Exit.ENVIRONMENT)
+        raise CommandFailedError("no sandbox was started here", Exit.ENVIRONMENT)
     was_alive = found.alive
     if was_alive or found.stack is not None:
         try:
             _stop(found)
-        except in_process.CannotStop as error:
-            raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+        except in_process.CannotStopError as error:
+            raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
     running.remove(found.pid)
     if as_json:
         pid = "null" if found.pid is None else found.pid
@@ -38,7 +38,7 @@ def down(as_json: bool) -> None:
 
 def _stop(found: Running) -> None:
     if found.stack is None:
-        from sandbox.profiles.in_process import stop  # noqa: PLC0415 -- kept out of sandbox --help
+        from sandbox.profiles.in_process import stop
     else:
-        from sandbox.profiles.compose import stop  # noqa: PLC0415 -- as above
+        from sandbox.profiles.compose import stop
     stop(found)

@@ -1,7 +1,7 @@
 """What goes wrong, as a person sees it: one line on standard error, and the exit code that says which kind.
 
 0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive. A command raises
-``CommandFailed`` for what it knows; here is the one place that turns every
+``CommandFailedError`` for what it knows; here is the one place that turns every
 other error into the same.
 """
 
@@ -28,7 +28,7 @@ class Exit(IntEnum):
     INCONCLUSIVE = 4
 
 
-class CommandFailed(Exception):  # noqa: N818 -- says what happened to the command, not what kind of error it is
+class CommandFailedError(Exception):
     """A command cannot go on: the line to show and the exit code."""
 
     def __init__(self, message: str, code: Exit = Exit.FAIL) -> None:
@@ -39,7 +39,7 @@ class CommandFailed(Exception):  # noqa: N818 -- says what happened to the comma
 def explain(error: BaseException) -> tuple[str, int]:
     """The line and the exit code for any error."""
     match error:
-        case CommandFailed():
+        case CommandFailedError():
             return str(error), error.code
         case click.exceptions.NoArgsIsHelpError():
             return error.format_message(), Exit.USAGE
@@ -63,7 +63,7 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
     match type(error).__module__, type(error).__name__:
         case (
             ("rdss_sandbox.client", "UnreachableError")
-            | ("emulator.journal.frames", "DamagedLog")
+            | ("emulator.journal.frames", "DamagedLogError")
             | ("sandbox.judging.runs", "NoFolderError")
         ):
             return str(error), Exit.ENVIRONMENT
@@ -85,7 +85,7 @@ def _code_of_status(status: int) -> Exit:
 
 
 def _unexpected(error: BaseException) -> tuple[str, int]:
-    from emulator.clock import Clock  # noqa: PLC0415 -- asyncio with it, which only a failure can afford
+    from emulator.clock import Clock
 
     log = LOG
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.groups import LateGroup
 from sandbox.cli.output import json_option, print_json, print_table
 
@@ -73,7 +73,7 @@ def remove(names: tuple[str, ...], every: bool, control: str | None, as_json: bo
         wanted = there if every else names
         if unknown := [name for name in wanted if name not in there]:
             said = f"there is no fault {unknown[0]!r}; sandbox fault list shows those in force"
-            raise CommandFailed(f"{said}: {', '.join(there) or 'none'}", Exit.USAGE)
+            raise CommandFailedError(f"{said}: {', '.join(there) or 'none'}", Exit.USAGE)
         gone = [client.remove_fault(name) for name in wanted]
     if as_json:
         print_json({"removed": gone})
@@ -83,7 +83,7 @@ def remove(names: tuple[str, ...], every: bool, control: str | None, as_json: bo
 
 
 def _types() -> dict[str, FaultType]:
-    from emulator.faults.registry import TYPES  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.faults.registry import TYPES
 
     return TYPES
 
@@ -150,7 +150,7 @@ def _option(type_: FaultType, attribute: Attribute, taken: Container[str]) -> cl
 
 def _adder(type_: FaultType) -> Callable[..., None]:
     def add_fault(control: str | None, as_json: bool, match: tuple[str, ...], **given: Any) -> None:
-        from rdss_sandbox.shapes.faults import NewFault  # noqa: PLC0415 -- kept out of sandbox --help
+        from rdss_sandbox.shapes.faults import NewFault
 
         stated = {name: value for name, value in given.items() if value is not None}
         when = {name: stated.pop(name) for name in _WHEN if name in stated}

@@ -42,11 +42,11 @@ def files(
     Prints the address, and on standard error the certificate of the authority made for it, which a consumer
     must be told to trust.
     """
-    from emulator.clock import Clock  # noqa: PLC0415 -- as above
-    from emulator.machine.private_files import make_directory  # noqa: PLC0415 -- as above
-    from emulator.settings.settings import STATE_DIRECTORY  # noqa: PLC0415 -- as above
-    from sandbox.file_server.certificates import new_authority  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.file_server.server import FileServer, Trouble  # noqa: PLC0415 -- as above
+    from emulator.clock import Clock
+    from emulator.machine.private_files import make_directory
+    from emulator.settings.settings import STATE_DIRECTORY
+    from sandbox.file_server.certificates import new_authority
+    from sandbox.file_server.server import FileServer, Trouble
 
     clock, authority = Clock(), new_authority(Clock())
     state = Path(STATE_DIRECTORY)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def found_in(files: Iterable[str]) -> Iterator[Document | str]:
     """What the files hold, ``-`` being standard input; for one that cannot be read, a line that says why."""
-    from schemas.documents import documents  # noqa: PLC0415 -- kept out of sandbox --help
+    from schemas.documents import documents
 
     for name in files:
         try:

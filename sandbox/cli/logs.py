@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def logs(service: str | None, tail: int, follow: bool, control: str | None, as_j
     sandbox that has stopped left on disk is shown too. SERVICE is sandbox, localstack or compose for the
     file that a process wrote, and a container's name in the profile compose. --json prints events alone.
     """
-    from sandbox.profiles import running  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import running
 
     found = None if control else running.read()
     if found is not None and found.stack is not None:
@@ -50,7 +50,7 @@ def logs(service: str | None, tail: int, follow: bool, control: str | None, as_j
         for event in _told(control, tail, follow=follow):
             _show(event, as_json)
     elif follow:
-        raise CommandFailed(
+        raise CommandFailedError(
             "no sandbox runs here to follow; start one with: sandbox up --detach", Exit.ENVIRONMENT
         )
     else:
@@ -59,7 +59,7 @@ def logs(service: str | None, tail: int, follow: bool, control: str | None, as_j
 
 def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
     """The last events of a sandbox that runs, and with ``follow`` those to come."""
-    from emulator.clock import Clock  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.clock import Clock
 
     clock = Clock()
     with connect(control) as client:
@@ -75,10 +75,10 @@ def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
 
 def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone: bool) -> None:
     """The last events of a sandbox that has stopped."""
-    import os  # noqa: PLC0415 -- kept out of sandbox --help
+    import os
 
-    from emulator.assembly.data_directory import recorded_events  # noqa: PLC0415 -- as above
-    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- as above
+    from emulator.assembly.data_directory import recorded_events
+    from emulator.settings.settings import read_settings
 
     place = Path(found.data_dir) if found else read_settings({}, os.environ).data_dir
     try:
@@ -86,7 +86,7 @@ def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone
     except FileNotFoundError:
         events = deque()
     if not events and alone and not as_json:
-        raise CommandFailed(
+        raise CommandFailedError(
             "there is nothing to show: no sandbox was started here; start one with: sandbox up --detach",
             Exit.ENVIRONMENT,
         )
@@ -95,7 +95,7 @@ def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone
 
 
 def _show(event: Event, as_json: bool) -> None:
-    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.timestamps import timestamp
 
     if as_json:
         print_json({"id": event.id, "time": event.time, "kind": event.kind, **event.fields})
@@ -109,7 +109,7 @@ def _show(event: Event, as_json: bool) -> None:
 
 
 def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+    import msgspec
 
     for name, value in fields.items():
         plain = isinstance(value, str) and value and not set(value) & set(' "\n=')
@@ -117,27 +117,27 @@ def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _of_containers(found: Running, service: str | None, tail: int, *, follow: bool) -> None:
-    from docker.errors import DockerException  # noqa: PLC0415 -- slow to import
+    from docker.errors import DockerException
 
-    from sandbox.profiles import compose  # noqa: PLC0415 -- as above
+    from sandbox.profiles import compose
 
     if follow and service is None:
-        raise CommandFailed("--follow needs a SERVICE: localstack, rabbitmq or emulator", Exit.USAGE)
+        raise CommandFailedError("--follow needs a SERVICE: localstack, rabbitmq or emulator", Exit.USAGE)
     try:
         names = [each.name for each in compose.services(str(found.stack))]
         if service is not None and service not in names:
             there = ", ".join(names) or "none"
-            raise CommandFailed(f"no service {service!r}; there are: {there}", Exit.USAGE)
+            raise CommandFailedError(f"no service {service!r}; there are: {there}", Exit.USAGE)
         for piece in compose.logs(str(found.stack), service, tail, follow=follow):
             click.echo(piece, nl=False)
     except (DockerException, OSError) as error:
-        raise CommandFailed(f"the Docker engine does not answer: {error}", Exit.ENVIRONMENT) from error
+        raise CommandFailedError(f"the Docker engine does not answer: {error}", Exit.ENVIRONMENT) from error
 
 
 def _file(service: str) -> Path:
-    """The file in which a process leaves what it writes. CommandFailed for one that nobody knows."""
-    from emulator.settings.settings import STATE_DIRECTORY  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles.in_process import LOG_NAME  # noqa: PLC0415 -- as above
+    """The file in which a process leaves what it writes. CommandFailedError for one that nobody knows."""
+    from emulator.settings.settings import STATE_DIRECTORY
+    from sandbox.profiles.in_process import LOG_NAME
 
     known = {
         "sandbox": Path(STATE_DIRECTORY, LOG_NAME),
@@ -145,14 +145,14 @@ def _file(service: str) -> Path:
         "compose": Path(STATE_DIRECTORY, "compose.log"),
     }
     if service not in known:
-        raise CommandFailed(f"no log {service!r}; there are: {', '.join(known)}", Exit.USAGE)
+        raise CommandFailedError(f"no log {service!r}; there are: {', '.join(known)}", Exit.USAGE)
     return known[service]
 
 
 def _of_file(service: str, tail: int) -> None:
     path = _file(service)
     if not path.exists():
-        raise CommandFailed(
+        raise CommandFailedError(
             f"there is no {path}: only sandbox up --detach, and other profiles, write one", Exit.ENVIRONMENT
         )
     for line in _last_lines(path, tail):

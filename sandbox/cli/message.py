@@ -49,7 +49,7 @@ def validate(
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
-    from schemas.documents import judge_document  # noqa: PLC0415 -- kept out of sandbox --help
+    from schemas.documents import judge_document
 
     if strict:
         raise click.UsageError(
@@ -75,7 +75,7 @@ def validate(
 
 
 def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    from schemas.formats import instant  # noqa: PLC0415 -- kept out of sandbox --help
+    from schemas.formats import instant
 
     moment = None if value is None else instant(value)
     if value is not None and moment is None:
@@ -111,8 +111,8 @@ def sample(count: int, seed: int | None, at: float | None, control: str | None, 
     They are published now, a millisecond after each other, and every date in them follows from that. With
     --seed and --at they are the same byte for byte.
     """
-    from emulator.rng import new_seed  # noqa: PLC0415 -- kept out of sandbox --help
-    from schemas.samples import Samples  # noqa: PLC0415 -- as above
+    from emulator.rng import new_seed
+    from schemas.samples import Samples
 
     if at is None:
         with clock_at_hand(control) as clock:
@@ -135,7 +135,7 @@ def _samples(
     parts: int | None,
     bad: str | None,
 ) -> Iterator[bytes]:
-    from schemas.envelope import serialise  # noqa: PLC0415 -- as above
+    from schemas.envelope import serialise
 
     if bad is not None:
         code = _code(bad)
@@ -148,7 +148,7 @@ def _samples(
 
 
 def _code(text: str) -> ErrorCode:
-    from schemas.error_codes import ErrorCode  # noqa: PLC0415 -- as above
+    from schemas.error_codes import ErrorCode
 
     try:
         return ErrorCode[text.upper()]

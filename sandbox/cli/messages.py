@@ -67,7 +67,7 @@ def _rows(log: Client | AuditMessages, matching: str, limit: int | None) -> Iter
 
 def _print_raw(detail: MessageDetail) -> None:
     """As send takes it: NDJSON is a line a message, so JSON over several lines is written again on one."""
-    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+    import msgspec
 
     if detail.raw is None:
         if detail.raw_base64 is None:
@@ -81,7 +81,7 @@ def _print_raw(detail: MessageDetail) -> None:
 
 
 def _line(row: MessageRow) -> tuple[object, ...]:
-    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.timestamps import timestamp
 
     marks = " ".join(row.marks)
     queue = row.shard.startswith("amqp-")

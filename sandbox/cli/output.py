@@ -21,15 +21,15 @@ def json_option(command: F) -> F:
 
 def print_json(value: Any) -> None:
     """One line of JSON."""
-    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+    import msgspec
 
     click.echo(msgspec.json.encode(value))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table; columns whose values are all numbers are right-aligned."""
-    from rich.console import Console  # noqa: PLC0415 -- as above
-    from rich.table import Table  # noqa: PLC0415 -- as above
+    from rich.console import Console
+    from rich.table import Table
 
     cells = [list(row) for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -107,9 +107,9 @@ def _job(
     batch: int,
     as_published: bool,
 ) -> Job:
-    from sandbox.pipeline.batch import Rules  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.pipeline.run import Job  # noqa: PLC0415 -- as above
-    from sandbox.pipeline.table_storage import TableStorage  # noqa: PLC0415 -- as above
+    from sandbox.pipeline.batch import Rules
+    from sandbox.pipeline.run import Job
+    from sandbox.pipeline.table_storage import TableStorage
 
     url, region = service()
     return Job(
@@ -129,10 +129,10 @@ def _job(
 def _run(
     spark: SparkSession, job: Job, *, once: bool, deadline: Deadline, tell: Callable[[str, float], None]
 ) -> Tables:
-    import signal  # noqa: PLC0415 -- only where one waits
-    import threading  # noqa: PLC0415 -- as above
+    import signal
+    import threading
 
-    from sandbox.pipeline import run as running  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline import run as running
 
     if once:
         return running.once(spark, job, progress=tell)
@@ -175,9 +175,9 @@ def report(
     as_json: bool,
 ) -> None:
     """Add the tables up: a page with charts, and a summary here."""
-    from emulator.rng import new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.pipeline.page import page  # noqa: PLC0415 -- as above
-    from sandbox.pipeline.report import report as add_up  # noqa: PLC0415 -- as above
+    from emulator.rng import new_uuid
+    from sandbox.pipeline.page import page
+    from sandbox.pipeline.report import report as add_up
 
     with failures(), bar() as tell:
         tables, injected = tables_at(place, service), _injected(events, service)
@@ -201,7 +201,7 @@ def report(
 
 
 def _injected(events: str | None, service: Service) -> list[Injected]:
-    from sandbox.pipeline.impact import injected_by, injected_in  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.impact import injected_by, injected_in
 
     if events is None:
         return []
@@ -224,7 +224,7 @@ def query(*, sql: str, place: str, limit: int, session: Session, service: Servic
     They are messages, parts, sequences, objects, rejects, queued, duplicates, arrivals and figures.
     """
     with failures():
-        from sandbox.pipeline.query import ask  # noqa: PLC0415 -- kept out of sandbox --help
+        from sandbox.pipeline.query import ask
 
         tables = tables_at(place, service)
         titles, rows = ask(session(), tables, sql, limit)
@@ -263,7 +263,7 @@ def reconcile(
     Exit code 1: something is missing, or there is something that no stream knows.
     """
     with failures():
-        from sandbox.pipeline.reconciling import Running, reconcile as compare  # noqa: I001, PLC0415 -- as above
+        from sandbox.pipeline.reconciling import Running, reconcile as compare  # noqa: I001 -- as above
 
         tables, (url, region) = tables_at(place, service), service()
         answering(url)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ class Service:
         return _service(self.endpoint, self.control)
 
     def client(self) -> Client:
-        """A client of the sandbox. CommandFailed when nothing was started here."""
+        """A client of the sandbox. CommandFailedError when nothing was started here."""
         return connect(self.control)
 
 
@@ -105,11 +105,11 @@ def service_options(command: Command) -> Command:
 
 
 def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
-    from sandbox.pipeline.session import open_session  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline.session import open_session
 
     bad = next((pair for pair in conf if "=" not in pair), None)
     if bad is not None:
-        raise CommandFailed(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
+        raise CommandFailedError(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
     settings = dict(pair.split("=", 1) for pair in conf)
     return open_session(master, memory=memory, settings=settings)
 
@@ -131,7 +131,7 @@ def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str
 
 def _token_of(endpoint: str) -> str | None:
     """The token of the sandbox at this endpoint, where it was started here; the environment has any other."""
-    from sandbox.profiles import running  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.profiles import running
 
     found = running.find()
     return found.token if found is not None and found.aws == endpoint.rstrip("/") else None
@@ -139,24 +139,24 @@ def _token_of(endpoint: str) -> str | None:
 
 def answering(endpoint: str | None) -> None:
     """Fails within seconds, before Spark starts, where there is no Java or nothing answers."""
-    from sandbox.pipeline import java  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.pipeline.endpoint import require_endpoint  # noqa: PLC0415 -- as above
+    from sandbox.pipeline import java
+    from sandbox.pipeline.endpoint import require_endpoint
 
     java.require()
     require_endpoint(endpoint)
 
 
 def tables_at(place: str, service: Service) -> Tables:
-    """The tables in a place. CommandFailed when there are none."""
-    from sandbox.pipeline.endpoint import require_endpoint  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.pipeline.table_storage import TableStorage  # noqa: PLC0415 -- as above
-    from sandbox.pipeline.tables import Tables  # noqa: PLC0415 -- as above
+    """The tables in a place. CommandFailedError when there are none."""
+    from sandbox.pipeline.endpoint import require_endpoint
+    from sandbox.pipeline.table_storage import TableStorage
+    from sandbox.pipeline.tables import Tables
 
     url, region = service() if place.startswith("s3://") else (None, "us-east-1")
     require_endpoint(url)
     tables = Tables(TableStorage.at(place, url, region))
     if not tables.commits:
-        raise CommandFailed(
+        raise CommandFailedError(
             f"there are no tables in {place}; write some with: sandbox pipeline run --to {place}", Exit.USAGE
         )
     return tables
@@ -165,8 +165,8 @@ def tables_at(place: str, service: Service) -> Tables:
 @contextmanager
 def bar() -> Iterator[Callable[[str, float], None]]:
     """A bar on standard error that follows what a run says it is doing."""
-    from rich import progress  # noqa: PLC0415 -- kept out of sandbox --help
-    from rich.console import Console  # noqa: PLC0415 -- as above
+    from rich import progress
+    from rich.console import Console
 
     text = progress.TextColumn("{task.description:<46}")
     columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
@@ -179,21 +179,21 @@ def bar() -> Iterator[Callable[[str, float], None]]:
 @contextmanager
 def failures() -> Iterator[None]:
     """The pipeline's own errors as a line and an exit code."""
-    from sandbox.pipeline import failures as kinds  # noqa: PLC0415 -- as above
-    from sandbox.pipeline.java import JavaMissingError  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.pipeline import failures as kinds
+    from sandbox.pipeline.java import JavaMissingError
 
     try:
         yield
     except ModuleNotFoundError as missing:
         if missing.name not in {"pyspark", "pyarrow", "pandas"}:
             raise
-        from rdss_sandbox.installation import how_to_add  # noqa: PLC0415 -- as above
+        from rdss_sandbox.installation import how_to_add
 
         line = f"the pipeline needs {missing.name}; get it with: {how_to_add('pipeline')}"
-        raise CommandFailed(line, Exit.ENVIRONMENT) from None
+        raise CommandFailedError(line, Exit.ENVIRONMENT) from None
     except (JavaMissingError, kinds.UnavailableError) as missing:
-        raise CommandFailed(str(missing), Exit.ENVIRONMENT) from missing
+        raise CommandFailedError(str(missing), Exit.ENVIRONMENT) from missing
     except kinds.UsageError as wrong:
-        raise CommandFailed(str(wrong), Exit.USAGE) from wrong
+        raise CommandFailedError(str(wrong), Exit.USAGE) from wrong
     except kinds.PipelineFailedError as failed:
-        raise CommandFailed(str(failed), Exit.FAIL) from failed
+        raise CommandFailedError(str(failed), Exit.FAIL) from failed

@@ -48,7 +48,7 @@ def process() -> None:
 @json_option
 def send(control: str | None, as_json: bool, **given: Any) -> None:
     """Hand over a message of SERVICE's OPERATION; it is persisted when this returns."""
-    from rdss_sandbox.shapes.processing import NewAsyncMessage  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.processing import NewAsyncMessage
 
     with connect(control) as client:
         taken = client.processing.receive(NewAsyncMessage(**given))
@@ -103,7 +103,7 @@ def show(number: int, control: str | None, as_json: bool) -> None:
 @json_option
 def restart(number: int, total: bool, control: str | None, as_json: bool) -> None:
     """Process message NUMBER again, once it has ended."""
-    from rdss_sandbox.shapes.processing import Restart  # noqa: PLC0415 -- as above
+    from rdss_sandbox.shapes.processing import Restart
 
     with connect(control) as client:
         found = client.processing.restart(number, Restart("total" if total else "partial"))
@@ -131,7 +131,7 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
 
     An ANSWER is ok, "ok: TEXT", "business: WHY", 500, "timeout 5s", "slow 2s" or "down 1m".
     """
-    from rdss_sandbox.shapes.processing import Script  # noqa: PLC0415 -- as above
+    from rdss_sandbox.shapes.processing import Script
 
     with connect(control) as client:
         api = client.processing
@@ -144,7 +144,7 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
 
 
 def _row(message: AsyncMessage) -> tuple[object, ...]:
-    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- as above
+    from rdss_sandbox.timestamps import timestamp
 
     return (
         message.number,
@@ -167,7 +167,7 @@ def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- as above
+    from rdss_sandbox.timestamps import timestamp
 
     print_table(_TITLES, [_row(found.message)])
     for error in found.business_errors:

@@ -43,7 +43,7 @@ def prune(
 
     Streams forget by their own retention. sandbox up --retention AGE does the same by itself.
     """
-    from rdss_sandbox.shapes.pruning import Prune  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.pruning import Prune
 
     if older_than is None and keep is None:
         raise click.UsageError("say what shall go: --older-than AGE, --keep SIZE, or both")
@@ -68,7 +68,7 @@ def _show(found: Pruned) -> None:
 
 
 def _seconds(written: str) -> float:
-    from rdss_sandbox.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.durations import seconds
 
     try:
         return seconds(written)

@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.connection import control_option, find_stream, followed_clock
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option
 from sandbox.cli.waiting import Deadline, timeout_option
 
@@ -89,14 +89,14 @@ def _stepping(
     control: str | None, name: str, show: Callable[[bytes], None], *, as_published: bool
 ) -> Iterator[Step]:
     """The way to receive from this stream, with everything open that it needs."""
-    from emulator.channels import ChannelUnavailable  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- as above
-    from emulator.clock import Clock  # noqa: PLC0415 -- as above
-    from sandbox.gateway import SendFailedError  # noqa: PLC0415 -- as above
-    from sandbox.receiver import OriginalNotKeptError  # noqa: PLC0415 -- as above
-    from sandbox.receiver.over_kinesis import receiver_over_kinesis  # noqa: PLC0415 -- as above
-    from sandbox.receiver.receiver import SHARED_MESSAGE_ID  # noqa: PLC0415 -- as above
-    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+    from emulator.channels import ChannelUnavailableError
+    from emulator.channels.kinesis import KinesisChannel
+    from emulator.clock import Clock
+    from sandbox.gateway import SendFailedError
+    from sandbox.receiver import OriginalNotKeptError
+    from sandbox.receiver.over_kinesis import receiver_over_kinesis
+    from sandbox.receiver.receiver import SHARED_MESSAGE_ID
+    from sandbox.repository import Repository
 
     found = find_stream(control, name)
 
@@ -130,8 +130,8 @@ def _stepping(
                     yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
                     if shared := repository.counted(SHARED_MESSAGE_ID) - before:
                         click.echo(f"sandbox: {shared} parts share the messageId of another part", err=True)
-    except (ChannelUnavailable, OriginalNotKeptError, SendFailedError) as error:
-        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+    except (ChannelUnavailableError, OriginalNotKeptError, SendFailedError) as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
 
 
 def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
@@ -143,7 +143,7 @@ def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
 
 
 def _described(data: bytes) -> str:
-    from schemas.peek import peek  # noqa: PLC0415 -- kept out of sandbox --help
+    from schemas.peek import peek
 
     seen = peek(data)
     code = f"  {seen.error_code}" if seen.error_code else ""
@@ -152,7 +152,7 @@ def _described(data: bytes) -> str:
 
 def _on_one_line(data: bytes) -> bytes:
     """The message with the line breaks taken out that its sender put between its fields."""
-    import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+    import msgspec
 
     if b"\n" not in data:
         return data

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -25,18 +25,18 @@ def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
     Of each damaged file what can be read is kept, and the file as it was is put aside below put-aside/ in the
     data directory. Nothing is deleted. The sandbox must not run.
     """
-    from emulator.assembly.data_directory import DirectoryInUse  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.assembly.repair import repair as repaired  # noqa: PLC0415 -- as above
-    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- as above
+    from emulator.assembly.data_directory import DirectoryInUseError
+    from emulator.assembly.repair import repair as repaired
+    from emulator.settings.settings import read_settings
 
     given = {"data_dir": data_dir} if data_dir is not None else {}
     place = read_settings(given, os.environ).data_dir
     if place is None or not Path(place).is_dir():
-        raise CommandFailed(f"there is no data directory {place or data_dir}", Exit.ENVIRONMENT)
+        raise CommandFailedError(f"there is no data directory {place or data_dir}", Exit.ENVIRONMENT)
     try:
         found = repaired(place, dry_run=dry_run)
-    except DirectoryInUse as error:
-        raise CommandFailed(f"{error}; sandbox down stops it", Exit.ENVIRONMENT) from error
+    except DirectoryInUseError as error:
+        raise CommandFailedError(f"{error}; sandbox down stops it", Exit.ENVIRONMENT) from error
     if as_json:
         print_json({"directory": str(place), "dry_run": dry_run, "repairs": found})
         return

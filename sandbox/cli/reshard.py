@@ -26,7 +26,7 @@ def reshard() -> None:
 @json_option
 def split(stream: str, shard: str | None, hash_key: str | None, control: str | None, as_json: bool) -> None:
     """Split SHARD of STREAM (its id or number), or the widest."""
-    from rdss_sandbox.shapes.streams import Reshard  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.streams import Reshard
 
     _do(control, stream, Reshard("split", shard=shard, hash_key=hash_key), as_json)
 
@@ -39,7 +39,7 @@ def split(stream: str, shard: str | None, hash_key: str | None, control: str | N
 @json_option
 def merge(stream: str, shard: str | None, adjacent: str | None, control: str | None, as_json: bool) -> None:
     """Merge SHARD of STREAM with ADJACENT, with its narrower neighbour, or the two narrowest."""
-    from rdss_sandbox.shapes.streams import Reshard  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.streams import Reshard
 
     _do(control, stream, Reshard("merge", shard=shard, adjacent=adjacent), as_json)
 
@@ -51,7 +51,7 @@ def merge(stream: str, shard: str | None, adjacent: str | None, control: str | N
 @json_option
 def scale(stream: str, count: int, control: str | None, as_json: bool) -> None:
     """Scale STREAM to COUNT shards of the same width."""
-    from rdss_sandbox.shapes.streams import Reshard  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.shapes.streams import Reshard
 
     _do(control, stream, Reshard("scale", count=count), as_json)
 

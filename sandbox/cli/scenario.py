@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def scenario() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the scenarios that come with the sandbox."""
-    from sandbox.scenarios.scenario import library  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.scenarios.scenario import library
 
     found = library().values()
     if as_json:
@@ -48,7 +48,7 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(wanted: str, as_json: bool) -> None:
     """ViewerOptions what a scenario teaches, sends, breaks and expects."""
-    from sandbox.scenarios.page import section  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.scenarios.page import section
 
     found = _found(wanted)
     if as_json:
@@ -114,8 +114,8 @@ def run(
     Each leaves a folder runs/SCENARIO/TIME/ with its events, a report page, JUnit XML and the command that
     repeats it. The same seed gives the same run.
     """
-    from emulator.faults.fault import Kind  # noqa: PLC0415 -- kept out of sandbox --help
-    from emulator.rng import new_seed  # noqa: PLC0415 -- as above
+    from emulator.faults.fault import Kind
+    from emulator.rng import new_seed
 
     chosen = _chosen(wanted, everything=everything)
     seed = new_seed() if seed is None else seed
@@ -142,8 +142,8 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
 
     Exit code 0 when every fact is the same, whatever the verdict was.
     """
-    from sandbox.scenarios.outcome import Report  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.scenarios.run import recorded, run_scenario  # noqa: PLC0415 -- as above
+    from sandbox.scenarios.outcome import Report
+    from sandbox.scenarios.run import recorded, run_scenario
 
     before = _unless_refused(lambda: recorded(folder))
     again = run_scenario(
@@ -173,7 +173,7 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
 
 
 def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Scenario]]:
-    from sandbox.scenarios.scenario import library  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.scenarios.scenario import library
 
     if everything == bool(wanted):
         raise click.UsageError("name a scenario or a file, or say --all; sandbox scenario list has the names")
@@ -189,11 +189,11 @@ def _played(
     *,
     pace: float | None,
 ) -> list[Run]:
-    from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
+    from rich.console import Console
 
-    from sandbox.scenarios.outcome import Report  # noqa: PLC0415 -- as above
-    from sandbox.scenarios.play import AT_ONCE, ViewerOptions  # noqa: PLC0415 -- as above
-    from sandbox.scenarios.run import run_scenario  # noqa: PLC0415 -- as above
+    from sandbox.scenarios.outcome import Report
+    from sandbox.scenarios.play import AT_ONCE, ViewerOptions
+    from sandbox.scenarios.run import run_scenario
 
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []
@@ -214,7 +214,7 @@ _COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 
 
 def _show(done: list[Run], seed: int) -> None:
-    from rich.console import Console  # noqa: PLC0415 -- kept out of sandbox --help
+    from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
     for each in done:
@@ -241,15 +241,15 @@ def _exit_code(verdicts: Iterable[str]) -> int:
 
 
 def _found(wanted: str) -> Scenario:
-    from sandbox.scenarios.scenario import find_scenario  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.scenarios.scenario import find_scenario
 
     return _unless_refused(lambda: find_scenario(wanted))
 
 
 def _unless_refused(ask: Callable[[], T]) -> T:
-    from sandbox.scenarios.scenario import ScenarioError  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.scenarios.scenario import ScenarioError
 
     try:
         return ask()
     except ScenarioError as error:
-        raise CommandFailed(str(error), Exit.USAGE) from error
+        raise CommandFailedError(str(error), Exit.USAGE) from error

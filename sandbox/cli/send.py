@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, followed_clock
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.files import found_in
 from sandbox.cli.output import json_option, print_json
 
@@ -36,7 +36,7 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     for receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. Exit code 2:
     something could not be read, or was not a message; the rest was sent.
     """
-    from sandbox.gateway import SendFailedError, SendRefusedError  # noqa: PLC0415 -- kept out of sandbox --help
+    from sandbox.gateway import SendFailedError, SendRefusedError
 
     code = Exit.PASS
     with followed_clock(control) as clock, _gateway(control, channel, clock) as gateway:
@@ -49,20 +49,20 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
                     click.echo(f"sandbox: {problem}", err=True)
                     code = Exit.USAGE
         except SendFailedError as error:
-            raise CommandFailed(f"{error}; the next send begins with it", Exit.ENVIRONMENT) from error
+            raise CommandFailedError(f"{error}; the next send begins with it", Exit.ENVIRONMENT) from error
         except SendRefusedError as error:
-            raise CommandFailed(str(error), Exit.FAIL) from error
+            raise CommandFailedError(str(error), Exit.FAIL) from error
     return code
 
 
 def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_json: bool) -> str | None:
     """Send one document and print what went; why not when it is no message."""
-    from emulator.rng import new_seed, new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
-    from schemas.completion import completed  # noqa: PLC0415 -- as above
-    from schemas.documents import why_no_message  # noqa: PLC0415 -- as above
-    from schemas.peek import peek  # noqa: PLC0415 -- as above
-    from schemas.samples import Samples  # noqa: PLC0415 -- as above
-    from schemas.sequence import SequenceError, split_raw  # noqa: PLC0415 -- as above
+    from emulator.rng import new_seed, new_uuid
+    from schemas.completion import completed
+    from schemas.documents import why_no_message
+    from schemas.peek import peek
+    from schemas.samples import Samples
+    from schemas.sequence import SequenceError, split_raw
 
     if as_is:
         parts = [document.raw]
@@ -86,10 +86,10 @@ def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_js
 
 @contextmanager
 def _gateway(control: str | None, channel: str, clock: Clock) -> Iterator[Gateway]:
-    """A gateway to a stream of the running sandbox. CommandFailed when there is no such stream."""
-    from emulator.channels.kinesis import KinesisChannel  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.gateway import Gateway  # noqa: PLC0415 -- as above
-    from sandbox.repository import Repository  # noqa: PLC0415 -- as above
+    """A gateway to a stream of the running sandbox. CommandFailedError when there is no such stream."""
+    from emulator.channels.kinesis import KinesisChannel
+    from sandbox.gateway import Gateway
+    from sandbox.repository import Repository
 
     found = find_stream(control, channel)
     with (

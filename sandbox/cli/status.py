@@ -47,8 +47,8 @@ def _ailing(control: str | None) -> list[Finding]:
     """What ails the containers of the stack started here, if that is what is asked about."""
     if control is not None:
         return []
-    from sandbox.cli.doctor import stack_findings  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import running  # noqa: PLC0415 -- as above
+    from sandbox.cli.doctor import stack_findings
+    from sandbox.profiles import running
 
     return stack_findings(running.find())
 
@@ -73,7 +73,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
 
 def describe_clock(clock: ClockReading) -> str:
     """The clock in words."""
-    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.timestamps import timestamp
 
     if clock.real:
         how = "real time"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def publishing(command: F) -> F:
 @publishing
 def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
     """Publish each JSON to TOPIC; without any, each line of standard input."""
-    from emulator.topics.engine import commands  # noqa: PLC0415 -- kept out of sandbox --help
+    from emulator.topics.engine import commands
 
     _publish(commands.Publish, name, data, **given)
 
@@ -74,7 +74,7 @@ def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
 @publishing
 def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
     """Lay the fields in each JSON over those of its record in TOPIC."""
-    from emulator.topics.engine.commands import DeltaPublish  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.commands import DeltaPublish
 
     _publish(DeltaPublish, name, data, **given)
 
@@ -94,8 +94,8 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 @port_options
 def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **given: Any) -> None:
     """Print the records of TOPIC, one a line: its state of the world."""
-    from emulator.topics.engine.commands import Sow  # noqa: PLC0415 -- as above
-    from emulator.topics.engine.messages import SowMessage  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.commands import Sow
+    from emulator.topics.engine.messages import SowMessage
 
     command = Sow(topic=name, filter=filter_, orderby=orderby, top_n=top_n, batch_size=100, query_id="sow")
     with _port(**given) as port:
@@ -133,7 +133,7 @@ def subscribe(
     A record that leaves, because it was deleted, expired or matches no more, is told as an oof message.
     Exit code 4: fewer than N messages came before the timeout.
     """
-    from emulator.topics.engine import commands as c  # noqa: PLC0415 -- as above
+    from emulator.topics.engine import commands as c
 
     filter_, bookmark = given.pop("filter_"), given.pop("bookmark")
     command: c.Subscribe | c.SowAndSubscribe
@@ -167,8 +167,8 @@ def subscribe(
 @port_options
 def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **given: Any) -> None:
     """Delete records of TOPIC; says how many there were."""
-    from emulator.topics.engine.commands import NO_DATA, SowDelete  # noqa: PLC0415 -- as above
-    from emulator.topics.engine.messages import Ack  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.commands import NO_DATA, SowDelete
+    from emulator.topics.engine.messages import Ack
 
     if sum(map(bool, (filter_, sow_keys, data))) != 1:
         raise click.UsageError("say which records: --filter, --key or --data")
@@ -197,12 +197,12 @@ def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **g
 
 def _raw(text: str) -> Raw:
     """The text, if it is JSON."""
-    import msgspec  # noqa: PLC0415 -- as above
+    import msgspec
 
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise CommandFailed(f"{text.strip()[:80]!r} is not JSON: {error}", Exit.USAGE) from None
+        raise CommandFailedError(f"{text.strip()[:80]!r} is not JSON: {error}", Exit.USAGE) from None
     return msgspec.Raw(text.strip().encode())
 
 
@@ -215,18 +215,18 @@ def _texts(data: tuple[str, ...]) -> Iterable[str]:
 
 
 def _port(control: str | None, user: str | None, token: str | None) -> TopicPort:
-    from emulator.topics.client import TopicPort  # noqa: PLC0415 -- httpx is slow to import
-    from sandbox.cli.connection import reach  # noqa: PLC0415 -- as above
+    from emulator.topics.client import TopicPort
+    from sandbox.cli.connection import reach
 
     with connect(control) as client:
         url = client.status().topics
     if url is None:
-        raise CommandFailed("this sandbox has no topics port", Exit.ENVIRONMENT)
+        raise CommandFailedError("this sandbox has no topics port", Exit.ENVIRONMENT)
     return TopicPort(url, token=token or reach(control)[1], user=user)
 
 
 def _content(messages: Iterable[Message]) -> Iterable[Message]:
-    from emulator.topics.engine.messages import OofMessage, PublishMessage, SowMessage  # noqa: PLC0415 -- as above
+    from emulator.topics.engine.messages import OofMessage, PublishMessage, SowMessage
 
     return (each for each in messages if isinstance(each, PublishMessage | SowMessage | OofMessage))
 
@@ -236,6 +236,6 @@ def _print_record(record: SowRecord, keys: bool) -> None:
 
 
 def _json(value: Any) -> bytes:
-    import msgspec  # noqa: PLC0415 -- as above
+    import msgspec
 
     return msgspec.json.encode(value)

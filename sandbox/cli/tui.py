@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sandbox.cli.connection import control_option, reach
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 
 
 @click.command()
@@ -44,23 +44,23 @@ def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | N
     url, token = reach(control)
     if serve:
         return _serve(url, token, host, port)
-    from tui.__main__ import run  # noqa: PLC0415 -- textual is slow to import
+    from tui.__main__ import run
 
     return run(url, token)
 
 
 def _show(folder: Path, *, serve: bool) -> int:
     if serve:
-        raise CommandFailed("--run is for the terminal; --serve shows a running sandbox", Exit.USAGE)
-    from tui.__main__ import run_recorded  # noqa: PLC0415 -- textual is slow to import
+        raise CommandFailedError("--run is for the terminal; --serve shows a running sandbox", Exit.USAGE)
+    from tui.__main__ import run_recorded
 
     return run_recorded(folder)
 
 
 def _serve(url: str, token: str | None, host: str, port: int) -> int:
-    from emulator.rng import new_uuid  # noqa: PLC0415 -- kept out of sandbox --help
-    from rdss_sandbox.admission import LOOPBACK  # noqa: PLC0415 -- as above
-    from tui.browser.serving import ServingUnavailableError, serve  # noqa: PLC0415 -- as above
+    from emulator.rng import new_uuid
+    from rdss_sandbox.admission import LOOPBACK
+    from tui.browser.serving import ServingUnavailableError, serve
 
     if token:
         os.environ["SANDBOX_TOKEN"] = token
@@ -74,5 +74,5 @@ def _serve(url: str, token: str | None, host: str, port: int) -> int:
     try:
         serve(url, port, host, ready=announce, token=asked)
     except ServingUnavailableError as error:
-        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
     return Exit.PASS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.failures import CommandFailed, Exit
+from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.profiles.registry import PROFILES, load
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def up(detach: bool, as_json: bool, **options: Any) -> None:
     It runs until Ctrl-C, or with --detach (and always with --profile compose) until sandbox down. Every
     option can also be given as SANDBOX_<NAME> in the environment, or under [sandbox] in sandbox.toml.
     """
-    from emulator.settings.settings import read_settings  # noqa: PLC0415 -- kept out of sandbox --help
-    from sandbox.profiles import in_process  # noqa: PLC0415 -- as above
+    from emulator.settings.settings import read_settings
+    from sandbox.profiles import in_process
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = read_settings(given, os.environ)
@@ -130,8 +130,8 @@ def up(detach: bool, as_json: bool, **options: Any) -> None:
         else:
             in_process.refuse_second()
             load(settings.profile)(settings, lambda running: _show(running, as_json))
-    except in_process.CannotStart as error:
-        raise CommandFailed(str(error), Exit.ENVIRONMENT) from error
+    except in_process.CannotStartError as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
 
 
 def _arguments(given: dict[str, Any]) -> list[str]:
@@ -148,12 +148,12 @@ def _show(running: Running, as_json: bool) -> None:
     for line in running.damage:
         click.echo(f"sandbox: {line}", err=True)
     if as_json:
-        import msgspec  # noqa: PLC0415 -- kept out of sandbox --help
+        import msgspec
 
         click.echo(msgspec.json.encode(running))
         return
-    from rich.console import Console  # noqa: PLC0415 -- as above
-    from rich.panel import Panel  # noqa: PLC0415 -- as above
+    from rich.console import Console
+    from rich.panel import Panel
 
     Console(stderr=True).print(Panel(_summary(running), title="RDSS sandbox", expand=False))
     # What is meant to be pasted stands outside of the frame, and is not folded at the screen's width.

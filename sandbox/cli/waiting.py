@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
     """The seconds in a length of time such as ``500ms`` or ``5m``, for an option or argument."""
-    from rdss_sandbox.durations import seconds  # noqa: PLC0415 -- kept out of sandbox --help
+    from rdss_sandbox.durations import seconds
 
     if value is None:
         return None
@@ -37,7 +37,7 @@ class Deadline:
     """``seconds`` from now (None: never)."""
 
     def __init__(self, seconds: float | None) -> None:
-        from emulator.clock import stopwatch  # noqa: PLC0415 -- kept out of sandbox --help
+        from emulator.clock import stopwatch
 
         self._now = stopwatch
         self._end = None if seconds is None else stopwatch() + seconds

@@ -118,7 +118,7 @@ class ScenarioResources:
         return _summary(begun)
 
     def _play(self, begun: _Begun) -> None:
-        from sandbox.scenarios.run import run_scenario  # noqa: PLC0415 -- only who plays needs it
+        from sandbox.scenarios.run import run_scenario
 
         kind = Kind(begun.channel)
         try:
@@ -161,7 +161,7 @@ def scenario_resources(parts: Components) -> ScenarioResources:
 
 
 def _library() -> dict[str, Scenario]:
-    from sandbox.scenarios.scenario import library  # noqa: PLC0415 -- only who asks needs it
+    from sandbox.scenarios.scenario import library
 
     return library()
 

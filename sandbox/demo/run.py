@@ -49,7 +49,7 @@ def demonstrate(
 ) -> Result:
     """Send, break, receive, read back, judge.
 
-    Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailable``,
+    Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailableError``,
     ``OriginalNotKeptError`` or ``UnreachableError`` when the emulator is gone.
     """
     now = clock.time()

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from emulator.clock import Clock
-from sandbox.download.failures import Changed, DownloadError, Interrupted
+from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.partial import Partial, digests
 from sandbox.download.remote_file import Checksum, RemoteFile
 from sandbox.download.source import Source
@@ -45,8 +45,8 @@ class Downloads:
     def fetch(self, file: RemoteFile) -> Path:
         """The file, whole and with the right checksums; one that was fetched before is not fetched again.
 
-        Interrupted, it goes on where it was, up to ten retries in a row without any progress, with delays of
-        2^n x 100 ms. Raises ``DownloadError``; then there is nothing under the file's name.
+        DownloadInterruptedError, it goes on where it was, up to ten retries in a row without any progress,
+        with delays of 2^n x 100 ms. Raises ``DownloadError``; then there is nothing under the file's name.
         """
         target = self._staging / file.place
         try:
@@ -71,8 +71,8 @@ class Downloads:
             before = partial.size
             try:
                 self._go_on(file, partial)
-            except Interrupted as error:
-                if isinstance(error, Changed):
+            except DownloadInterruptedError as error:
+                if isinstance(error, FileChangedError):
                     partial.drop()
                 fruitless = 0 if partial.size > before else fruitless + 1
                 if fruitless > len(RETRY_SECONDS):
@@ -91,7 +91,7 @@ class Downloads:
                 for chunk in fetch.chunks:
                     staged.write(chunk)
             if fetch.total is not None and partial.size != fetch.total:
-                raise Interrupted(f"{file.location}: {partial.size} of {fetch.total} bytes came")
+                raise DownloadInterruptedError(f"{file.location}: {partial.size} of {fetch.total} bytes came")
 
     def _source(self, location: str) -> Source:
         scheme = urlsplit(location).scheme.lower()

@@ -13,9 +13,9 @@ class DownloadError(Exception):
         self.code = code
 
 
-class Interrupted(Exception):  # noqa: N818 -- named as what happened, which is no error yet
+class DownloadInterruptedError(Exception):
     """The network or the server failed for the moment: what came is kept, and the rest asked for again."""
 
 
-class Changed(Interrupted):
+class FileChangedError(DownloadInterruptedError):
     """What has come is of another state of the file: it begins anew."""

@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx
 
-from sandbox.download.failures import Changed, DownloadError, Interrupted
+from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.source import Fetch
 from schemas.error_codes import ErrorCode
 
@@ -53,7 +53,7 @@ class HttpsSource:
         except httpx.TransportError as error:
             if (untrusted := _untrusted(error)) is not None:
                 raise DownloadError(ErrorCode.GENERR006, f"{location}: {untrusted}") from error
-            raise Interrupted(f"{location}: {error or type(error).__name__}") from error
+            raise DownloadInterruptedError(f"{location}: {error or type(error).__name__}") from error
         except (httpx.InvalidURL, httpx.TooManyRedirects) as error:
             raise DownloadError(ErrorCode.GENERR006, f"{location}: {error}") from error
 
@@ -70,10 +70,10 @@ def _read(response: httpx.Response, asked: int) -> Fetch:
     if status == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE and total == asked:
         return Fetch(asked, total, None, iter(()))
     if status in (httpx.codes.PARTIAL_CONTENT, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE):
-        raise Changed(f"{response.request.url} is not the file any more of which {asked} bytes came")
+        raise FileChangedError(f"{response.request.url} is not the file any more of which {asked} bytes came")
     why = f"{response.request.url} was answered with {status} {response.reason_phrase}"
     if status in _PASSING:
-        raise Interrupted(why)
+        raise DownloadInterruptedError(why)
     raise DownloadError(ErrorCode.GENERR006, why)
 
 

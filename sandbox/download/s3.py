@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sandbox.download.failures import Changed, DownloadError, Interrupted
+from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.source import Fetch
 from schemas.error_codes import ErrorCode
 
@@ -41,32 +41,32 @@ class S3Source:
 
     def _ask(self, location: str, start: int, request: dict[str, Any]) -> Any:
         """The answer; None when the file ends at ``start``."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- only S3 needs it
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             return self._s3.get_object(**request)
         except ClientError as error:
             refusal: Any = error.response
         except (BotoCoreError, OSError) as error:
-            raise Interrupted(f"{location}: {error}") from error
+            raise DownloadInterruptedError(f"{location}: {error}") from error
         code, status = refusal["Error"]["Code"], refusal["ResponseMetadata"]["HTTPStatusCode"]
         if code == "InvalidRange" and str(refusal["Error"].get("ActualObjectSize")) == str(start):
             return None
         if code in {"InvalidRange", "PreconditionFailed"} or status == _PRECONDITION_FAILED:
-            raise Changed(f"{location} is not the file any more of which {start} bytes came")
+            raise FileChangedError(f"{location} is not the file any more of which {start} bytes came")
         why = f"{location}: {code}: {refusal['Error'].get('Message', '')}"
         if code in _PASSING or status >= 500:
-            raise Interrupted(why)
+            raise DownloadInterruptedError(why)
         raise DownloadError(ErrorCode.GENERR006, why)
 
 
 def _chunks(location: str, body: Any) -> Iterator[bytes]:
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 -- only S3 needs it
+    from botocore.exceptions import BotoCoreError
 
     try:
         yield from body.iter_chunks(_CHUNK_BYTES)
     except (BotoCoreError, OSError) as error:
-        raise Interrupted(f"{location}: {error}") from error
+        raise DownloadInterruptedError(f"{location}: {error}") from error
 
 
 _PRECONDITION_FAILED: Final = 412

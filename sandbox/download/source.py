@@ -28,6 +28,6 @@ class Source(Protocol):
     def fetch(self, location: str, start: int, tag: str | None) -> AbstractContextManager[Fetch]:
         """The file from byte ``start`` on, if its state is still ``tag``.
 
-        Raises ``Interrupted`` where another try may do, from ``chunks`` too, and ``DownloadError`` where none
-        will.
+        Raises ``DownloadInterruptedError`` where another try may do, from ``chunks`` too, and
+        ``DownloadError`` where none will.
         """

@@ -40,7 +40,7 @@ class Answers:
     def wait(self, message_id: str, timeout: float) -> bytes:
         """The message whose correlationId is ``message_id``, joined where it came in parts.
 
-        ``timeout`` is in seconds. Raises ``NoAnswerError``, and ``ChannelUnavailable`` when the channel
+        ``timeout`` is in seconds. Raises ``NoAnswerError``, and ``ChannelUnavailableError`` when the channel
         cannot be read. (Specification, Metadata Read.)
         """
         search = _Search(self, message_id)

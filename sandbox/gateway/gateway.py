@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.channels import Channel, PublishRefused
+from emulator.channels import Channel, PublishRefusedError
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.timestamps import timestamp
@@ -131,7 +131,7 @@ class Gateway:
         for message, outcome in zip(messages, outcomes, strict=True):
             if not isinstance(outcome, Exception):
                 sent.append(message)
-            elif isinstance(outcome, PublishRefused) and outcome.code in _FINAL:
+            elif isinstance(outcome, PublishRefusedError) and outcome.code in _FINAL:
                 self._repository.record_refused(message, SendRefusedError.code)
                 refused.append(SendRefusedError(self.channel.name, message.key, outcome))
                 _LOG.error("%s", refused[-1])

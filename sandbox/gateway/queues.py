@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from emulator.channels import Channel, ChannelUnavailable, Checkpoints
+from emulator.channels import Channel, ChannelUnavailableError, Checkpoints
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
@@ -60,7 +60,7 @@ class RabbitMQQueues:
         self._clock = clock
 
     def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
-        """As the seam says. Raises ``ChannelUnavailable`` when no broker answers within the timeout."""
+        """As the seam says. Raises ``ChannelUnavailableError`` when no broker answers within the timeout."""
         timeout = self._settings.timeout
         channel = RabbitMQChannel(self._settings.address, name, clock=self._clock, timeout=timeout)
         channel.connect()
@@ -95,7 +95,7 @@ class MockQueues:
         try:
             self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
         except KinesisError as error:
-            raise ChannelUnavailable(f"{name}: {error}") from error
+            raise ChannelUnavailableError(f"{name}: {error}") from error
 
 
 class _QueueAsShard:

@@ -44,7 +44,7 @@ def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
 
 def records_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """``audited`` for one partition, to be put before another step in the same worker."""
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     kinds = {"BINARY": pa.binary(), "STRING": pa.string(), "TIMESTAMP": pa.timestamp("us", "UTC")}
     schema = pa.schema([(name, kinds[kind]) for name, kind in (c.split() for c in RECORDS.split(", "))])

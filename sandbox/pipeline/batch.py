@@ -90,7 +90,7 @@ def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt
 
 def _stored(incoming: Incoming, rules: Rules, attempt: Attempt) -> _Arrived:
     """Judge the records and store each whole."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - heavy
+    import pyarrow.compute as pc
 
     opened, kept = incoming.opened, keep_whole(attempt)
     judge = judging(rules.queues, as_published=rules.as_published)
@@ -120,8 +120,8 @@ def _stored(incoming: Incoming, rules: Rules, attempt: Attempt) -> _Arrived:
 
 def _deduplicated(arrived: _Arrived, past: Identities, first: float) -> DataFrame:
     """``KEPT`` rows with ``duplicate``."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    import pyarrow as pa
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     rows, spark = arrived.rows, arrived.rows.sparkSession
     suspects, files = past.suspects(arrived.keys, first)
@@ -154,7 +154,7 @@ def _sequences(
     The files, and the first arrival of the oldest left open. Of the parts that came before, only those since
     the oldest sequence left open can matter.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     oldest = _oldest_open(tables)
     paths = [file.path for file in new]

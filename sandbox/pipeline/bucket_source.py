@@ -74,8 +74,8 @@ class Settings:
 
     def client(self) -> Any:
         """An S3 client of botocore's."""
-        from botocore.config import Config  # noqa: PLC0415 - where it is used
-        from botocore.session import Session  # noqa: PLC0415 - as above
+        from botocore.config import Config
+        from botocore.session import Session
 
         return Session().create_client(
             "s3",

@@ -18,8 +18,8 @@ def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
     ``seen`` holds the ``KEY`` of earlier batches, as far back as duplicates are looked for. A good message
     and a bad one with the same messageId are two identities: a damaged copy must not hide the whole one.
     """
-    from pyspark.sql import Window  # noqa: PLC0415 - heavy
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - as above
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812 - as above
 
     # Sequence numbers are decimal texts of different lengths.
     arrival = ("arrived", "shard", F.length("sequence_number"), "sequence_number")
@@ -41,7 +41,7 @@ def marked_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataF
 
     The others, which are nearly all, are neither sorted nor moved.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     some = rows.join(F.broadcast(suspects), "key", "left_semi")
     again = marked(some, seen).filter("duplicate").select(*ROW, F.lit(True).alias("again"))

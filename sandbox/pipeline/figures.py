@@ -16,7 +16,7 @@ def counted(rows: DataFrame) -> DataFrame:
     Latency is published to arrived, in milliseconds, 0 where the sender's clock is ahead; a KLL sketch keeps
     its distribution within about 1 % of rank.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     passed = F.unix_millis("arrived") - F.unix_millis("published")
     latency = F.when(passed.isNotNull(), F.greatest(passed, F.lit(0)))
@@ -41,7 +41,7 @@ def counted(rows: DataFrame) -> DataFrame:
 
 def quantile(sketch: str, rank: float) -> Column:
     """The latency in milliseconds below which a share ``rank`` (0 to 1) of a sketch's messages lies."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     known = F.kll_sketch_get_n_bigint(sketch) > 0
     return F.when(known, F.kll_sketch_get_quantile_bigint(sketch, F.lit(rank)))

@@ -62,7 +62,7 @@ class Writers:
 
     def add(self, table: str, day: str, rows: pa.RecordBatch) -> str:
         """Write rows to their file; its path."""
-        from pyarrow import parquet  # noqa: PLC0415 - on executors
+        from pyarrow import parquet
 
         path = self.attempt.path(table, day, self.part)
         if path not in self.files:
@@ -116,8 +116,8 @@ def keep_whole(attempt: Attempt) -> Callable[[Batches], Batches]:
 
 
 def _kept(rows: pa.RecordBatch, part: int, day: int | None, before: int) -> pa.RecordBatch:
-    import numpy as np  # noqa: PLC0415 - on executors
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import numpy as np
+    import pyarrow as pa
 
     count = rows.num_rows
     made = {
@@ -140,7 +140,7 @@ def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
 
 def _route(attempt: Attempt) -> Callable[[Batches], Batches]:
     def routed(batches: Batches) -> Batches:
-        import pyarrow.compute as pc  # noqa: PLC0415 - on executors
+        import pyarrow.compute as pc
 
         writers = Writers(attempt, partition())
         for batch in batches:
@@ -155,7 +155,7 @@ def _route(attempt: Attempt) -> Callable[[Batches], Batches]:
 
 def listed(files: Sequence[File]) -> Batches:
     """Files as rows of ``WRITTEN``."""
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     if files:
         yield pa.RecordBatch.from_pylist([{name: getattr(f, name) for name in _FILE} for f in files])
@@ -163,14 +163,14 @@ def listed(files: Sequence[File]) -> Batches:
 
 def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     """Write all rows to one table; the files that came of it."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's habit, heavy
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's habit, heavy
 
     return write_routed(rows.withColumn("table", F.lit(table)), attempt)
 
 
 def keep(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     """Write a few rows to a table from the driver, as one file."""
-    from pyarrow import parquet  # noqa: PLC0415 - heavy
+    from pyarrow import parquet
 
     collected = rows.toArrow()
     if not collected.num_rows:
@@ -189,8 +189,8 @@ def written(files: DataFrame) -> list[File]:
 
 def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
     """Rows by the day since 1970 in their first time column; rows of a published table all under None."""
-    import pyarrow as pa  # noqa: PLC0415 - on executors
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     if not batch.num_rows:
         return
@@ -210,7 +210,7 @@ def dated(day: int | None) -> str:
 
 
 def partition() -> int:
-    from pyspark import TaskContext  # noqa: PLC0415 - on executors
+    from pyspark import TaskContext
 
     context = TaskContext.get()
     assert context is not None

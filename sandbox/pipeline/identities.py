@@ -22,9 +22,9 @@ IDENTIFIED = ("messages", "parts", "rejects", "queued")
 
 def keys(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
     """A hash of each pair, the same in every process: int64."""
-    import numpy as np  # noqa: PLC0415 - heavy
-    import pandas as pd  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+    import numpy as np
+    import pandas as pd
+    import pyarrow.compute as pc
 
     pairs = pc.binary_join_element_wise(streams.cast("string"), identities.cast("string"), "\n")
     hashes: np.ndarray[Any, Any] = pd.util.hash_array(pairs.to_numpy(zero_copy_only=False), categorize=False)
@@ -41,7 +41,7 @@ class Identities:
     _loaded: int = -1
 
     def __post_init__(self) -> None:
-        import numpy as np  # noqa: PLC0415 - heavy
+        import numpy as np
 
         self._keys: np.ndarray[Any, Any] = np.empty(0, np.int64)
         self._batches: np.ndarray[Any, Any] = np.empty(0, np.int32)
@@ -54,7 +54,7 @@ class Identities:
 
         ``first`` is the batch's first arrival in seconds since the epoch.
         """
-        import numpy as np  # noqa: PLC0415 - heavy
+        import numpy as np
 
         self._load(first - self.window)
         here, counts = np.unique(found, return_counts=True)
@@ -73,7 +73,7 @@ class Identities:
         self._loaded = max((c.batch for c in self.tables.commits), default=self._loaded)
         gone = [batch for batch, last in self._lasts.items() if last < since]
         if gone:
-            import numpy as np  # noqa: PLC0415 - heavy
+            import numpy as np
 
             kept = ~np.isin(self._batches, gone)
             self._keys, self._batches = self._keys[kept], self._batches[kept]
@@ -81,8 +81,8 @@ class Identities:
                 del self._lasts[batch]
 
     def _add(self, commit: Commit) -> None:
-        import numpy as np  # noqa: PLC0415 - heavy
-        from pyarrow import parquet  # noqa: PLC0415 - as above
+        import numpy as np
+        from pyarrow import parquet
 
         place, new = self.tables.place, []
         for file in _files(commit):

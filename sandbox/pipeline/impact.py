@@ -103,7 +103,7 @@ def by_interval(
 
 def impacts(spark: SparkSession, tables: Tables, injected: Sequence[Injected]) -> list[Impact]:
     """One ``Impact`` a type, in the order of their names."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     if not injected:
         return []
@@ -149,7 +149,7 @@ def _middle(row: Any) -> tuple[int | None, int | None]:
 
 
 def _latency(percentile: Any, ranks: list[float]) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     passed = F.greatest(F.unix_millis("arrived") - F.unix_millis("published"), F.lit(0))
     first = F.col("outcome").isin("messages", "parts") & F.col("published").isNotNull()
@@ -159,7 +159,7 @@ def _latency(percentile: Any, ranks: list[float]) -> Column:
 
 def _arrivals(spark: SparkSession, tables: Tables) -> DataFrame:
     """Every arrival with its messageId and the table it went to."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     columns = "message_id STRING, arrived TIMESTAMP, published TIMESTAMP"
     frames = (

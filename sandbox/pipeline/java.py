@@ -106,9 +106,9 @@ def _install_package(say: Callable[[str], None]) -> None:
 
 def _install_own(own_folder: Path) -> None:
     try:
-        import jdk  # noqa: PLC0415 - only where no Java is found
+        import jdk
     except ImportError:
-        from rdss_sandbox.installation import how_to_add  # noqa: PLC0415 - as above
+        from rdss_sandbox.installation import how_to_add
 
         raise JavaMissingError(f"install-jdk is missing; get it with: {how_to_add('pipeline')}") from None
     try:

@@ -27,7 +27,7 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
     The last word is that of the latest ``published`` (the arrival where there is none): a late update does
     not undo a newer one, nor bring back what was deleted after it. What was ever said of versions counts.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     telling = F.col("object_uuid").isNotNull() & F.col("message_type").isin(*_TELLING)
     facts = changes.filter(telling).select("object_uuid", *_facts())
@@ -61,7 +61,7 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
 
 def _named(*told: DataFrame) -> DataFrame:
     """The versions that each object ever named: ``previous`` and ``following``, where it named any."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     # Tables of before there were these columns have the one that is replaced.
     replaced = F.when(F.col("replaces").isNotNull(), F.array("replaces"))
@@ -80,7 +80,7 @@ def _named(*told: DataFrame) -> DataFrame:
 
 
 def _facts() -> list[Column]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     at = F.coalesce("published", "arrived")
     writes = F.col("message_type").isin("MetadataCreate", "MetadataUpdate")

@@ -38,7 +38,7 @@ def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
 
 def _outcomes(attempt: Attempt) -> Callable[[Batches], Batches]:
     def routed(batches: Batches) -> Batches:
-        import pyarrow as pa  # noqa: PLC0415 - on executors
+        import pyarrow as pa
 
         if not (all_of_it := list(batches)):
             return
@@ -55,7 +55,7 @@ def _outcomes(attempt: Attempt) -> Callable[[Batches], Batches]:
 
 def _by_file(rows: pa.Table) -> Iterator[tuple[int, int, pa.Array]]:
     """Partition and day of each kept file, and the table of each of its rows in order."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - on executors
+    import pyarrow.compute as pc
 
     for file in rows.select(["part", "day"]).group_by(["part", "day"]).aggregate([]).to_pylist():
         mine = pc.and_(pc.equal(rows["part"], file["part"]), pc.equal(rows["day"], file["day"]))
@@ -64,9 +64,9 @@ def _by_file(rows: pa.Table) -> Iterator[tuple[int, int, pa.Array]]:
 
 def _rows(attempt: Attempt, path: str, tables: pa.Array) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of a kept file by table, with the path of the file they are in."""
-    import pyarrow as pa  # noqa: PLC0415 - on executors
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-    from pyarrow import parquet  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import parquet
 
     place, at = attempt.place, 0
     with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as stored:

@@ -211,7 +211,7 @@ def judging(
 
 
 def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
     data = batch.column("data").fill_null(b"")
@@ -236,7 +236,7 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published
 
 def arrow_schema(table: str = "arrivals") -> pa.Schema:
     """The columns of a table, or those written as in ``COLUMNS``, as Arrow has them."""
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     kinds = {
         "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "BINARY": pa.binary(),

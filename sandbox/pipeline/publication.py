@@ -24,7 +24,7 @@ def publish(spark: SparkSession, tables: Tables, token: str) -> None:
 
 def changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:
     """What happened to objects, in whole messages and in joined ones, since a batch."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     whole = tables.read(spark, "messages", after=after)
     joined = tables.read(spark, "sequences", after=after).filter(F.col("status") == "joined")

@@ -18,7 +18,7 @@ def ask(spark: SparkSession, tables: Tables, sql: str, limit: int) -> tuple[list
 
     Times are RFC 3339; bytes are shown as text, the first 120 of them.
     """
-    from pyspark.errors import AnalysisException, ParseException  # noqa: PLC0415 - heavy
+    from pyspark.errors import AnalysisException, ParseException
 
     for table in COLUMNS:
         tables.read(spark, table).createOrReplaceTempView(table)
@@ -31,7 +31,7 @@ def ask(spark: SparkSession, tables: Tables, sql: str, limit: int) -> tuple[list
 
 
 def _shown(value: Any) -> Any:
-    from datetime import datetime  # noqa: PLC0415 - with the rest of what a query needs
+    from datetime import datetime
 
     if isinstance(value, bytearray | bytes):
         return bytes(value[:_SHOWN_BYTES]).decode(errors="replace")

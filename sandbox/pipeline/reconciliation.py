@@ -78,7 +78,7 @@ def places(records: DataFrame) -> DataFrame:
 
 
 def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     for batch in batches:
         ids = [peek(data or b"").message_id for data in batch.column("data").to_pylist()]
@@ -88,7 +88,7 @@ def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def table_places(spark: SparkSession, tables: Tables) -> DataFrame:
     """Where every row of the tables came from, with ``outcome``: the table it is in."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     first, *others = (
         tables.read(spark, name).select(*PLACE, "message_id", F.lit(name).alias("outcome"))
@@ -109,7 +109,7 @@ def compared(
     ``received`` holds the ``message_id`` that a receiver has finished with; only good messages are looked for
     there, and the column is null where that does not apply.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     def flagged(rows: DataFrame, flag: str) -> DataFrame:
         return rows.select(*PLACE, F.lit(True).alias(flag)).distinct()
@@ -137,7 +137,7 @@ def compared(
 
 def summed(rows: DataFrame, most: int = 100) -> Reconciliation:
     """``compared`` rows as one answer, with the first ``most`` that are missing somewhere."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     rows = rows.persist()
     gone = {

@@ -33,8 +33,8 @@ def reconcile(spark: SparkSession, tables: Tables, running: Running) -> Reconcil
 
     UsageError when the repository is none; PipelineFailedError when something cannot be read.
     """
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - heavy
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     service = {"region": running.region}
     if running.endpoint_url:

@@ -112,13 +112,13 @@ def _interval_minutes(first: float, last: float) -> int:
 
 
 def _text(seconds: float | None) -> str | None:
-    from rdss_sandbox.timestamps import timestamp  # noqa: PLC0415 - asyncio with it
+    from rdss_sandbox.timestamps import timestamp
 
     return None if seconds is None else timestamp(seconds)
 
 
 def _by_code(sums: DataFrame, outcome: str) -> dict[str, int]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     rows = (
         sums.filter(F.col("outcome") == outcome).groupBy("code").agg(F.sum("messages").alias("n")).collect()
@@ -128,7 +128,7 @@ def _by_code(sums: DataFrame, outcome: str) -> dict[str, int]:
 
 def _sequences(spark: SparkSession, tables: Tables) -> dict[str, int]:
     """Finished sequences by status, and how many are open."""
-    from sandbox.pipeline.sequences import standing  # noqa: PLC0415 - msgspec and schemas with it
+    from sandbox.pipeline.sequences import standing
 
     finished = tables.read(spark, "sequences")
     counts = {row.status: row["count"] for row in finished.groupBy("status").count().collect()}
@@ -136,7 +136,7 @@ def _sequences(spark: SparkSession, tables: Tables) -> dict[str, int]:
 
 
 def _objects(objects: DataFrame) -> dict[str, int]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     row = objects.agg(
         F.count("*").alias("known"),
@@ -160,7 +160,7 @@ def _counts(row: Row) -> dict[str, int]:
 
 def _split(sums: DataFrame, *by: Any) -> DataFrame:
     """Figures by some keys with good, repeated and bad messages beside each other."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     def of(*outcomes: str) -> Any:
         return F.sum(F.when(F.col("outcome").isin(*outcomes), F.col("messages")))
@@ -184,7 +184,7 @@ def _split(sums: DataFrame, *by: Any) -> DataFrame:
 
 
 def _intervals(sums: DataFrame, minutes: int) -> list[Interval]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     start = F.window("minute", f"{minutes} minutes").start.alias("start")
     rows = _split(sums.filter(F.col("minute").isNotNull()), start).orderBy("start").collect()

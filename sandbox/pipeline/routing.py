@@ -15,7 +15,7 @@ def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
     What lies on the error and invalid ``queues`` was set aside by a receiver and is ``queued``; a code
     makes a row a reject; a part of a sequence waits for the others.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     tables = (
         F.when(F.col("duplicate"), "duplicates")

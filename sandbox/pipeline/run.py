@@ -153,7 +153,7 @@ def _query(
     spark: SparkSession, job: Job, trigger: dict[str, bool | str], tell: Progress
 ) -> Iterator[tuple[StreamingQuery, Tables]]:
     """The query while it runs, and the tables it writes. PipelineFailedError is what it ended with."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - heavy
+    from pyspark.errors import PySparkException
 
     tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
     tables.sweep()
@@ -189,7 +189,7 @@ def _say(tell: Progress, commit: Commit) -> None:
 
 def arrivals(spark: SparkSession, job: Job) -> Incoming:
     """What a job reads, as a stream."""
-    from sandbox.pipeline.kinesis_source import reading  # noqa: PLC0415 - imports pyspark
+    from sandbox.pipeline.kinesis_source import reading
 
     service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})
     if job.source == "audit":

@@ -29,7 +29,7 @@ def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
 
     Positions ``present`` of ``total``, first and last arrival.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     return (
         parts.join(finished.select(*KEY).distinct(), KEY, "left_anti")
@@ -48,7 +48,7 @@ def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame
 
     ``joined`` when complete, ``overdue`` after ``limit`` seconds, null while there is time.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     late = F.col("first_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
     status = F.when(F.col("present") >= F.col("of"), "joined").when(late, "overdue")
@@ -67,7 +67,7 @@ def assembled(parts: DataFrame, *, as_published: bool = False) -> DataFrame:
 
 
 def _assemble(table: pa.Table, *, as_published: bool) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
     names = [column.split()[0] for column in OUTCOME.split(", ")]

@@ -37,10 +37,10 @@ def open_session(
         raise PysparkMissingError(f"the pipeline needs PySpark; get it with: {how_to_add('pipeline')}")
     os.environ["JAVA_HOME"] = str(java.require().home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - heavy
+    from pyspark.sql import SparkSession
 
-    from sandbox.pipeline.bucket_source import BucketSource  # noqa: PLC0415 - imports pyspark
-    from sandbox.pipeline.kinesis_source import KinesisRangeSource, KinesisSource  # noqa: PLC0415 - imports pyspark
+    from sandbox.pipeline.bucket_source import BucketSource
+    from sandbox.pipeline.kinesis_source import KinesisRangeSource, KinesisSource
 
     builder = SparkSession.builder.master(master).appName("rdss-pipeline")
     for key, value in (_settings(master, memory) | dict(settings or {})).items():

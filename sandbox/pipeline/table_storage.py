@@ -73,7 +73,7 @@ class TableStorage:
 
     def names(self, folder: str, *, recursive: bool = False) -> list[str]:
         """Paths of the files in a folder, relative to the place, in order; none when there is no folder."""
-        from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - heavy
+        from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(self.path(folder), allow_not_found=True, recursive=recursive)
         found = self.filesystem.get_file_info(selector)
@@ -86,14 +86,14 @@ class TableStorage:
 
 @lru_cache(maxsize=1)
 def _local() -> FileSystem:
-    from pyarrow.fs import LocalFileSystem  # noqa: PLC0415 - heavy
+    from pyarrow.fs import LocalFileSystem
 
     return LocalFileSystem()
 
 
 @lru_cache(maxsize=8)
 def _s3(place: TableStorage) -> FileSystem:
-    from pyarrow.fs import S3FileSystem  # noqa: PLC0415 - heavy
+    from pyarrow.fs import S3FileSystem
 
     if not place.endpoint_url:
         return S3FileSystem(region=place.region)

@@ -197,7 +197,7 @@ def nothing(spark: SparkSession, columns: str) -> DataFrame:
 
 def _opened(place: TableStorage, columns: list[str]) -> Callable[[Batches], Batches]:
     def opened(batches: Batches) -> Batches:
-        from pyarrow import parquet  # noqa: PLC0415 - on executors
+        from pyarrow import parquet
 
         for batch in batches:
             for path in batch.column(0).to_pylist():

@@ -26,7 +26,7 @@ def placed(state: DataFrame) -> DataFrame:
     ``first_version``, ``version`` from 1, ``replaced_by`` (null for the current version of a work), and
     ``deleted``, which is of the whole work. An object that names none, and that none names, stays as it is.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     near = F.explode(F.concat(*(F.coalesce(name, F.array()) for name in ("previous", "following"))))
     named = state.select(F.xxhash64("object_uuid").alias("one"), near.alias("uuid"))
@@ -56,15 +56,15 @@ def placed(state: DataFrame) -> DataFrame:
 
 
 def _moments() -> list[Column]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - heavy
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     return [F.col(name).cast("double").alias(name) for name in ("updated", "deleted_at")]
 
 
 def connected(pairs: pa.Table) -> pa.Table:
     """``node`` and ``work``: a number in common for all nodes that are connected by the pairs."""
-    import numpy as np  # noqa: PLC0415 - heavy
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import numpy as np
+    import pyarrow as pa
 
     ends = [pairs["one"].to_numpy(), pairs["other"].to_numpy()]
     nodes, at = np.unique(np.concatenate(ends), return_inverse=True)
@@ -82,7 +82,7 @@ def connected(pairs: pa.Table) -> pa.Table:
 
 
 def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa  # noqa: PLC0415 - on executors
+    import pyarrow as pa
 
     rows = [row for batch in batches for row in batch.to_pylist()]
     found = places(

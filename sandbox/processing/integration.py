@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.patterns import BadPattern, Pattern
+from emulator.patterns import BadPatternError, Pattern
 from sandbox.processing.calls import KeyKind
 from sandbox.processing.exchange import Exchange
 from sandbox.processing.parameters import Parameters
@@ -80,7 +80,7 @@ def _check(found: Integration) -> None:
     if found.parameters.skip_targets is not None:
         try:
             Pattern(found.parameters.skip_targets)
-        except BadPattern as error:
+        except BadPatternError as error:
             raise ValueError(f"parameters.skip_targets: {error}") from error
     for name, system in found.systems.items():
         for answer in system.script:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from emulator.channels.channel import Outcome, PublishRefused, PublishUnknown, Receipt
+from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.injection import FaultPoint
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
@@ -102,7 +102,7 @@ class OutsideSystem:
             return [Receipt("outside", str(len(self.received)))] * len(entries)
 
         (outcome,) = self._point.publish([(request, key)], put)
-        if isinstance(outcome, (PublishRefused, PublishUnknown)):
+        if isinstance(outcome, (PublishRefusedError, PublishUnknownError)):
             raise TechnicalError(f"{self.name} failed: {outcome}")
         return answers[-1]
 

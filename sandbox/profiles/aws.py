@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from emulator.settings.settings import Settings
-from sandbox.profiles.in_process import CannotStart, serve
+from sandbox.profiles.in_process import CannotStartError, serve
 from sandbox.profiles.running import Running
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStart."""
+    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStartError."""
     if not settings.loopback:
-        raise CannotStart(
+        raise CannotStartError(
             f"whoever reaches {settings.host} could use your AWS credentials: this profile stays on 127.0.0.1"
         )
     serve(replace(settings, upstream_owned=False), ready)

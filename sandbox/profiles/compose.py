@@ -20,7 +20,7 @@ from emulator.rng import new_uuid
 from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
 from emulator.topics.configuration import read_configuration
 from sandbox.profiles import docker_engine, running
-from sandbox.profiles.in_process import CannotStart, CannotStop
+from sandbox.profiles.in_process import CannotStartError, CannotStopError
 from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ class Service:
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Bring the stack up and wait until it is ready; it stays until ``sandbox down``. Raises CannotStart."""
+    """Bring the stack up and wait until it is ready; it stays until ``sandbox down``.
+
+    Raises CannotStartError.
+    """
     _check(settings)
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
@@ -65,7 +68,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 
 def stop(found: Running) -> None:
-    """Take the stack down; its volumes, and so what it holds, stay. Raises CannotStop."""
+    """Take the stack down; its volumes, and so what it holds, stay. Raises CannotStopError."""
     ran = subprocess.run(
         # Whatever was started beside it belongs to it: its network and its name do.
         ["docker", "compose", "--project-name", str(found.stack), "-f", FILE, "--profile", "*", "down"],
@@ -75,7 +78,7 @@ def stop(found: Running) -> None:
     )
     if ran.returncode != 0:
         said = ran.stderr.strip().splitlines()
-        raise CannotStop(f"docker compose down failed: {said[-1] if said else 'without a word'}")
+        raise CannotStopError(f"docker compose down failed: {said[-1] if said else 'without a word'}")
 
 
 def services(name: str) -> list[Service]:
@@ -97,24 +100,24 @@ def logs(name: str, service: str | None, tail: int, *, follow: bool) -> Iterator
 
 
 def _check(settings: Settings) -> None:
-    """CannotStart with the first thing that stops it, and what to do."""
+    """CannotStartError with the first thing that stops it, and what to do."""
     if not FILE.exists():
-        raise CannotStart(f"{FILE} is not there: the compose profile runs from a checkout")
+        raise CannotStartError(f"{FILE} is not there: the compose profile runs from a checkout")
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
     for finding in docker_engine.findings(os.environ, ports):
         if finding.stops:
-            raise CannotStart(f"{finding.found}; {finding.remedy}")
+            raise CannotStartError(f"{finding.found}; {finding.remedy}")
 
 
 def _brought_up(settings: Settings, name: str, state: Path, tries: int = _TRIES) -> dict[str, str]:
-    """The variables with which the stack came up. Raises CannotStart."""
+    """The variables with which the stack came up. Raises CannotStartError."""
     log = state / LOG_NAME
     variables = _variables(settings, name, state)
     if _up(name, variables, log):
         return variables
     if tries > 1 and _lost_a_chosen_port(settings, variables, log):
         return _brought_up(settings, name, state, tries - 1)
-    raise CannotStart(_why(name, log))
+    raise CannotStartError(_why(name, log))
 
 
 def _up(name: str, variables: Mapping[str, str], log: Path) -> bool:
@@ -185,8 +188,8 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
 
 def _wait(process: subprocess.Popen[bytes], name: str) -> None:
     """Wait for Compose, and show meanwhile how each service is."""
-    from docker.errors import DockerException  # noqa: PLC0415 -- slow to import
-    from rich.console import Console  # noqa: PLC0415 -- as above
+    from docker.errors import DockerException
+    from rich.console import Console
 
     clock = Clock()
     began = clock.elapsed()
@@ -202,7 +205,7 @@ def _wait(process: subprocess.Popen[bytes], name: str) -> None:
 
 def _why(name: str, log: Path) -> str:
     """What kept the stack from getting ready, in a few lines."""
-    from docker.errors import DockerException  # noqa: PLC0415 -- slow to import
+    from docker.errors import DockerException
 
     said = log.read_text(errors="replace").strip().splitlines()
     line = said[-1] if said else "docker compose failed without a word"

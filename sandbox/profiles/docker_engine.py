@@ -36,7 +36,7 @@ class Finding:
 
 def connect(environment: Mapping[str, str]) -> DockerClient:
     """A client of the engine that the ``docker`` command uses too. Raises OSError, and docker's errors."""
-    import docker  # noqa: PLC0415 -- slow to import, and only containers need it
+    import docker
 
     host = environment.get("DOCKER_HOST") or _host_of_context() or _DEFAULT_HOST
     if host.startswith("unix://"):
@@ -76,7 +76,7 @@ def _command() -> Finding:
 
 
 def _engine(environment: Mapping[str, str]) -> Iterator[Finding]:
-    from docker.errors import DockerException, ImageNotFound  # noqa: PLC0415 -- as above
+    from docker.errors import DockerException, ImageNotFound
 
     try:
         client = connect(environment)

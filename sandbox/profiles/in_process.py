@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from emulator.clock import Clock
-from emulator.machine import private_files
-from emulator.machine import process_ids as processes
+from emulator.machine import private_files, process_ids
 from emulator.machine.resident_memory import give_back_what_is_freed
 from emulator.settings.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
 from rdss_sandbox.watchdog import watchdog
@@ -34,25 +33,25 @@ _STOP_SECONDS = 40.0
 _LOOK_SECONDS = 0.02
 
 
-class CannotStart(Exception):  # noqa: N818 -- says what happened, for the one line that is shown
+class CannotStartError(Exception):
     """The environment does not allow it: a port in use, a directory in use, one running already."""
 
 
-class CannotStop(Exception):  # noqa: N818 -- as above
+class CannotStopError(Exception):
     """The process does not end."""
 
 
 def refuse_second(directory: Path | None = None) -> None:
-    """CannotStart when a sandbox runs here already."""
+    """CannotStartError when a sandbox runs here already."""
     found = running.find(directory)
     if found is not None:
-        raise CannotStart(
+        raise CannotStartError(
             f"a sandbox runs here already ({found.who}, {found.control}); sandbox down stops it"
         )
 
 
 def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStart."""
+    """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStartError."""
     os.umask(private_files.UMASK)
     give_back_what_is_freed()
     with asyncio.Runner(loop_factory=_event_loop()) as runner:
@@ -60,13 +59,13 @@ def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 
 async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
-    from emulator.assembly.data_directory import DirectoryInUse  # noqa: PLC0415 -- the emulator, which only this needs
-    from emulator.assembly.embedded import Embedded  # noqa: PLC0415 -- as above
-    from emulator.assembly.own_infrastructure import UpstreamFailed  # noqa: PLC0415 -- as above
-    from emulator.journal import DamagedLog  # noqa: PLC0415 -- as above
-    from sandbox.control.processing import ProcessingResources  # noqa: PLC0415 -- as above
-    from sandbox.control.scenarios import scenario_resources  # noqa: PLC0415 -- as above
-    from sandbox.processing.integration import IntegrationError, read_integration  # noqa: PLC0415 -- as above
+    from emulator.assembly.data_directory import DirectoryInUseError
+    from emulator.assembly.embedded import Embedded
+    from emulator.assembly.own_infrastructure import UpstreamFailedError
+    from emulator.journal import DamagedLogError
+    from sandbox.control.processing import ProcessingResources
+    from sandbox.control.scenarios import scenario_resources
+    from sandbox.processing.integration import IntegrationError, read_integration
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -83,10 +82,10 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
             finally:
                 running.remove(found.pid)
                 await asyncio.to_thread(processing.close)
-    except (DirectoryInUse, DamagedLog, UpstreamFailed, IntegrationError) as error:
-        raise CannotStart(str(error)) from error
+    except (DirectoryInUseError, DamagedLogError, UpstreamFailedError, IntegrationError) as error:
+        raise CannotStartError(str(error)) from error
     except OSError as error:
-        raise CannotStart(error.strerror or str(error)) from error
+        raise CannotStartError(error.strerror or str(error)) from error
 
 
 @asynccontextmanager
@@ -95,8 +94,8 @@ async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None
     if settings.topology != RDSS_TOPOLOGY:
         yield
         return
-    from sandbox.router import RDSS_ROUTES  # noqa: PLC0415 -- only that topology has a router
-    from sandbox.router.embedded import routing  # noqa: PLC0415 -- as above
+    from sandbox.router import RDSS_ROUTES
+    from sandbox.router.embedded import routing
 
     with ExitStack() as stack:
         stack.enter_context(routing(emulator, RDSS_ROUTES))
@@ -111,8 +110,8 @@ def start_detached(
 ) -> Running:
     """Start ``sandbox up`` with these options as a process of its own; wait up to ``seconds`` for its answer.
 
-    ``directory`` is the one that it belongs to, by default the current one. Raises CannotStart with what the
-    process said.
+    ``directory`` is the one that it belongs to, by default the current one. Raises CannotStartError with
+    what the process said.
     """
     process, log = _launched(options, directory)
     found = _answering(process, log, seconds)
@@ -152,7 +151,10 @@ def _launched(options: Sequence[str], directory: Path | None) -> tuple[subproces
 
 
 def _answering(process: subprocess.Popen[bytes], log: Path, seconds: float) -> Running:
-    """Where the process answers, once it does. CannotStart, and the process is ended, when it does not."""
+    """Where the process answers, once it does.
+
+    CannotStartError, and the process is ended, when it does not.
+    """
     line = _first_line(process, seconds)
     if line:
         return msgspec.json.decode(line, type=Running)
@@ -163,11 +165,11 @@ def _answering(process: subprocess.Popen[bytes], log: Path, seconds: float) -> R
         process.kill()
         process.wait()
     said = log.read_text(errors="replace").strip().splitlines()
-    raise CannotStart(said[-1].removeprefix("sandbox: ") if said else f"it did not start; see {log}")
+    raise CannotStartError(said[-1].removeprefix("sandbox: ") if said else f"it did not start; see {log}")
 
 
 def stop(found: Running) -> None:
-    """Ask the process to stop and wait until it is gone. Raises CannotStop when it stays."""
+    """Ask the process to stop and wait until it is gone. Raises CannotStopError when it stays."""
     clock = Clock()
     assert found.pid is not None
     try:
@@ -175,11 +177,11 @@ def stop(found: Running) -> None:
     except ProcessLookupError:
         return
     except PermissionError as error:
-        raise CannotStop(f"process {found.pid} belongs to another user") from error
+        raise CannotStopError(f"process {found.pid} belongs to another user") from error
     deadline = clock.elapsed() + _STOP_SECONDS
     while found.alive:
         if clock.elapsed() > deadline:
-            raise CannotStop(
+            raise CannotStopError(
                 f"process {found.pid} did not stop in {_STOP_SECONDS:.0f} s; kill -9 {found.pid} ends it"
             )
         clock.wait(_LOOK_SECONDS)
@@ -197,7 +199,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         region=settings.region,
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
-        born=processes.born(pid),
+        born=process_ids.born(pid),
         queues=emulator.queues,
         topics=emulator.topics,
         notes=emulator.notes,
@@ -226,7 +228,7 @@ def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The faster loop of uvloop, where there is one."""
     try:
-        import uvloop  # noqa: PLC0415 -- there is none for Windows
+        import uvloop
     except ImportError:
         return None
     return uvloop.new_event_loop

@@ -20,7 +20,7 @@ from typing import Final
 from emulator.clock import Clock
 from emulator.settings.settings import STATE_DIRECTORY, Settings
 from sandbox.profiles.docker_engine import free_port
-from sandbox.profiles.in_process import CannotStart, serve
+from sandbox.profiles.in_process import CannotStartError, serve
 from sandbox.profiles.running import Running
 
 VERSION: Final = "4.14.0"
@@ -44,7 +44,10 @@ _SIGNED: Final = (
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Serve in front of a LocalStack of our own until told to stop, and stop that too. Raises CannotStart."""
+    """Serve in front of a LocalStack of our own until told to stop, and stop that too.
+
+    Raises CannotStartError.
+    """
     home = Path(STATE_DIRECTORY, "localstack").resolve()
     install(home, _say)
     with started(home, os.environ, _say) as url:
@@ -52,14 +55,19 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 
 def install(home: Path, say: Callable[[str], None]) -> None:
-    """Put LocalStack and its Kinesis engine under ``home``, unless they are there. Raises CannotStart."""
+    """Put LocalStack and its Kinesis engine under ``home``, unless they are there.
+
+    Raises CannotStartError.
+    """
     home.mkdir(parents=True, exist_ok=True)
     done = home / f"installed-{VERSION}"
     if done.exists():
         return
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
-        raise CannotStart("LocalStack's Kinesis runs on Node.js: install nodejs and npm, or use sandbox up")
+        raise CannotStartError(
+            "LocalStack's Kinesis runs on Node.js: install nodejs and npm, or use sandbox up"
+        )
     bootstrap = home / "bootstrap"
     _do([sys.executable, "-m", "venv", "--clear", str(bootstrap)], home)
     python = str(bootstrap / "bin" / "python")
@@ -78,7 +86,7 @@ def install(home: Path, say: Callable[[str], None]) -> None:
 
 @contextmanager
 def started(home: Path, environment: Mapping[str, str], say: Callable[[str], None]) -> Iterator[str]:
-    """LocalStack, running while the context lasts; its URL. Raises CannotStart."""
+    """LocalStack, running while the context lasts; its URL. Raises CannotStartError."""
     port = free_port(0)
     url = f"http://127.0.0.1:{port}"
     with (home / LOG_NAME).open("wb") as log:
@@ -128,12 +136,12 @@ def _until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     deadline = clock.elapsed() + _READY_SECONDS
     while not _answers(url):
         if process.poll() is not None or clock.elapsed() > deadline:
-            raise CannotStart(f"LocalStack did not start: {_last_line(log)}; see {log}")
+            raise CannotStartError(f"LocalStack did not start: {_last_line(log)}; see {log}")
         clock.wait(_LOOK_SECONDS)
 
 
 def _answers(url: str) -> bool:
-    import httpx  # noqa: PLC0415 -- slow to import
+    import httpx
 
     headers = {
         "authorization": _SIGNED,
@@ -177,7 +185,7 @@ def _do(command: Sequence[str], home: Path) -> None:
     )
     if ran.returncode != 0:
         said = ran.stdout.decode(errors="replace").strip().splitlines()
-        raise CannotStart(
+        raise CannotStartError(
             f"LocalStack cannot be installed: {said[-1] if said else command[-1]}; "
             "it needs Python 3.13 or newer on PATH, and the package registries"
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from emulator.settings.settings import Settings
-from sandbox.profiles.in_process import CannotStart, serve
+from sandbox.profiles.in_process import CannotStartError, serve
 from sandbox.profiles.running import Running
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStart."""
+    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStartError."""
     if settings.upstream_aws is None and settings.upstream_amqp is None:
-        raise CannotStart("the profile relay needs --upstream-aws URL, --upstream-amqp URL, or both")
+        raise CannotStartError("the profile relay needs --upstream-aws URL, --upstream-amqp URL, or both")
     serve(settings, ready)

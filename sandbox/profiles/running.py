@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from emulator.machine import private_files
-from emulator.machine import process_ids as processes
+from emulator.machine import private_files, process_ids
 from emulator.settings.settings import STATE_DIRECTORY
 
 _CONNECT_SECONDS = 2.0
@@ -70,7 +69,7 @@ class Running(msgspec.Struct, frozen=True):
             return False
         except PermissionError:
             pass
-        return processes.state(self.pid) != "Z" and processes.born(self.pid) == self.born
+        return process_ids.state(self.pid) != "Z" and process_ids.born(self.pid) == self.born
 
 
 def place(directory: Path | None = None) -> Path:

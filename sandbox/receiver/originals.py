@@ -28,7 +28,7 @@ class S3Originals:
         self._s3 = s3
 
     def keep(self, bucket: str, key: str, data: bytes) -> str:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- only S3 needs it
+        from botocore.exceptions import BotoCoreError, ClientError
 
         address = f"s3://{bucket}/{key}"
         try:

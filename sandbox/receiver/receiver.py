@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Final, TypeAlias
 
-from emulator.channels import Channel, ChannelUnavailable, Delivery
+from emulator.channels import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
 from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.rejects import Rejects
@@ -71,8 +71,8 @@ class Receiver:
     ) -> None:
         """Receive until nothing has come for ``wait`` seconds and ``finished`` says nothing more will.
 
-        A channel that cannot be read is asked again after growing pauses. Raises ``ChannelUnavailable`` when
-        it still cannot after ``outage`` seconds.
+        A channel that cannot be read is asked again after growing pauses. Raises ``ChannelUnavailableError``
+        when it still cannot after ``outage`` seconds.
         """
         while self._step_despite(outage, limit, wait) or not finished():
             pass
@@ -91,7 +91,7 @@ class Receiver:
         while True:
             try:
                 return self.step(limit=limit, wait=wait)
-            except ChannelUnavailable as error:
+            except ChannelUnavailableError as error:
                 if self._clock.elapsed() >= until:
                     raise
                 _LOG.warning("trying again in %g s: %s", pause, error)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.channels import Channel, ChannelUnavailable, Delivery
+from emulator.channels import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
@@ -61,7 +61,9 @@ class Router:
         self._flush()
         routed = 0
         for name, channel in self._sources.items():
-            with contextlib.suppress(ChannelUnavailable):  # a stream that was deleted has nothing to route
+            with contextlib.suppress(
+                ChannelUnavailableError
+            ):  # a stream that was deleted has nothing to route
                 routed += self._route_all(name, channel, channel.read(limit=_AT_ONCE))
         return routed
 

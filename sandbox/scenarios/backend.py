@@ -19,7 +19,7 @@ from emulator.channels.memory import MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
-from emulator.rabbitmq.server import HOW_TO_INSTALL, BrokerFailed, find_server, start_broker, why_none
+from emulator.rabbitmq.server import HOW_TO_INSTALL, BrokerFailedError, find_server, start_broker, why_none
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
@@ -30,7 +30,7 @@ BROKER_SECONDS: Final = 0.05
 """How long, in real time, a message of a real broker may take to come."""
 
 
-class NotHere(RuntimeError):  # noqa: N818 -- says what is the case
+class NotHereError(RuntimeError):
     """This machine lacks what channels of that kind need."""
 
 
@@ -53,7 +53,7 @@ class _Setting(Protocol):
 
 @contextmanager
 def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[ScenarioBackend]:
-    """An emulator for a scenario while the context lasts. Raises ``NotHere``."""
+    """An emulator for a scenario while the context lasts. Raises ``NotHereError``."""
     streams = scenario.streams
     topology = Topology(
         {INPUT: streams.input, "error": streams.error, "invalid": streams.invalid},
@@ -63,7 +63,7 @@ def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterat
         aws_port=0, control_port=0, data_dir=None, seed=seed, topology=topology, region="us-east-1"
     )
     if scenario.consumer.claims and kind is Kind.RABBITMQ:
-        raise NotHere(
+        raise NotHereError(
             "messages are claimed from queues that are views on streams, which RabbitMQ has none of"
         )
     with ExitStack() as stack:
@@ -101,13 +101,13 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBack
 def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
     server = find_server(os.environ)
     if server is None:
-        raise NotHere(f"{why_none(os.environ)}; install it: {HOW_TO_INSTALL}")
+        raise NotHereError(f"{why_none(os.environ)}; install it: {HOW_TO_INSTALL}")
     parts = stack.enter_context(build_components(settings, clock))
     folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
     try:
         broker = start_broker(server, Path(folder), os.environ)
-    except BrokerFailed as error:
-        raise NotHere(str(error)) from error
+    except BrokerFailedError as error:
+        raise NotHereError(str(error)) from error
     stack.callback(broker.stop)
     open_channel = partial(RabbitMQChannel, broker.url, clock=clock, fault_engine=parts.fault_engine)
 

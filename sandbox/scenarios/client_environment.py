@@ -95,7 +95,7 @@ class ClientEnvironment:
         return self.receiver, self.before_work, self.after_work, *self.workers
 
     def open(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
-        """A channel of this name. Raises ``ChannelUnavailable`` when first used without a broker."""
+        """A channel of this name. Raises ``ChannelUnavailableError`` when first used without a broker."""
         return WatchedChannel(self.channels(name, checkpoints), self.events, self.tell_processed)
 
     def process(self, arrival: Arrival, store: sqlite3.Connection) -> None:

@@ -10,14 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from emulator.channels import Channel, ChannelUnavailable
-from emulator.faults.fault import FaultRefused, Kind
+from emulator.channels import Channel, ChannelUnavailableError
+from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.kinesis import ShardView
 from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
-from sandbox.scenarios.backend import NotHere, ScenarioBackend, stage_set
+from sandbox.scenarios.backend import NotHereError, ScenarioBackend, stage_set
 from sandbox.scenarios.client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock
@@ -50,7 +50,7 @@ class ViewerOptions:
 AT_ONCE: Final = ViewerOptions()
 
 
-class Unplayable(RuntimeError):  # noqa: N818 -- says what is the case
+class UnplayableError(RuntimeError):
     """This scenario means nothing here: a fault that its channel cannot have, or a broker that is missing."""
 
 
@@ -72,7 +72,7 @@ def play(
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
 ) -> Played:
-    """Play a scenario from its first message until nothing moves any more. Raises ``Unplayable``."""
+    """Play a scenario from its first message until nothing moves any more. Raises ``UnplayableError``."""
     clock = DrivenClock(START, show.pace)
     messages = tuple(offered(scenario.workload, seed, START))
     try:
@@ -90,8 +90,8 @@ def play(
             shards = next(view.shards for view in views if view.name == INPUT)
             events = scene.parts.events
             return Played(messages, tuple(events.since(0, events.last)), tuple(shards))
-    except (FaultRefused, NotHere) as error:
-        raise Unplayable(str(error)) from error
+    except (FaultRefusedError, NotHereError) as error:
+        raise UnplayableError(str(error)) from error
 
 
 def _ours(scenario: Scenario) -> Client:
@@ -204,7 +204,7 @@ class _Play:
         for queue, channel in self._queues.items():
             try:
                 deliveries = channel.read(limit=1000)
-            except ChannelUnavailable:
+            except ChannelUnavailableError:
                 continue
             for each in deliveries:
                 seen = peek(each.data)

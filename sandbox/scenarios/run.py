@@ -17,7 +17,7 @@ from sandbox.scenarios.facts import facts_of
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
 from sandbox.scenarios.outcome import Report, Run
-from sandbox.scenarios.play import AT_ONCE, Unplayable, ViewerOptions, play
+from sandbox.scenarios.play import AT_ONCE, UnplayableError, ViewerOptions, play
 from sandbox.scenarios.report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
 
@@ -40,7 +40,7 @@ def run_scenario(
     with TemporaryDirectory(prefix="sandbox-scenario-") as clients:
         try:
             played = play(scenario, Path(clients), seed=seed, kind=kind, show=show)
-        except Unplayable as error:
+        except UnplayableError as error:
             judgement = unplayable(str(error))
         else:
             events = played.events

@@ -11,7 +11,7 @@ import jsonschema_rs
 import msgspec
 
 from emulator.faults.attributes import read_attributes
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when
 from rdss_sandbox.durations import seconds
@@ -133,9 +133,9 @@ def find_scenario(wanted: str) -> Scenario:
 
 def read_scenario(source: str, text: str) -> Scenario:
     """The scenario in ``text`` (YAML or JSON); ``source`` names it in errors. Raises ``ScenarioError``."""
-    import yaml  # noqa: PLC0415 -- only scenario files need it
+    import yaml
 
-    from sandbox.plain_yaml import load  # noqa: PLC0415 -- as above
+    from sandbox.plain_yaml import load
 
     try:
         document = load(text)
@@ -177,5 +177,5 @@ def _check(source: str, scenario: Scenario) -> None:
         try:
             read_attributes(known_type(fault.type), fault.attributes)
             read_when(fault.when)
-        except FaultRefused as error:
+        except FaultRefusedError as error:
             raise ScenarioError(f"{source}: faults/{at}: {error}") from error

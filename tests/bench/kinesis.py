@@ -6,7 +6,7 @@ import base64
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
-from tests.bench.load import BadAnswer, Connection, drained, put_records, rendered, repeated
+from tests.bench.load import BadAnswerError, Connection, drained, put_records, rendered, repeated
 from tests.bench.rows import US, Row
 from tests.bench.subjects import SUBJECTS, Running, Subject, resident_megabytes, running
 
@@ -26,7 +26,7 @@ def measure(depth: int = DEPTH, only: tuple[str, ...] = ()) -> Iterator[Row]:
         sys.stderr.write(f"{subject.name} ...\n")
         try:
             yield from _measure(subject, depth if subject.name == US else min(depth, DEPTH))
-        except (BadAnswer, OSError) as error:
+        except (BadAnswerError, OSError) as error:
             sys.stderr.write(f"{subject.name}: {error}\n")
 
 
@@ -50,7 +50,7 @@ def _surviving(
     """The rows of one part; a subject that fails at it goes on to the next."""
     try:
         yield from part(subject.name, found)
-    except (BadAnswer, OSError) as error:
+    except (BadAnswerError, OSError) as error:
         sys.stderr.write(f"{subject.name}: {error}\n")
 
 
@@ -69,7 +69,7 @@ def _wait_until_active(found: Running, name: str) -> None:
             summary = described.get("StreamDescriptionSummary", {"StreamStatus": "ACTIVE"})
             if summary["StreamStatus"] == "ACTIVE":
                 return
-    raise BadAnswer(f"stream {name} does not become ACTIVE")
+    raise BadAnswerError(f"stream {name} does not become ACTIVE")
 
 
 def _put(stream: str, size: int, key: str) -> bytes:

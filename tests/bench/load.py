@@ -18,7 +18,7 @@ _NEXT = re.compile(rb'"NextShardIterator": ?"([^"]+)"')
 _TIMEOUT_SECONDS = 60
 
 
-class BadAnswer(Exception):  # noqa: N818 -- what a subject did, not what we did
+class BadAnswerError(Exception):
     """A subject refused or broke off a request."""
 
 
@@ -38,10 +38,13 @@ class Connection:
         self._socket.close()
 
     def send(self, request: bytes) -> memoryview:
-        """Send a rendered request; the body of its answer, good until the next call. Raises BadAnswer."""
+        """Send a rendered request; the body of its answer, good until the next call.
+
+        Raises BadAnswerError.
+        """
         try:
             head, answer = self._exchange(request)
-        except (BadAnswer, ConnectionError):
+        except (BadAnswerError, ConnectionError):
             # As every HTTP client does when a server has closed a connection that it kept.
             if not self._answers:
                 raise
@@ -51,7 +54,7 @@ class Connection:
         if b"connection: close" in head.lower():
             self._reopen()
         if b" 200 " not in head[:16]:
-            raise BadAnswer(f"{head[:60]!r}: {bytes(answer[:300])!r}")
+            raise BadAnswerError(f"{head[:60]!r}: {bytes(answer[:300])!r}")
         return answer
 
     def _opened(self) -> socket.socket:
@@ -86,7 +89,7 @@ class Connection:
     def _more(self, into: memoryview) -> int:
         count = self._socket.recv_into(into)
         if not count:
-            raise BadAnswer("the connection was closed in the middle of an answer")
+            raise BadAnswerError("the connection was closed in the middle of an answer")
         return count
 
     def _chunks(self, view: memoryview, start: int, filled: int) -> bytes:
@@ -140,7 +143,7 @@ def repeated(
 ) -> Timing:
     """Send up to ``count`` requests in all, for up to ``seconds``, over so many connections at once.
 
-    They are taken in turn from ``requests``. Raises BadAnswer.
+    They are taken in turn from ``requests``. Raises BadAnswerError.
     """
     until = stopwatch() + seconds
 
@@ -171,7 +174,7 @@ def _drain(port: int, stream: str, shard: str, limit: int, until: float) -> int:
         place = {"StreamName": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
         iterator, read = connection.call("GetShardIterator", place).get("ShardIterator"), 0
         if iterator is None:
-            raise BadAnswer("there is no iterator")
+            raise BadAnswerError("there is no iterator")
         while True:
             body = bytes(connection.send(rendered("GetRecords", {"ShardIterator": iterator, "Limit": limit})))
             count = body.count(b'"SequenceNumber"')

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from emulator.clock import Clock, stopwatch
-from tests.bench.load import BadAnswer, Connection
+from tests.bench.load import BadAnswerError, Connection
 from tests.bench.rows import US
 from tests.real_clients.install import node_packages, python_environment
 
@@ -163,11 +163,11 @@ def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
     clock, began = Clock(), stopwatch()
     while stopwatch() - began < _READY_SECONDS:
         if process.poll() is not None:
-            raise BadAnswer(f"it ended with exit code {process.returncode} instead of starting")
+            raise BadAnswerError(f"it ended with exit code {process.returncode} instead of starting")
         try:
             with Connection(port) as connection:
                 connection.call("ListStreams", {})
                 return
-        except (OSError, BadAnswer):
+        except (OSError, BadAnswerError):
             clock.wait(0.01)
-    raise BadAnswer(f"it did not answer within {_READY_SECONDS} seconds")
+    raise BadAnswerError(f"it did not answer within {_READY_SECONDS} seconds")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.bench import report
-from tests.bench.load import BadAnswer, Connection, drained, put_records, rendered, repeated
+from tests.bench.load import BadAnswerError, Connection, drained, put_records, rendered, repeated
 from tests.bench.rows import US, Row, ratio
 from tests.bench.soak import soak
 from tests.bench.subjects import SUBJECTS, Running, resident_megabytes, running
@@ -32,7 +32,10 @@ def test_every_record_put_is_read_back(ours: Running) -> None:
 
 def test_a_refusal_is_not_counted(ours: Running) -> None:
     """An error is not a fast answer."""
-    with Connection(ours.port) as connection, pytest.raises(BadAnswer, match="ResourceNotFoundException"):
+    with (
+        Connection(ours.port) as connection,
+        pytest.raises(BadAnswerError, match="ResourceNotFoundException"),
+    ):
         connection.send(rendered("DescribeStream", {"StreamName": "nowhere"}))
 
 

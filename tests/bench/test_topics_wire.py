@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.load import BadAnswer
+from tests.bench.load import BadAnswerError
 from tests.bench.topics_wire import WebSocket, frame, over_the_wire, sandbox
 
 
@@ -19,6 +19,6 @@ def test_a_connection_that_ends_is_no_arrival() -> None:
     """Messages that never came are not counted as fast ones."""
     with sandbox() as port, WebSocket(port) as socket:
         socket.send(b"\x88\x80" + bytes(4))
-        with pytest.raises(BadAnswer, match="1 still to come"):
+        with pytest.raises(BadAnswerError, match="1 still to come"):
             socket.wait_for(b"never", 1)
     assert frame({"cmd": "x" * 200})[1] == 0xFE

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Self
 
 from emulator.clock import stopwatch
-from tests.bench.load import BadAnswer
+from tests.bench.load import BadAnswerError
 from tests.bench.rows import US, Row
 
 MESSAGES = 50_000
@@ -79,12 +79,12 @@ class WebSocket:
         self._socket.sendall(frames)
 
     def wait_for(self, mark: bytes, count: int) -> None:
-        """Read until ``mark`` came so often. Raises BadAnswer when the other end closes before."""
+        """Read until ``mark`` came so often. Raises BadAnswerError when the other end closes before."""
         kept = b""
         while count > 0:
             came = self._socket.recv(1 << 20)
             if not came:
-                raise BadAnswer(f"the connection was closed with {count} still to come")
+                raise BadAnswerError(f"the connection was closed with {count} still to come")
             kept += came
             count -= kept.count(mark)
             kept = kept[kept.rfind(mark) + len(mark) :] if mark in kept else kept[-len(mark) + 1 :]
@@ -122,7 +122,7 @@ def _latency(port: int, requests: int) -> float:
         answer.read()
         times.append(stopwatch() - began)
         if answer.status != 200:
-            raise BadAnswer(f"{answer.status} {answer.reason}")
+            raise BadAnswerError(f"{answer.status} {answer.reason}")
     connection.close()
     return median(times) * 1000
 

@@ -12,7 +12,7 @@ from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefusedError
 from emulator.rng import new_uuid
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import Event
@@ -70,7 +70,7 @@ class ProfileBench:
         try:
             return self._house.control.add_fault(wanted).name
         except RefusedError as error:
-            raise FaultRefused(str(error)) from error
+            raise FaultRefusedError(str(error)) from error
 
     def injected(self, name: str) -> int:
         return self._house.control.fault(name).injected

@@ -16,7 +16,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
-from emulator.destinations import Destinations, Forbidden
+from emulator.destinations import Destinations, ForbiddenError
 from emulator.settings.settings import Settings
 
 SETTINGS = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, data_dir=None)
@@ -104,7 +104,7 @@ def test_the_sandboxs_own_ports_are_not_called_by_any_name(host: str) -> None:
     """Nor by any way to write an address; another port of this machine is."""
     destinations = Destinations()
     destinations.add_port(4570)
-    with pytest.raises(Forbidden, match=r"the sandbox itself|no URL"):
+    with pytest.raises(ForbiddenError, match=r"the sandbox itself|no URL"):
         destinations.check(f"http://{host}:4570/faults")
     destinations.check("http://127.0.0.1:4571/hook")
 
@@ -121,7 +121,7 @@ def test_nor_by_the_machines_own_addresses() -> None:
         except OSError:
             pass
     for name in names:
-        with pytest.raises(Forbidden, match="the sandbox itself"):
+        with pytest.raises(ForbiddenError, match="the sandbox itself"):
             destinations.check(f"http://{name}:4570/reset")
 
 
@@ -129,7 +129,7 @@ def test_nor_by_the_machines_own_addresses() -> None:
 def test_link_local_addresses_are_not_called(host: str) -> None:
     """On no port."""
     for port in ("", ":80", ":8080"):
-        with pytest.raises(Forbidden, match="link-local"):
+        with pytest.raises(ForbiddenError, match="link-local"):
             Destinations().check(f"http://{host}{port}/latest/meta-data/")
 
 
@@ -137,7 +137,7 @@ def test_a_port_that_nobody_wrote_is_the_schemes() -> None:
     """A sandbox may listen on port 80."""
     destinations = Destinations()
     destinations.add_port(80)
-    with pytest.raises(Forbidden):
+    with pytest.raises(ForbiddenError):
         destinations.check("http://localhost/")
     destinations.check("https://localhost/")
 
@@ -146,7 +146,7 @@ def test_what_the_sandbox_stands_in_front_of_is_not_called() -> None:
     """A broker's management takes whom its own network lets in."""
     destinations = Destinations()
     destinations.add_upstream("localhost", 15672)
-    with pytest.raises(Forbidden, match="stands in front of"):
+    with pytest.raises(ForbiddenError, match="stands in front of"):
         destinations.check("http://127.0.0.1:15672/api/queues")
     destinations.check("http://127.0.0.1:15673/")
 
@@ -166,7 +166,7 @@ def test_one_bad_address_among_good_ones_is_enough(monkeypatch: pytest.MonkeyPat
         return [(*stream, ("192.0.2.1", port)), (*stream, ("169.254.169.254", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    with pytest.raises(Forbidden):
+    with pytest.raises(ForbiddenError):
         Destinations().places("both.example", 80)
 
 
@@ -180,12 +180,12 @@ def own_ports(emulator: Embedded) -> list[int]:
 
 def subscribe(emulator: Embedded, queue: str, url: str) -> httpx.Response:
     body = {"subscriber": url, "ttl": 3600, "options": {"post_data": "{}"}}
-    where = f"{emulator.queues.engine}/v2/queues/{queue}/subscriptions"
+    where = f"{emulator.queues}/v2/queues/{queue}/subscriptions"
     return httpx.post(where, headers=HEADERS, json=body, trust_env=False)
 
 
 def post(emulator: Embedded, queue: str) -> None:
-    where = f"{emulator.queues.engine}/v2/queues/{queue}/messages"
+    where = f"{emulator.queues}/v2/queues/{queue}/messages"
     body = {"messages": [{"body": 1, "ttl": 300}]}
     assert httpx.post(where, headers=HEADERS, json=body, trust_env=False).status_code == 201
 
@@ -205,7 +205,7 @@ def test_a_queue_takes_no_subscriber_that_must_not_be_called(emulator: Embedded,
     assert subscribe(emulator, "own", f"{scheme}://169.254.169.254/").status_code == 400
     made = subscribe(emulator, "own", f"{scheme}://127.0.0.1:1/fine")
     assert made.status_code == 201
-    where = f"{emulator.queues.engine}/v2/queues/own/subscriptions/{made.json()['subscription_id']}"
+    where = f"{emulator.queues}/v2/queues/own/subscriptions/{made.json()['subscription_id']}"
     change = {"subscriber": f"{scheme}://127.0.0.1:{own_ports(emulator)[1]}/faults"}
     assert httpx.patch(where, headers=HEADERS, json=change, trust_env=False).status_code == 400
 

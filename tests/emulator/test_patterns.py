@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.clock import stopwatch
-from emulator.patterns import LONGEST, MOST_STEPS, BadPattern, Pattern
+from emulator.patterns import LONGEST, MOST_STEPS, BadPatternError, Pattern
 
 ATOMS = st.sampled_from(
     ["a", "b", "é", r"\.", ".", "[ab]", "[^a]", "[a-c.]", r"\d", r"\w", r"\s", r"\W", r"\b", r"\B", "^", "$"]
@@ -68,7 +68,7 @@ def test_patterns_mean_what_they_mean_in_python(pattern: str, text: str, flags: 
 )
 def test_what_is_no_pattern_or_too_large_is_refused(pattern: str) -> None:
     """With a reason, and nothing on standard error."""
-    with pytest.raises(BadPattern, match=r"\w+ \w+"):
+    with pytest.raises(BadPatternError, match=r"\w+ \w+"):
         Pattern(pattern)
 
 

@@ -19,8 +19,7 @@ from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from tests.tui.canned import NOON, Canned, row
-from tui.state import redrive
-from tui.state import transfer as exchange
+from tui.state import redrive, transfer
 from tui.text.difference import difference, lines_of
 from tui.text.reasons import why
 from tui.text.trace import way_of
@@ -69,7 +68,7 @@ def test_a_file_with_a_bad_line_is_refused_whole() -> None:
 async def test_an_export_holds_every_match(tmp_path: Path, canned: Canned) -> None:
     """More messages than a page, filtered as the list is, and nothing but whole lines."""
     canned.arrive(700)
-    said = await exchange.export(canned, "stream:input", tmp_path / "out.ndjson")  # type: ignore[arg-type]
+    said = await transfer.export(canned, "stream:input", tmp_path / "out.ndjson")  # type: ignore[arg-type]
     lines = (tmp_path / "out.ndjson").read_text().splitlines()
     assert len(lines) == sum(each.stream == "input" for each in canned.rows)
     assert f"{len(lines):,} messages" in said

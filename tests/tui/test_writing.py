@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rdss_sandbox.shapes.sequences import SequenceRow
-from tui.text import figures
-from tui.text import sequence_parts as parts
+from tui.text import figures, sequence_parts
 from tui.text.columns import Column, choose, fitted
 from tui.text.rates import Rates, range_bar, sparkline
 
@@ -83,15 +82,15 @@ def row(total: int, *positions: int) -> SequenceRow:
 
 def test_a_sequence_is_too_late_when_a_part_expires_or_the_receiver_gives_up() -> None:
     """Whichever is first: a part's expirationTimestamp, or a day after the first part."""
-    assert parts.deadline(row(3, 1)) == 86_400.0
-    assert parts.deadline(msgspec.structs.replace(row(3, 1), expires=60.0)) == 60.0
-    assert parts.deadline(msgspec.structs.replace(row(3, 1), expires=1e9)) == 86_400.0
+    assert sequence_parts.deadline(row(3, 1)) == 86_400.0
+    assert sequence_parts.deadline(msgspec.structs.replace(row(3, 1), expires=60.0)) == 60.0
+    assert sequence_parts.deadline(msgspec.structs.replace(row(3, 1), expires=1e9)) == 86_400.0
 
 
 def test_parts_say_what_is_missing() -> None:
     """A filled cell for each part that came; gaps, repeats and impossible positions in words."""
-    assert parts.cells(row(4, 1, 2, 4), 10) == "■■□■"
-    assert parts.state(row(4, 1, 2, 4)) == "missing 3; 1 repeated"
-    assert parts.state(row(2, 1, 2, 9)) == "complete; 1 repeated; no such position: 9"
-    assert parts.cells(row(100, *range(1, 51)), 10) == "■■■■■□□□□□"
-    assert parts.state(row(10**15, 1)).startswith("missing 2, 3, 4")
+    assert sequence_parts.cells(row(4, 1, 2, 4), 10) == "■■□■"
+    assert sequence_parts.state(row(4, 1, 2, 4)) == "missing 3; 1 repeated"
+    assert sequence_parts.state(row(2, 1, 2, 9)) == "complete; 1 repeated; no such position: 9"
+    assert sequence_parts.cells(row(100, *range(1, 51)), 10) == "■■■■■□□□□□"
+    assert sequence_parts.state(row(10**15, 1)).startswith("missing 2, 3, 4")

@@ -39,7 +39,7 @@ def serve(
     """
     if find_spec("textual_serve") is None:
         raise ServingUnavailableError(f"the browser needs textual-serve; get it with: {how_to_add('serve')}")
-    from tui.browser.served_page import OfflineServer  # noqa: PLC0415 -- an extra
+    from tui.browser.served_page import OfflineServer
 
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()

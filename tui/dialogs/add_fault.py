@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Checkbox, Footer, Input, Label, Select
 
 from rdss_sandbox.shapes.faults import FaultAttribute, FaultType, NewFault
-from tui.keys import shell_commands as commands
+from tui.keys import shell_commands
 from tui.session import session_of
 from tui.state.worker_messages import Done
 
@@ -116,7 +116,7 @@ class AddFault(ModalScreen[None]):
     @work(exclusive=True)
     async def _add(self, fault: NewFault) -> None:
         app = session_of(self)
-        command = commands.add_fault(fault, self._type)
+        command = shell_commands.add_fault(fault, self._type)
         try:
             added = await app.client.add_fault(fault)
         except app.failures as error:

@@ -22,8 +22,7 @@ from tui.dialogs.sequence_parts import SequenceParts
 from tui.keys.actions import Group, bindings
 from tui.panes.message_browser import MessageBrowser
 from tui.session import Session, session_of
-from tui.state import redrive
-from tui.state import transfer as exchange
+from tui.state import redrive, transfer
 from tui.state.scopes import first_stream, no_origin
 from tui.state.worker_messages import Done
 from tui.text.figures import count
@@ -89,7 +88,7 @@ class MessageActions(Vertical):
             self._app.run_in_background(self._copy(row), f"curl -s {self.browser.address(row)}")
 
     async def _copy(self, row: MessageRow) -> str:
-        data = exchange.as_bytes(await self.browser.message_log.message(row.id))
+        data = transfer.as_bytes(await self.browser.message_log.message(row.id))
         self.post_message(self.Text(data.decode(errors="replace")))
         return f"copied message #{row.id}, {count(len(data))} bytes"
 
@@ -105,7 +104,7 @@ class MessageActions(Vertical):
                 path = Path(name).expanduser()
                 command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
                 self._app.run_in_background(
-                    exchange.export(self.browser.message_log, matching, path), command
+                    transfer.export(self.browser.message_log, matching, path), command
                 )
 
         hint = f"{count(self.browser.list.total)} messages, one a line"

@@ -13,8 +13,7 @@ from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.state.paging import Page
 from tui.state.scopes import everything_once
-from tui.text import figures
-from tui.text import sequence_parts as parts
+from tui.text import figures, sequence_parts
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
@@ -46,11 +45,13 @@ class SequencesScreen(MainScreen):
             Column[SequenceRow](
                 "came", 7, lambda row: f"{len(row.positions)}/{row.total}", _tone, right=True, worth=9
             ),
-            Column[SequenceRow]("parts", _CELLS, lambda row: parts.cells(row, _CELLS), _tone, worth=8),
+            Column[SequenceRow](
+                "parts", _CELLS, lambda row: sequence_parts.cells(row, _CELLS), _tone, worth=8
+            ),
             Column[SequenceRow]("size", 7, lambda row: figures.size(row.size), right=True, worth=3),
             Column[SequenceRow]("waiting", 8, self._waiting, right=True, worth=4),
             Column[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
-            Column[SequenceRow]("state", 16, parts.state, _tone, worth=6, stretch=True),
+            Column[SequenceRow]("state", 16, sequence_parts.state, _tone, worth=6, stretch=True),
         )
         with Container(id="panes"):
             with Vertical(id="sequences"):
@@ -96,11 +97,11 @@ class SequencesScreen(MainScreen):
             self.query_one(SequenceDetail).show(row.sequence, row.stream)
 
     def _left(self, row: SequenceRow) -> str:
-        left = parts.deadline(row) - self.sandbox.now
+        left = sequence_parts.deadline(row) - self.sandbox.now
         return "" if row.complete else figures.span(left) if left > 0 else "too late"
 
     def _left_tone(self, row: SequenceRow) -> str:
-        return "error" if parts.deadline(row) <= self.sandbox.now else ""
+        return "error" if sequence_parts.deadline(row) <= self.sandbox.now else ""
 
     def _waiting(self, row: SequenceRow) -> str:
         return "" if row.complete else figures.span(max(0.0, self.sandbox.now - row.first))

@@ -52,8 +52,8 @@ def _is_json(row: str) -> bool:
 def _parquet(data: bytes) -> list[str]:
     if find_spec("pyarrow") is None:
         return [f"reading Parquet needs pyarrow; get it with: {how_to_add('pipeline')}"]
-    import pyarrow as pa  # noqa: PLC0415 -- an extra, and slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415 -- as above
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         file = pq.ParquetFile(io.BytesIO(data))

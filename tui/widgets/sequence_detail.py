@@ -13,10 +13,9 @@ from textual.widgets import Label
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.session import Session, session_of
-from tui.state import transfer as exchange
+from tui.state import transfer
 from tui.state.worker_messages import Undone
-from tui.text import figures
-from tui.text import sequence_parts as parts
+from tui.text import figures, sequence_parts
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
@@ -77,8 +76,8 @@ class SequenceDetail(Vertical):
             lines = ["the body can be joined when every part is there"]
             if found and found[0].complete and len(ordered) < _PARTS_READ:
                 details = [await app.client.message(row.id) for row in ordered]
-                data = [exchange.as_bytes(detail) for detail in details]
-                lines = await asyncio.to_thread(parts.joined, data)
+                data = [transfer.as_bytes(detail) for detail in details]
+                lines = await asyncio.to_thread(sequence_parts.joined, data)
             self.post_message(self.Came(found[0] if found else None, ordered, lines))
         except app.failures as error:
             self.post_message(Undone(str(error)))
@@ -86,7 +85,11 @@ class SequenceDetail(Vertical):
     def on_sequence_detail_came(self, message: Came) -> None:
         message.stop()
         row = message.sequence
-        label = f"{parts.cells(row, 60)}  {parts.state(row)}" if row else "no such sequence any more"
+        label = (
+            f"{sequence_parts.cells(row, 60)}  {sequence_parts.state(row)}"
+            if row
+            else "no such sequence any more"
+        )
         self.query_one("#state", Label).update(label)
         self.query_one(RowList).fill(message.rows)
         self.query_one(TextLines).show(message.lines, json=True)

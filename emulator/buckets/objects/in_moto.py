@@ -21,10 +21,10 @@ _answering: ContextVar[bool] = ContextVar("answering", default=False)
 
 def keep_bodies(bodies: Bodies, clock: Clock) -> None:
     """Have moto, in all of this process, keep bodies of objects in ``bodies`` and tell times by ``clock``."""
-    from moto.core.common_models import BaseModel  # noqa: PLC0415 -- only once moto is there
-    from moto.s3 import models  # noqa: PLC0415 -- as above
-    from moto.s3.models import FakeKey, get_canned_acl  # noqa: PLC0415 -- as above
-    from moto.s3.responses import S3Response  # noqa: PLC0415 -- as above
+    from moto.core.common_models import BaseModel
+    from moto.s3 import models
+    from moto.s3.models import FakeKey, get_canned_acl
+    from moto.s3.responses import S3Response
 
     def body(*_: object, **__: object) -> Body:
         return Body(bodies)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from emulator.faults.containers import Container
-from emulator.faults.fault import Attribute, Direction, Done, FaultRefused, FaultType, Hit, Phase
+from emulator.faults.fault import Attribute, Direction, Done, FaultRefusedError, FaultType, Hit, Phase
 from emulator.faults.targets import find_target, for_a_while
 
 
 def inject(hit: Hit) -> Done:
     target = find_target(hit.attributes["target"], hit.world.targets)
     if not isinstance(target, Container):
-        raise FaultRefused(
+        raise FaultRefusedError(
             f"{target.name} is not a container, so it has no network to leave; the fault pause halts it"
         )
     return for_a_while(hit, target, "isolated", target.disconnect, target.reconnect)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.faults.fault import Attribute, Direction, Done, FaultRefused, FaultType, Hit, Phase
+from emulator.faults.fault import Attribute, Direction, Done, FaultRefusedError, FaultType, Hit, Phase
 from emulator.faults.holding import Moment
 from emulator.rng import Draws
 
@@ -46,11 +46,11 @@ def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
 
 def check(attributes: Mapping[str, Any], direction: Direction) -> None:
     if attributes["on"] == "record" and direction is not Direction.DELIVER:
-        raise FaultRefused(
+        raise FaultRefusedError(
             "latency on a record is how long it stays hidden from readers: its direction is deliver"
         )
     if attributes["distribution"] in {"lognormal", "pareto"} and attributes["shape"] <= 0:
-        raise FaultRefused(f"latency: attribute shape is {attributes['shape']}: give a number above 0")
+        raise FaultRefusedError(f"latency: attribute shape is {attributes['shape']}: give a number above 0")
 
 
 TYPE = FaultType(

@@ -12,7 +12,7 @@ from emulator.faults.fault import (
     Control,
     Direction,
     Done,
-    FaultRefused,
+    FaultRefusedError,
     FaultType,
     Hit,
     Phase,
@@ -27,7 +27,7 @@ _Shard = dict[str, Any]
 
 def inject(hit: Hit) -> Done:
     if hit.world.control is None:
-        raise FaultRefused("reshard: no stream backend is attached that could do it")
+        raise FaultRefusedError("reshard: no stream backend is attached that could do it")
     stream = hit.call.channel
     do = {"split": _split, "merge": _merge, "scale": _scale}[hit.attributes["action"]]
     done = do(stream, hit.attributes, _patient(hit.world.control, hit.world.wait))
@@ -36,11 +36,11 @@ def inject(hit: Hit) -> Done:
 
 def check(attributes: Mapping[str, Any], _direction: Direction) -> None:
     if attributes["action"] == "scale" and attributes["count"] < 1:
-        raise FaultRefused(
+        raise FaultRefusedError(
             f"reshard: attribute count is {attributes['count']}: give the shards to scale to, from 1"
         )
     if attributes["hash_key"] and not (attributes["hash_key"].isascii() and attributes["hash_key"].isdigit()):
-        raise FaultRefused(
+        raise FaultRefusedError(
             f"reshard: attribute hash_key is {attributes['hash_key']!r}: give a decimal number"
         )
 
@@ -60,7 +60,7 @@ def _merge(stream: str, attributes: Mapping[str, Any], control: Control) -> Done
     if attributes["shard"]:
         pairs = [pair for pair in pairs if attributes["shard"] in {shard["ShardId"] for shard in pair}]
     if not pairs:
-        raise FaultRefused(f"reshard: {stream} has no two adjacent open shards to merge")
+        raise FaultRefusedError(f"reshard: {stream} has no two adjacent open shards to merge")
     left, right = min(pairs, key=lambda pair: _width(pair[0]) + _width(pair[1]))
     names = left["ShardId"], right["ShardId"]
     control("MergeShards", {"StreamName": stream, "ShardToMerge": names[0], "AdjacentShardToMerge": names[1]})
@@ -89,7 +89,7 @@ def _named(shards: list[_Shard], name: str) -> _Shard:
     for shard in shards:
         if shard["ShardId"] == name:
             return shard
-    raise FaultRefused(
+    raise FaultRefusedError(
         f"reshard: {name} is not an open shard; open are {', '.join(s['ShardId'] for s in shards)}"
     )
 

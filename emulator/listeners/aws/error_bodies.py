@@ -27,7 +27,7 @@ def service_error(
     """
     kind = request_headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if b"cbor" in kind or request_headers.get(_RPC_V2[0]) == _RPC_V2[1]:
-        import cbor2  # noqa: PLC0415 -- few clients speak it
+        import cbor2
 
         body = cbor2.dumps({"__type": code, "message": message})
         return [(b"content-type", kind or b"application/cbor"), _RPC_V2], body

@@ -11,7 +11,7 @@ from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
 from emulator.faults.message import Message
-from emulator.http.asgi import ConnectionAborted
+from emulator.http.asgi import ClientGoneError
 
 Event: TypeAlias = dict[str, Any]
 Events: TypeAlias = AsyncIterator[tuple[str, Event]]
@@ -34,7 +34,7 @@ async def struck(fault_engine: FaultEngine, clock: Clock, stream: str, events: E
             call = fault_engine.delivering(stream, Kind.KINESIS, [_message(record) for record in records])
             await fault_engine.delayed(call)
             if call.failure:
-                raise ConnectionAborted
+                raise ClientGoneError
             pending.add(zip(call.items, records, strict=True))
         rest = pending.copy()
         due = rest.take(clock.time() if _CONTINUATION in event else inf, len(rest))

@@ -11,7 +11,7 @@ from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Kind
 from emulator.faults.message import Message
-from emulator.http.asgi import ConnectionAborted
+from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws.fanout import struck
@@ -141,7 +141,7 @@ class KinesisFaults:
             asked = {**request, "ShardIterator": held.following, "Limit": min(limit, _MOST_HELD)}
             try:
                 response = await self._fetch(held, asked, proceed)
-            except _FoundNothing:
+            except _FoundNothingError:
                 return {"Records": [], "NextShardIterator": request["ShardIterator"], "MillisBehindLatest": 1}
         due = held.pending.take(self._clock.time(), limit)
         response["Records"] = [{**each.record, "Data": each.data} for each in due]
@@ -179,7 +179,7 @@ class KinesisFaults:
 _ENDS: Final = frozenset({"NextShardIterator", "ChildShards"})
 
 
-class _FoundNothing(Exception):  # noqa: N818 -- a signal, not an error
+class _FoundNothingError(Exception):
     """A read that is to find nothing."""
 
 
@@ -204,9 +204,9 @@ def _message(record: Record) -> Message:
 
 def _raised(failure: Failure) -> Exception:
     if failure.kind == "cut":
-        return ConnectionAborted()
+        return ClientGoneError()
     if failure.kind == "nothing":
-        return _FoundNothing()
+        return _FoundNothingError()
     return KinesisError(failure.code, failure.message, failure.status)
 
 

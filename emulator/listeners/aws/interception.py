@@ -22,7 +22,7 @@ class Backend(Protocol):
 
     @property
     def fast_paths(self) -> Mapping[str, Callable[[bytes, Scope], bytes]]:
-        """By operation: JSON request to JSON response, bytes to bytes; raises NotFast for the unusual."""
+        """By operation: JSON request to JSON response, as bytes. Raises NotFastError for the unusual."""
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
         """Answer in botocore's shapes: blobs are bytes, timestamps seconds. Raises KinesisError.
@@ -34,7 +34,7 @@ class Backend(Protocol):
 class Interceptor(Protocol):
     """May look at, change, delay, refuse or repeat a request, and do the same to its response.
 
-    Raises KinesisError to answer with an AWS error, ``asgi.ConnectionAborted``
+    Raises KinesisError to answer with an AWS error, ``asgi.ClientGoneError``
     to close the connection without an answer.
     """
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from emulator.events import Events
 from emulator.http.asgi import (
-    BodyTooLong,
-    ConnectionAborted,
+    BodyTooLongError,
+    ClientGoneError,
     Headers,
     HttpScope,
     Receive,
@@ -24,7 +24,7 @@ from emulator.http.asgi import (
     answer,
     whole_body,
 )
-from emulator.kinesis.errors import KinesisError, NotFast
+from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws import eventstream
 from emulator.listeners.aws.credentials import (
@@ -98,7 +98,7 @@ class KinesisHandler:
     async def __call__(
         self, scope: HttpScope, receive: Receive, send: Send, headers: dict[bytes, bytes]
     ) -> None:
-        """Answer one request. Raises ConnectionAborted when an interceptor wants the connection closed."""
+        """Answer one request. Raises ClientGoneError when an interceptor wants the connection closed."""
         operation = headers.get(b"x-amz-target", b"").removeprefix(TARGET_PREFIX).decode("latin-1")
         call = _Call(operation, scope["method"], headers, scope["query_string"], b"")
         protocol = protocol_of(call.header(b"content-type"))
@@ -107,9 +107,9 @@ class KinesisHandler:
             reply = self._fast(call, protocol) or await self._full(call, protocol)
         except KinesisError as error:
             reply = _error(error, protocol)
-        except BodyTooLong:
+        except BodyTooLongError:
             reply = _error(KinesisError("RequestEntityTooLargeException", "", 413), protocol)
-        except ConnectionAborted:
+        except ClientGoneError:
             raise
         except Exception as error:  # noqa: BLE001 -- the client gets AWS's error, the events get the reason
             reply = self._failure(call, error, protocol)
@@ -132,7 +132,7 @@ class KinesisHandler:
             return None
         try:
             return _Answer(200, JSON_1_1, fast(call.body, _scope(call)))
-        except NotFast:
+        except NotFastError:
             return None
 
     async def _full(self, call: _Call, protocol: WireProtocol | None) -> _Answer | _Subscription:

@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
-from emulator.destinations import Destinations, Forbidden
+from emulator.destinations import Destinations, ForbiddenError
 from emulator.events import Events
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ class MotoCalls:
         try:
             for url in given.get("Endpoint", ()):
                 _check(url)
-        except Forbidden as error:
+        except ForbiddenError as error:
             return str(error)
         return None
 
     def call(self, method: str, url: str, **given: Any) -> Any:
         """As ``requests.request``. Raises ``requests.ConnectionError`` for what must not be called."""
-        import httpx  # noqa: PLC0415 -- only who has something called needs them
-        import requests  # noqa: PLC0415 -- as above
+        import httpx
+        import requests
 
         allowed = {name: given[name] for name in ("params", "data", "json", "headers") if name in given}
         prepared = requests.Request(method.upper(), url, **allowed).prepare()
@@ -92,7 +92,7 @@ class MotoCalls:
             answer = self._http().request(
                 str(prepared.method), str(prepared.url), headers=dict(prepared.headers), content=prepared.body
             )
-        except (httpx.HTTPError, httpx.InvalidURL, Forbidden) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ForbiddenError) as error:
             raise requests.ConnectionError(str(error)) from error
         response = requests.Response()
         response.status_code, response.url = answer.status_code, str(answer.url)
@@ -136,7 +136,7 @@ class MotoCalls:
         self._events.emit("sns.notification_failed", subscriber=url, why=why)
 
     def _http(self) -> httpx.Client:
-        from emulator.http.outgoing import checked_client  # noqa: PLC0415 -- only who has something called needs it
+        from emulator.http.outgoing import checked_client
 
         with self._lock:
             if self._client is None:
@@ -154,7 +154,7 @@ class _InPlaceOfRequests:
             setattr(self, method, partial(ask, method))
 
     def __getattr__(self, name: str) -> Any:
-        import requests  # noqa: PLC0415 -- is there, since moto has imported it
+        import requests
 
         return getattr(requests, name)
 
@@ -172,7 +172,7 @@ _telling: Final = _InPlaceOfRequests(_tell)
 
 
 def _check(url: str) -> None:
-    """No sandbox of this process may be called by another, either. Raises ``Forbidden``."""
+    """No sandbox of this process may be called by another, either. Raises ``ForbiddenError``."""
     for each in tuple(_running):
         each.destinations.check(url)
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from emulator.destinations import Destinations
 from emulator.events import Events
-from emulator.http.asgi import ConnectionAborted, Headers, HttpScope, Receive, Send, answer
+from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.aws.error_bodies import service_error
@@ -46,11 +46,11 @@ _NOT_EMULATED = "the service '{}' is not emulated"
 _MALFORMED = "The XML you provided was not well-formed or did not validate against our published schema"
 
 
-class _MalformedXml(Exception):  # noqa: N818 -- AWS's name for it
+class _MalformedXmlError(Exception):
     """A document that S3 does not read."""
 
 
-class _InvalidEndpoint(Exception):  # noqa: N818 -- named as what it is
+class _InvalidEndpointError(Exception):
     """A subscriber that must not be called."""
 
 
@@ -130,10 +130,10 @@ class MotoServices:
         if not self._known(service):
             raise NotImplementedError(_NOT_EMULATED.format(service))
         if service == "s3" and _declares_types(environ):
-            raise _MalformedXml
+            raise _MalformedXmlError
         self._calls.install()
         if service == "sns" and (why := self._refused_subscription(environ)):
-            raise _InvalidEndpoint(f"Invalid parameter: Endpoint Reason: {why}")
+            raise _InvalidEndpointError(f"Invalid parameter: Endpoint Reason: {why}")
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(
@@ -161,8 +161,8 @@ class MotoServices:
     def _start(self) -> Callable[..., Iterable[bytes]]:
         with self._import_lock:
             if self._application is None:
-                from moto.backend_index import backend_url_patterns  # noqa: PLC0415 -- seconds, on first use only
-                from moto.moto_server.werkzeug_app import (  # noqa: PLC0415
+                from moto.backend_index import backend_url_patterns
+                from moto.moto_server.werkzeug_app import (
                     DomainDispatcherApplication,
                     create_backend_app,
                 )
@@ -182,12 +182,12 @@ class MotoServices:
 
     async def _refuse(self, send: Send, service: str, headers: dict[bytes, bytes], error: Exception) -> None:
         target = headers.get(b"x-amz-target", b"").decode("latin-1")
-        if isinstance(error, _MalformedXml) or is_unreadable(error):
+        if isinstance(error, _MalformedXmlError) or is_unreadable(error):
             reply = Reply(400, *service_error(service, headers, "MalformedXML", _MALFORMED))
             reply = identified(reply) if service == "s3" else reply
             await answer(send, reply.status, reply.headers, reply.body)
             return
-        if isinstance(error, _InvalidEndpoint):
+        if isinstance(error, _InvalidEndpointError):
             await answer(send, 400, *service_error(service, headers, "InvalidParameter", str(error)))
             return
         if isinstance(error, ModuleNotFoundError):
@@ -245,7 +245,7 @@ async def _spool(receive: Receive, body: Any) -> int:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ConnectionAborted
+            raise ClientGoneError
         length += body.write(message["body"])
         if not message["more_body"]:
             body.seek(0)

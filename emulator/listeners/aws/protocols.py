@@ -192,7 +192,7 @@ def _json_blob(value: Any) -> bytes:
         raise _refused(f"{_token(value)} can not be converted to a Blob")
     try:
         return blobs.decode(value)
-    except blobs.NotBase64 as error:
+    except blobs.NotBase64Error as error:
         raise _refused(f"'{value}' can not be converted to a Blob: {error}") from None
 
 

@@ -58,7 +58,7 @@ class _Crc32:
 
 
 def _crc32c() -> _Digest:
-    from crc32c import crc32c  # noqa: PLC0415 -- only who chooses this algorithm needs it
+    from crc32c import crc32c
 
     return _Crc32(crc32c)
 

@@ -22,11 +22,11 @@ from rdss_sandbox.shapes.access import KeyPermission
 _SERVICE: Final = "kinesis:"
 
 
-class UnknownPermission(KeyError):  # noqa: N818 -- named as what it says
+class UnknownPermissionError(KeyError):
     """No permission is for this access key."""
 
 
-class BadPermission(ValueError):  # noqa: N818 -- named as what it says
+class BadPermissionError(ValueError):
     """A permission that could never allow anything: says which name is wrong and which there are."""
 
 
@@ -34,7 +34,7 @@ class StreamAccess:
     """The permissions in force. ``given`` ones hold from the start, and again after ``reset``.
 
     ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known. Raises
-    ``BadPermission``.
+    ``BadPermissionError``.
     """
 
     def __init__(
@@ -55,14 +55,17 @@ class StreamAccess:
         return tuple(self._by_key[key] for key in sorted(self._by_key))
 
     def permit(self, permission: KeyPermission) -> KeyPermission:
-        """Put a permission in force, in place of the one that the key had. Raises ``BadPermission``."""
+        """Put a permission in force, in place of the one that the key had. Raises ``BadPermissionError``."""
         self._change({**self._by_key, permission.access_key: _checked(permission)})
         return permission
 
     def forget(self, access_key: str) -> KeyPermission:
-        """Let the key do everything again and return what it was held to. Raises ``UnknownPermission``."""
+        """Let the key do everything again and return what it was held to.
+
+        Raises ``UnknownPermissionError``.
+        """
         if (found := self._by_key.get(access_key)) is None:
-            raise UnknownPermission(
+            raise UnknownPermissionError(
                 f"no permission is for the access key {access_key!r}; it may do everything"
             )
         self._change({key: held for key, held in self._by_key.items() if key != access_key})
@@ -128,12 +131,12 @@ class StreamAccess:
 
 def _checked(permission: KeyPermission) -> KeyPermission:
     if not permission.access_key:
-        raise BadPermission("a permission needs the access key that it is for")
+        raise BadPermissionError("a permission needs the access key that it is for")
     known = kinesis_model().operations
     for pattern in permission.operations:
         name = pattern.removeprefix(_SERVICE)
         if not any(fnmatchcase(operation, name) for operation in known):
-            raise BadPermission(
+            raise BadPermissionError(
                 f"no operation of Kinesis is called {pattern!r}; they are {', '.join(sorted(known))}"
             )
     return permission

@@ -31,7 +31,7 @@ def declares_types(method: str, path: str, query: str, content_type: str, body: 
 
 def is_unreadable(error: Exception) -> bool:
     """Whether an error of moto's means that a document is no XML, or has not the root that was asked for."""
-    from xml.parsers.expat import ExpatError  # noqa: PLC0415 -- only for what fails
+    from xml.parsers.expat import ExpatError
 
     if isinstance(error, ExpatError):
         return True

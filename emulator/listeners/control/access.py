@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from emulator.events import Events
-from emulator.listeners.aws.stream_access import BadPermission, StreamAccess, UnknownPermission
+from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess, UnknownPermissionError
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPermission
 
@@ -32,7 +32,7 @@ class AccessResources:
         wanted = KeyPermission(asked.path["key"], asked.body.streams, asked.body.operations)
         try:
             permitted = self._access.permit(wanted)
-        except BadPermission as error:
+        except BadPermissionError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_permission", str(error)) from error
         self._events.emit(
             "access.permitted",
@@ -45,7 +45,7 @@ class AccessResources:
     def _forget(self, asked: Asked[Nothing, None]) -> KeyPermission:
         try:
             forgotten = self._access.forget(asked.path["key"])
-        except UnknownPermission as error:
+        except UnknownPermissionError as error:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_permission", error.args[0]) from error
         self._events.emit("access.forgotten", access_key=forgotten.access_key)
         return forgotten

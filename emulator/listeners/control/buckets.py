@@ -74,7 +74,7 @@ class BucketResources:
         return StreamingResponse(pieces, media_type=kind, headers=headers)
 
     def _asked(self, bucket: str, ask: Callable[[S3Client], Any]) -> Any:
-        from botocore.exceptions import ClientError  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import ClientError
 
         try:
             return ask(self._s3())

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import msgspec
 
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Direction, FaultRefused
+from emulator.faults.fault import Direction, FaultRefusedError
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -118,7 +118,7 @@ class ChaosResources:
         try:
             for new in wanted:
                 self._fault_engine.add(new)
-        except FaultRefused as error:
+        except FaultRefusedError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_rule", str(error)) from error
         self._rules, self._effects = rules, effects
         return rules

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, TypeVar
 
-from emulator.faults.engine import FaultEngine, UnknownFault
-from emulator.faults.fault import Attribute, FaultRefused
+from emulator.faults.engine import FaultEngine, UnknownFaultError
+from emulator.faults.fault import Attribute, FaultRefusedError
 from emulator.faults.fault import FaultType as Type
 from emulator.faults.registry import TYPES
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
@@ -112,7 +112,7 @@ def _told(do: Callable[[], T]) -> T:
     """What ``do`` answers, its refusals as the control API's."""
     try:
         return do()
-    except UnknownFault as error:
+    except UnknownFaultError as error:
         raise ApiError(HTTPStatus.NOT_FOUND, "no_such_fault", error.args[0]) from error
-    except FaultRefused as error:
+    except FaultRefusedError as error:
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_fault", str(error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from emulator.archive.pruning import NoSuchBucket, Pruning
+from emulator.archive.pruning import NoSuchBucketError, Pruning
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 
@@ -24,5 +24,5 @@ class PruneResource:
             raise ApiError(HTTPStatus.BAD_REQUEST, "nothing_to_prune", "give older_than, keep_bytes, or both")
         try:
             return self._pruning.prune(wanted)
-        except NoSuchBucket as error:
+        except NoSuchBucketError as error:
             raise ApiError(HTTPStatus.NOT_FOUND, "NoSuchBucket", str(error)) from error

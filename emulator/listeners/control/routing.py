@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from emulator.archive.audit_objects import BucketUnreadable
-from emulator.journal import DamagedLog, no_space
+from emulator.archive.audit_objects import BucketUnreadableError
+from emulator.journal import DamagedLogError, no_space
 from emulator.kinesis.errors import KinesisError
 from rdss_sandbox.message_filter import FilterError
 from rdss_sandbox.shapes.refusals import Problem, Refusal
@@ -122,7 +122,7 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
         case KinesisError():
             missing = error.code == "ResourceNotFoundException"
             status, code = HTTPStatus.NOT_FOUND if missing else HTTPStatus(error.status), error.code
-        case BucketUnreadable():
+        case BucketUnreadableError():
             status, code = HTTPStatus.BAD_GATEWAY, "bucket_unreadable"
         case FilterError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_filter"
@@ -130,7 +130,7 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
             status, code = HTTPStatus.BAD_REQUEST, "bad_request"
         case OSError() | sqlite3.OperationalError() if no_space(error):
             status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
-        case DamagedLog():
+        case DamagedLogError():
             status, code = HTTPStatus.SERVICE_UNAVAILABLE, "damaged"
         case _:
             failed(error)

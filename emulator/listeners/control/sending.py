@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
-from emulator.http.asgi import ConnectionAborted
+from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import Scope
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.rng import new_uuid
@@ -50,7 +50,7 @@ class SendResources:
         request = {"StreamName": name, "Data": wanted.data, "PartitionKey": key}
         try:
             answer = await self._put(request, scope)
-        except ConnectionAborted as error:
+        except ClientGoneError as error:
             why = f"a fault on {wanted.stream} cut the connection: whether the message was taken is not known"
             raise ApiError(HTTPStatus.BAD_GATEWAY, "connection_cut", why) from error
         return Sent(wanted.stream, answer["ShardId"], answer["SequenceNumber"])

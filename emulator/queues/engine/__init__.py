@@ -22,7 +22,7 @@ arrives from there, so that faults on the channel meet it on both ways.
 
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.engine import QueueEngine
-from emulator.queues.engine.errors import QueuesError, SourceUnavailable
+from emulator.queues.engine.errors import QueuesError, SourceUnavailableError
 from emulator.queues.engine.message import Claim, Found, Held, Message
 from emulator.queues.engine.operations.messages import NewMessage
 from emulator.queues.engine.source import Arrival, Source
@@ -38,5 +38,5 @@ __all__ = [
     "QueueEngine",
     "QueuesError",
     "Source",
-    "SourceUnavailable",
+    "SourceUnavailableError",
 ]

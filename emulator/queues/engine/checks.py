@@ -1,4 +1,7 @@
-"""Bounds that every transport holds its clients to. Each check raises ``BadValue`` with what is allowed."""
+"""Bounds that every transport holds its clients to.
+
+Each check raises ``BadValueError`` with what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from emulator.queues.engine.errors import BadValue
-from rdss_sandbox.shapes import queue_limits as limits
+from emulator.queues.engine.errors import BadValueError
+from rdss_sandbox.shapes import queue_limits
 from rdss_sandbox.shapes.queue_limits import Range
 
 RESOURCE_TYPES = frozenset({"messages", "subscriptions"})
@@ -22,51 +25,55 @@ _QUEUE_NAME = re.compile(r"[A-Za-z0-9_\-.]+", re.ASCII)
 
 @lru_cache(maxsize=4096)
 def queue_address(project: str, name: str) -> None:
-    if len(project) > limits.PROJECT_LENGTH:
-        raise BadValue(f"Project ids may not be more than {limits.PROJECT_LENGTH} characters long.")
-    if len(name) > limits.QUEUE_NAME_LENGTH:
-        raise BadValue(f"Queue names may not be more than {limits.QUEUE_NAME_LENGTH} characters long.")
+    if len(project) > queue_limits.PROJECT_LENGTH:
+        raise BadValueError(
+            f"Project ids may not be more than {queue_limits.PROJECT_LENGTH} characters long."
+        )
+    if len(name) > queue_limits.QUEUE_NAME_LENGTH:
+        raise BadValueError(
+            f"Queue names may not be more than {queue_limits.QUEUE_NAME_LENGTH} characters long."
+        )
     if not _QUEUE_NAME.fullmatch(name):
-        raise BadValue("Queue names may only contain ASCII letters, digits, underscores, and dashes.")
+        raise BadValueError("Queue names may only contain ASCII letters, digits, underscores, and dashes.")
 
 
 def page_limit(limit: int) -> None:
-    _limit(limit, limits.PAGE)
+    _limit(limit, queue_limits.PAGE)
 
 
 def message_ttl(ttl: int) -> None:
-    _seconds("The TTL for a message", ttl, limits.MESSAGE_TTL)
+    _seconds("The TTL for a message", ttl, queue_limits.MESSAGE_TTL)
 
 
 def message_delay(delay: int) -> None:
-    _seconds("The Delay TTL for a message", delay, limits.MESSAGE_DELAY)
+    _seconds("The Delay TTL for a message", delay, queue_limits.MESSAGE_DELAY)
 
 
 def claim_ttl(ttl: int) -> None:
-    _seconds("The TTL for a claim", ttl, limits.CLAIM_TTL)
+    _seconds("The TTL for a claim", ttl, queue_limits.CLAIM_TTL)
 
 
 def new_claim(ttl: int, grace: int, limit: int) -> None:
     claim_ttl(ttl)
-    _limit(limit, limits.CLAIMED_AT_ONCE)
-    _seconds("The grace for a claim", grace, limits.CLAIM_GRACE)
+    _limit(limit, queue_limits.CLAIMED_AT_ONCE)
+    _seconds("The grace for a claim", grace, queue_limits.CLAIM_GRACE)
 
 
 def popped(limit: int) -> None:
-    if not limits.CLAIMED_AT_ONCE.holds(limit):
-        most = limits.CLAIMED_AT_ONCE.most
-        raise BadValue(f"Pop value must be at least 1 and may not be greater than {most}.")
+    if not queue_limits.CLAIMED_AT_ONCE.holds(limit):
+        most = queue_limits.CLAIMED_AT_ONCE.most
+        raise BadValueError(f"Pop value must be at least 1 and may not be greater than {most}.")
 
 
 def message_ids(ids: Sequence[str]) -> None:
-    if not limits.PAGE.holds(len(ids)):
-        most = limits.PAGE.most
-        raise BadValue(f"ids parameter should have at least 1 and not greater than {most} values.")
+    if not queue_limits.PAGE.holds(len(ids)):
+        most = queue_limits.PAGE.most
+        raise BadValueError(f"ids parameter should have at least 1 and not greater than {most} values.")
 
 
 def resource_types(types: Any) -> None:
     if not isinstance(types, list) or not all(each in RESOURCE_TYPES for each in map(str, types)):
-        raise BadValue(f"Resource types must be a sub set of {as_set(RESOURCE_TYPES)}.")
+        raise BadValueError(f"Resource types must be a sub set of {as_set(RESOURCE_TYPES)}.")
 
 
 def subscriber(uri: Any) -> None:
@@ -76,15 +83,15 @@ def subscriber(uri: Any) -> None:
         scheme = ""
     if scheme not in SUBSCRIBER_SCHEMES:
         supported = list(SUBSCRIBER_SCHEMES)
-        raise BadValue(f"The subscriber type of subscription must be supported in the list {supported}.")
+        raise BadValueError(f"The subscriber type of subscription must be supported in the list {supported}.")
 
 
 def subscription_ttl(ttl: Any) -> None:
     if not isinstance(ttl, int) or isinstance(ttl, bool):
-        raise BadValue("TTL must be an integer.")
-    if ttl < limits.SUBSCRIPTION_TTL_LEAST:
-        least = limits.SUBSCRIPTION_TTL_LEAST
-        raise BadValue(f"The TTL for a subscription must be at least {least} seconds long.")
+        raise BadValueError("TTL must be an integer.")
+    if ttl < queue_limits.SUBSCRIPTION_TTL_LEAST:
+        least = queue_limits.SUBSCRIPTION_TTL_LEAST
+        raise BadValueError(f"The TTL for a subscription must be at least {least} seconds long.")
 
 
 def kept(document: Any) -> None:
@@ -92,9 +99,9 @@ def kept(document: Any) -> None:
     try:
         _packed(document)
     except OverflowError as error:
-        raise BadValue("JSON contains integer that is too large.") from error
+        raise BadValueError("JSON contains integer that is too large.") from error
     except RecursionError as error:
-        raise BadValue("JSON is nested too deeply.") from error
+        raise BadValueError("JSON is nested too deeply.") from error
 
 
 def as_set(texts: Iterable[str]) -> str:
@@ -104,10 +111,12 @@ def as_set(texts: Iterable[str]) -> str:
 
 def _limit(limit: int, allowed: Range) -> None:
     if not allowed.holds(limit):
-        raise BadValue(f"Limit must be at least {allowed.least} and may not be greater than {allowed.most}.")
+        raise BadValueError(
+            f"Limit must be at least {allowed.least} and may not be greater than {allowed.most}."
+        )
 
 
 def _seconds(what: str, seconds: int, allowed: Range) -> None:
     if not allowed.holds(seconds):
         bounds = f"exceed {allowed.most} seconds, and must be at least {allowed.least} seconds long"
-        raise BadValue(f"{what} may not {bounds}.")
+        raise BadValueError(f"{what} may not {bounds}.")

@@ -11,7 +11,7 @@ from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.queues.engine import signatures
 from emulator.queues.engine.address import Address
-from emulator.queues.engine.errors import SourceUnavailable
+from emulator.queues.engine.errors import SourceUnavailableError
 from emulator.queues.engine.operations.claims import Claims
 from emulator.queues.engine.operations.messages import Messages
 from emulator.queues.engine.operations.queues import Queues
@@ -27,7 +27,8 @@ _LONGEST_WAIT: Final = 60.0
 class QueueEngine:
     """Queues of projects. Every operation is atomic, and durable when it returns, unless ``path`` is None.
 
-    ``fsync`` makes that hold for loss of power, too. Safe to use from many threads. Raises ``DamagedLog``
+    ``fsync`` makes that hold for loss of power, too. Safe to use from many threads. Raises
+    ``DamagedLogError``
     when the journal at ``path`` cannot be read, and OSError from any operation that cannot be written down,
     which then has not happened. ``destinations`` are what subscribers may be.
     """
@@ -71,7 +72,7 @@ class QueueEngine:
         """Let the queue stand alone again, with what it has."""
         self._store.detach(at)
 
-    def refresh_views(self) -> list[SourceUnavailable]:
+    def refresh_views(self) -> list[SourceUnavailableError]:
         """Take into every view what its channel has; what kept it from that."""
         return self._store.refresh_all()
 

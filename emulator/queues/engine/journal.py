@@ -44,7 +44,7 @@ class NoJournal:
 class FileJournal:
     """Entries in a log at ``path``, written anew when it is four times what its queues need.
 
-    ``torn_bytes`` is how much of an entry that was not written whole was cut. Raises ``DamagedLog``.
+    ``torn_bytes`` is how much of an entry that was not written whole was cut. Raises ``DamagedLogError``.
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from emulator.queues.engine import checks
-from emulator.queues.engine.errors import BadPatch, BadValue, PatchConflict
-from rdss_sandbox.shapes import queue_limits as limits
+from emulator.queues.engine.errors import BadPatchError, BadValueError, PatchConflictError
+from rdss_sandbox.shapes import queue_limits
 from rdss_sandbox.shapes.queue_limits import Range
 
 DEFAULT_TTL: Final = "_default_message_ttl"
@@ -21,8 +21,8 @@ ENCRYPTED: Final = "_enable_encrypt_messages"
 RETRY_POLICY: Final = "_retry_policy"
 
 DEFAULTS: Final[Mapping[str, Any]] = {
-    MOST_BYTES: limits.POST_BYTES,
-    DEFAULT_TTL: limits.DEFAULT_MESSAGE_TTL,
+    MOST_BYTES: queue_limits.POST_BYTES,
+    DEFAULT_TTL: queue_limits.DEFAULT_MESSAGE_TTL,
     DEFAULT_DELAY: 0,
     DEAD_LETTERS: None,
     DEAD_LETTERS_TTL: None,
@@ -31,10 +31,10 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 
 _INTEGERS: Final[Mapping[str, Range | None]] = {
-    DEFAULT_TTL: limits.MESSAGE_TTL,
-    DEFAULT_DELAY: limits.MESSAGE_DELAY,
-    MOST_BYTES: Range(1, limits.POST_BYTES),
-    DEAD_LETTERS_TTL: limits.MESSAGE_TTL,
+    DEFAULT_TTL: queue_limits.MESSAGE_TTL,
+    DEFAULT_DELAY: queue_limits.MESSAGE_DELAY,
+    MOST_BYTES: Range(1, queue_limits.POST_BYTES),
+    DEAD_LETTERS_TTL: queue_limits.MESSAGE_TTL,
     MOST_CLAIMS: None,
 }
 _OPERATIONS: Final = ("add", "remove", "replace")
@@ -62,55 +62,55 @@ def counts_claims(metadata: Mapping[str, Any]) -> bool:
 
 
 def check(metadata: Mapping[str, Any]) -> None:
-    """Raise ``BadValue`` when a reserved key has a value that it cannot have, or any that cannot be kept."""
+    """Raise ``BadValueError`` for a reserved key's wrong value, or any that cannot be kept."""
     checks.kept(metadata)
     for key, allowed in _INTEGERS.items():
         value = metadata.get(key)
         if value is None:
             continue
         if not _is_integer(value):
-            raise BadValue(f"{key} must be integer.")
+            raise BadValueError(f"{key} must be integer.")
         if allowed is not None and not allowed.holds(value):
-            raise BadValue(f"{key} can not exceed {_bounds(key, allowed)}.")
+            raise BadValueError(f"{key} can not exceed {_bounds(key, allowed)}.")
     if not isinstance(metadata.get(DEAD_LETTERS), str | None):
-        raise BadValue(f"{DEAD_LETTERS} must be the name of a queue.")
+        raise BadValueError(f"{DEAD_LETTERS} must be the name of a queue.")
     if not isinstance(metadata.get(ENCRYPTED), bool | None):
-        raise BadValue(f"{ENCRYPTED} must be boolean.")
+        raise BadValueError(f"{ENCRYPTED} must be boolean.")
     check_retry_policy(metadata.get(RETRY_POLICY))
 
 
 def check_retry_policy(policy: Any) -> None:
-    """Raise ``BadValue`` when the policy of a queue or subscription cannot be followed; None is none."""
+    """Raise ``BadValueError`` when the policy of a queue or subscription cannot be followed; None is none."""
     if not policy:
         return
     if not isinstance(policy, dict):
-        raise BadValue("retry_policy must be a dict.")
+        raise BadValueError("retry_policy must be a dict.")
     for key in _RETRY_NUMBERS:
         if policy.get(key) and not _is_integer(policy[key]):
-            raise BadValue(f"Retry policy: {key} must be a integer.")
+            raise BadValueError(f"Retry policy: {key} must be a integer.")
     if (backoff := policy.get("retry_backoff_function")) and backoff not in BACKOFFS:
-        raise BadValue("invalid retry_backoff_function.")
+        raise BadValueError("invalid retry_backoff_function.")
     if not isinstance(policy.get("ignore_subscription_override"), bool | None):
-        raise BadValue("ignore_subscription_override must be a boolean.")
+        raise BadValueError("ignore_subscription_override must be a boolean.")
     shortest = policy.get("minimum_delay") or SHORTEST_DELAY
     longest = policy.get("maximum_delay") or LONGEST_DELAY
     if longest < shortest:
-        raise BadValue("minimum_delay must less than maximum_delay.")
+        raise BadValueError("minimum_delay must less than maximum_delay.")
     if longest - shortest < _LEAST_SPREAD:
-        raise BadValue("invalid minimum_delay and maximum_delay.")
+        raise BadValueError("invalid minimum_delay and maximum_delay.")
 
 
 def patched(metadata: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
     """The metadata after the operations: ``{"op": add|remove|replace, "path": "/metadata/key", "value"}``.
 
-    Raises ``BadPatch`` for one that cannot be read, ``PatchConflict`` for replacing or removing what is not
-    there, ``BadValue`` when the outcome is not allowed.
+    Raises ``BadPatchError`` for one that cannot be read, ``PatchConflictError`` for replacing or removing
+    what is not there, ``BadValueError`` when the outcome is not allowed.
     """
     result = dict(metadata)
     for name, key, value in [_operation(each) for each in operations]:
         known = key in result or key in DEFAULTS
         if name != "add" and not known:
-            raise PatchConflict(f"Can't {name} non-existent object {key}.")
+            raise PatchConflictError(f"Can't {name} non-existent object {key}.")
         if name == "remove":
             result.pop(key, None)
         else:
@@ -122,32 +122,32 @@ def patched(metadata: Mapping[str, Any], operations: Sequence[Any]) -> dict[str,
 def _operation(raw: Any) -> tuple[str, str, Any]:
     """The operation's name, the key it is about, and the value it gives."""
     if not isinstance(raw, dict):
-        raise BadPatch("Operations must be JSON objects.")
+        raise BadPatchError("Operations must be JSON objects.")
     name, path = raw.get("op"), raw.get("path")
     if name not in _OPERATIONS:
         available = ", ".join(_OPERATIONS)
-        raise BadPatch(f"Invalid operation: `{name}`. It must be one of the following: {available}.")
+        raise BadPatchError(f"Invalid operation: `{name}`. It must be one of the following: {available}.")
     if path is None:
-        raise BadPatch("Unable to find 'path' in JSON Schema change")
+        raise BadPatchError("Unable to find 'path' in JSON Schema change")
     parts = _pointer(path)
     if len(parts) != 2:
-        raise BadPatch(f"Invalid JSON pointer for this resource: '{path}, e.g /metadata/key'")
+        raise BadPatchError(f"Invalid JSON pointer for this resource: '{path}, e.g /metadata/key'")
     if parts[0].lower() != "metadata":
-        raise BadPatch("The root of path must be metadata, e.g /metadata/key.")
+        raise BadPatchError("The root of path must be metadata, e.g /metadata/key.")
     if name != "remove" and "value" not in raw:
-        raise BadPatch(f'Operation "{name}" requires a member named "value".')
+        raise BadPatchError(f'Operation "{name}" requires a member named "value".')
     return name, parts[1], raw.get("value")
 
 
 def _pointer(path: Any) -> list[str]:
     """The parts of a JSON pointer (RFC 6901)."""
     if not isinstance(path, str) or not path.startswith("/"):
-        raise BadPatch(f'Pointer `{path}` does not start with "/".')
+        raise BadPatchError(f'Pointer `{path}` does not start with "/".')
     if re.search(r"~(?![01])", path):
-        raise BadPatch(f'Pointer `{path}` contains "~" not part of a recognized escape sequence.')
+        raise BadPatchError(f'Pointer `{path}` contains "~" not part of a recognized escape sequence.')
     parts = path[1:].split("/")
     if not all(part.strip() for part in parts):
-        raise BadPatch(f"Pointer `{path}` has an empty part.")
+        raise BadPatchError(f"Pointer `{path}` has an empty part.")
     return [part.replace("~1", "/").replace("~0", "~").strip() for part in parts]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.queues.engine.errors import BadValue
+from emulator.queues.engine.errors import BadValueError
 
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
 _DEFAULT_LIFE: Final = timedelta(days=1)
@@ -29,11 +29,11 @@ class Signed(msgspec.Struct, frozen=True):
 def sign(key: str, paths: Sequence[str], methods: Any, project: str, expires: Any, *, now: float) -> Signed:
     """Sign for ``paths`` and ``methods`` (None: GET) until ``expires`` (ISO 8601; None: a day from ``now``).
 
-    Raises ``BadValue``.
+    Raises ``BadValueError``.
     """
     wanted = methods or ["GET"]
     if not isinstance(wanted, list) or not all(isinstance(method, str) for method in wanted):
-        raise BadValue("`methods` should be a list")
+        raise BadValueError("`methods` should be a list")
     until = _end(expires, datetime.fromtimestamp(now, UTC))
     return _signed(key, sorted(paths), sorted(wanted), project, until.strftime(_FORMAT))
 
@@ -42,7 +42,7 @@ def verify(key: str, given: Signed, *, now: float) -> bool:
     """Whether ``given`` carries the signature of what it says, and its time is not over."""
     try:
         until = _end(given.expires, datetime.fromtimestamp(now, UTC)).strftime(_FORMAT)
-    except BadValue:
+    except BadValueError:
         return False
     right = _signed(key, sorted(given.paths), sorted(given.methods), given.project, until)
     return hmac.compare_digest(right.signature.encode(), given.signature.encode())
@@ -54,12 +54,12 @@ def _end(expires: Any, now: datetime) -> datetime:
     try:
         end = datetime.fromisoformat(expires)
     except (TypeError, ValueError) as error:
-        raise BadValue(
+        raise BadValueError(
             f"`expires` should be date format, for example 2016-01-01T00:00:00, not {expires!r}"
         ) from error
     end = end.replace(tzinfo=UTC) if end.tzinfo is None else end.astimezone(UTC)
     if end <= now:
-        raise BadValue("`expires` is lower than the current time")
+        raise BadValueError("`expires` is lower than the current time")
     return end
 
 

@@ -27,7 +27,8 @@ class Arrival(NamedTuple):
 class Source(Protocol):
     """Where a view's messages come from, and where it is said that they are done.
 
-    ``arrivals`` and ``publish`` may wait for the channel, and raise ``SourceUnavailable`` when it cannot be
+    ``arrivals`` and ``publish`` may wait for the channel, and raise ``SourceUnavailableError`` when it
+    cannot be
     had; ``arrivals`` is never called twice at once. ``taken`` and ``gone`` are called while the queues are
     locked, and return at once.
     """

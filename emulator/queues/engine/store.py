@@ -12,7 +12,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
-from emulator.queues.engine.errors import QueueNotThere, SourceUnavailable
+from emulator.queues.engine.errors import QueueNotThereError, SourceUnavailableError
 from emulator.queues.engine.journal import FileJournal, Journal, NoJournal
 from emulator.queues.engine.message import Message
 from emulator.queues.engine.queue import Passed, Queue
@@ -26,7 +26,7 @@ _DRAWN_AT_ONCE: Final = 500
 class Store:
     """The queues behind one lock; whoever holds it sees them, and changes them, as of ``now()``.
 
-    ``path`` None keeps everything in memory. Raises ``DamagedLog``, and OSError without its journal.
+    ``path`` None keeps everything in memory. Raises ``DamagedLogError``, and OSError without its journal.
     """
 
     def __init__(self, path: Path | None, clock: Clock, events: Events, *, fsync: bool) -> None:
@@ -50,7 +50,10 @@ class Store:
 
     @contextmanager
     def opened(self, at: Address) -> Iterator[float]:
-        """The lock, once a view has what its channel has; what time it is. Raises ``SourceUnavailable``."""
+        """The lock, once a view has what its channel has; what time it is.
+
+        Raises ``SourceUnavailableError``.
+        """
         self.refresh(at)
         with self.lock:
             yield self.now()
@@ -63,10 +66,10 @@ class Store:
         return queue
 
     def existing(self, at: Address, now: float) -> Queue:
-        """The queue as of now. Raises ``QueueNotThere``."""
+        """The queue as of now. Raises ``QueueNotThereError``."""
         queue = self.queue(at, now)
         if queue is None:
-            raise QueueNotThere(at)
+            raise QueueNotThereError(at)
         return queue
 
     def commit(self, now: float, *changes: Change) -> None:
@@ -110,22 +113,22 @@ class Store:
     def refresh(self, at: Address) -> None:
         """Take into a view what its channel has, which may take its time: nobody else waits for it meanwhile.
 
-        Does nothing for a queue that stands alone. Raises ``SourceUnavailable``.
+        Does nothing for a queue that stands alone. Raises ``SourceUnavailableError``.
         """
         source = self.sources.get(at)
         if source is not None:
             with self._turns[at]:
                 self._draw(at, source)
 
-    def refresh_all(self) -> list[SourceUnavailable]:
+    def refresh_all(self) -> list[SourceUnavailableError]:
         """Refresh every view that nobody else waits for already; what kept it from that."""
-        trouble: list[SourceUnavailable] = []
+        trouble: list[SourceUnavailableError] = []
         for at, source in list(self.sources.items()):
             if not self._turns[at].acquire(blocking=False):
                 continue
             try:
                 self._draw(at, source)
-            except SourceUnavailable as error:
+            except SourceUnavailableError as error:
                 trouble.append(error)
             finally:
                 self._turns[at].release()

@@ -10,13 +10,13 @@ from urllib.parse import parse_qs, unquote
 
 from emulator.events import Events
 from emulator.http.access_policies import QUEUES
-from emulator.http.asgi import BodyTooLong, HttpScope, Receive, Send, answer, whole_body
+from emulator.http.asgi import BodyTooLongError, HttpScope, Receive, Send, answer, whole_body
 from emulator.http.daemon_threads import DaemonThreads
 from emulator.queues.engine import QueueEngine, QueuesError
 from emulator.queues.http import rules, v1, v1_1, v2
 from emulator.queues.http.answers import (
     Answer,
-    Refused,
+    RequestRefusedError,
     bad_request,
     encode,
     not_allowed,
@@ -86,12 +86,12 @@ class QueuesApp:
             return
         try:
             response = await self._respond(scope, bytes(await whole_body(receive, _MOST_BODY_BYTES)))
-        except BodyTooLong:
+        except BodyTooLongError:
             response = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
         await answer(send, response.status, response.all_headers(), response.body)
 
     async def _converse(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        from emulator.queues.http.websocket import Socket  # noqa: PLC0415 -- only some clients need it
+        from emulator.queues.http.websocket import Socket
 
         await receive()
         await send({"type": "websocket.accept"})
@@ -108,7 +108,7 @@ class QueuesApp:
         """The answer to a request."""
         try:
             return self._answer(scope, body)
-        except Refused as refused:
+        except RequestRefusedError as refused:
             return refused.answer()
         except QueuesError as error:
             return refusal(error).answer()

@@ -55,7 +55,7 @@ _IN_THE_QUERY: Final = {"message_ids": "ids"}
 
 
 def target(action: Action, fields: Mapping[str, Any]) -> tuple[str, str]:
-    """The path and the query. Raises ``Refused`` for a part of the path that is not given."""
+    """The path and the query. Raises ``RequestRefusedError`` for a part of the path that is not given."""
     names = [part[1:-1] for part in action.path.split("/") if part.startswith("{")]
     for name in names:
         if not isinstance(fields.get(name), str) or not fields[name]:

@@ -9,15 +9,15 @@ import msgspec
 
 from emulator.http.asgi import Headers
 from emulator.queues.engine.errors import (
-    BadPatch,
-    BadValue,
-    ClaimNotThere,
-    MessageClaimed,
-    MessageNotClaimed,
-    NotThere,
-    PatchConflict,
+    BadPatchError,
+    BadValueError,
+    ClaimNotThereError,
+    MessageClaimedError,
+    MessageNotClaimedError,
+    NotThereError,
+    PatchConflictError,
     QueuesError,
-    SubscriberTaken,
+    SubscriberTakenError,
 )
 
 encode = msgspec.json.Encoder().encode
@@ -53,7 +53,7 @@ def located(status: int, path: str, body: bytes = b"") -> Answer:
     return Answer(status, body, ((b"location", path.encode()),))
 
 
-class Refused(Exception):  # noqa: N818 -- named as the answer it is
+class RequestRefusedError(Exception):
     """A request that is answered with an error: title and description as people are shown them."""
 
     def __init__(
@@ -75,66 +75,68 @@ class Refused(Exception):  # noqa: N818 -- named as the answer it is
         return Answer(self.status, encode(body) if body else b"", (*self.headers, _VARY))
 
 
-def bad_body(description: str) -> Refused:
-    return Refused(HTTPStatus.BAD_REQUEST, "Invalid request body", description)
+def bad_body(description: str) -> RequestRefusedError:
+    return RequestRefusedError(HTTPStatus.BAD_REQUEST, "Invalid request body", description)
 
 
-def bad_request(description: str) -> Refused:
-    return Refused(HTTPStatus.BAD_REQUEST, "Invalid API request", description)
+def bad_request(description: str) -> RequestRefusedError:
+    return RequestRefusedError(HTTPStatus.BAD_REQUEST, "Invalid API request", description)
 
 
-def bad_parameter(name: str, why: str) -> Refused:
+def bad_parameter(name: str, why: str) -> RequestRefusedError:
     description = f'The "{name}" parameter is invalid. {why}'
-    return Refused(HTTPStatus.BAD_REQUEST, "Invalid parameter", description)
+    return RequestRefusedError(HTTPStatus.BAD_REQUEST, "Invalid parameter", description)
 
 
-def not_found(description: str) -> Refused:
-    return Refused(HTTPStatus.NOT_FOUND, "Not found", description)
+def not_found(description: str) -> RequestRefusedError:
+    return RequestRefusedError(HTTPStatus.NOT_FOUND, "Not found", description)
 
 
-def nothing_here() -> Refused:
+def nothing_here() -> RequestRefusedError:
     """For a path that leads nowhere, and a signature that opens nothing."""
-    return Refused(HTTPStatus.NOT_FOUND, "404 Not Found")
+    return RequestRefusedError(HTTPStatus.NOT_FOUND, "404 Not Found")
 
 
-def not_allowed(allowed: str) -> Refused:
+def not_allowed(allowed: str) -> RequestRefusedError:
     headers = ((b"allow", allowed.encode()),)
-    return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "405 Method Not Allowed", headers=headers)
+    return RequestRefusedError(HTTPStatus.METHOD_NOT_ALLOWED, "405 Method Not Allowed", headers=headers)
 
 
-def unavailable(error: Exception) -> Refused:
+def unavailable(error: Exception) -> RequestRefusedError:
     """For what could not be written down, or a channel that cannot be had: nothing has happened."""
-    return Refused(
+    return RequestRefusedError(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Service temporarily unavailable",
         f"{error} Please try again in a few seconds.",
     )
 
 
-def refusal(error: QueuesError) -> Refused:
+def refusal(error: QueuesError) -> RequestRefusedError:
     """How the API says what the engine refuses."""
     match error:
-        case NotThere():
+        case NotThereError():
             return not_found(str(error))
-        case BadValue():
+        case BadValueError():
             return bad_request(str(error))
-        case BadPatch():
+        case BadPatchError():
             return bad_body(str(error))
-        case PatchConflict() | SubscriberTaken():
-            return Refused(HTTPStatus.CONFLICT, "Resource conflict", str(error))
+        case PatchConflictError() | SubscriberTakenError():
+            return RequestRefusedError(HTTPStatus.CONFLICT, "Resource conflict", str(error))
         case _:
             return unavailable(error)
 
 
-def cannot_delete(error: ClaimNotThere | MessageClaimed | MessageNotClaimed) -> Refused:
+def cannot_delete(
+    error: ClaimNotThereError | MessageClaimedError | MessageNotClaimedError,
+) -> RequestRefusedError:
     """How the API says that a message stays: 403 for one that another holds, 400 for a claim that is over."""
     status = HTTPStatus.BAD_REQUEST
     match error:
-        case MessageClaimed():
+        case MessageClaimedError():
             status = HTTPStatus.FORBIDDEN
             why = "This message is claimed; it cannot be deleted without a valid claim ID."
-        case MessageNotClaimed():
+        case MessageNotClaimedError():
             why = "A claim was specified, but the message is not currently claimed."
-        case ClaimNotThere():
+        case ClaimNotThereError():
             why = "The specified claim does not exist or has expired."
-    return Refused(status, "Unable to delete", why)
+    return RequestRefusedError(status, "Unable to delete", why)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from emulator.queues.engine import Address, QueueEngine
-from emulator.queues.http.answers import Refused, bad_body, bad_parameter
+from emulator.queues.http.answers import RequestRefusedError, bad_body, bad_parameter
 
 _TRUE: Final = frozenset(("true", "True", "t", "yes", "y", "1", "on"))
 _FALSE: Final = frozenset(("false", "False", "f", "no", "n", "0", "off"))
@@ -58,7 +58,7 @@ class Call:
         return given[-1] if given else None
 
     def integer(self, name: str, default: int) -> int:
-        """Raises ``Refused`` for what is no integer."""
+        """Raises ``RequestRefusedError`` for what is no integer."""
         given = self.text(name)
         if given is None:
             return default
@@ -68,7 +68,7 @@ class Call:
             raise bad_parameter(name, "The value must be an integer.") from error
 
     def flag(self, name: str) -> bool:
-        """Raises ``Refused`` for what is neither true nor false; False when it is not given."""
+        """Raises ``RequestRefusedError`` for what is neither true nor false; False when it is not given."""
         given = self.text(name)
         if given is None or given in _FALSE:
             return False
@@ -89,7 +89,10 @@ class Call:
     # -- the body
 
     def json(self) -> Any:
-        """The body's JSON. Raises ``Refused``, with other words where not even its length was given."""
+        """The body's JSON.
+
+        Raises ``RequestRefusedError``, with other words where not even its length was given.
+        """
         if not self.body and b"content-length" not in self.headers:
             raise bad_body("Request body can not be empty")
         try:
@@ -98,7 +101,7 @@ class Call:
             raise bad_body("Request body could not be parsed.") from error
 
     def document(self) -> dict[str, Any]:
-        """The body's JSON object. Raises ``Refused`` when it is none."""
+        """The body's JSON object. Raises ``RequestRefusedError`` when it is none."""
         document = self.json()
         if not isinstance(document, dict):
             raise bad_body("Document type not supported.")
@@ -110,12 +113,12 @@ class Call:
 
 
 def field(document: dict[str, Any], name: str, default: int | None) -> int:
-    """An integer of a document; ``default`` None requires it. Raises ``Refused``."""
+    """An integer of a document; ``default`` None requires it. Raises ``RequestRefusedError``."""
     return checked_integer(document.get(name, default), name)
 
 
 def checked_integer(value: Any, name: str) -> int:
-    """``value``, which must be there and an integer. Raises ``Refused``."""
+    """``value``, which must be there and an integer. Raises ``RequestRefusedError``."""
     if value is None or value is msgspec.UNSET:
         raise bad_body(f'Missing "{name}" field.')
     if not isinstance(value, int) or isinstance(value, bool):
@@ -123,5 +126,7 @@ def checked_integer(value: Any, name: str) -> int:
     return value
 
 
-def missing_header(name: str) -> Refused:
-    return Refused(HTTPStatus.BAD_REQUEST, "Missing header value", f'The "{name}" header is required.')
+def missing_header(name: str) -> RequestRefusedError:
+    return RequestRefusedError(
+        HTTPStatus.BAD_REQUEST, "Missing header value", f'The "{name}" header is required.'
+    )

@@ -26,7 +26,7 @@ def post_claim(call: Call) -> Answer:
 
 
 def made(call: Call, *, ttl: int, grace: int) -> Held | None:
-    """The claim that was asked for. Raises ``BadValue`` and ``Refused``."""
+    """The claim that was asked for. Raises ``BadValueError`` and ``RequestRefusedError``."""
     limit = call.integer("limit", DEFAULT_CLAIMED)
     return call.engine.claims.create(call.at, ttl=ttl, grace=grace, limit=limit, client=call.client)
 

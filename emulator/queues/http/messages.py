@@ -5,7 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from emulator.queues.engine import Found, checks
-from emulator.queues.engine.errors import ClaimNotThere, MessageClaimed, MessageNotClaimed, QueueNotThere
+from emulator.queues.engine.errors import (
+    ClaimNotThereError,
+    MessageClaimedError,
+    MessageNotClaimedError,
+    QueueNotThereError,
+)
 from emulator.queues.engine.metadata import counts_claims
 from emulator.queues.http import rendering
 from emulator.queues.http.answers import (
@@ -52,7 +57,10 @@ def get_messages(call: Call) -> Answer:
 
 
 def listed(call: Call) -> list[Found]:
-    """The messages that the query asks for. Raises ``QueueNotThere``, ``BadValue`` and ``Refused``."""
+    """The messages that the query asks for.
+
+    Raises ``QueueNotThereError``, ``BadValueError`` and ``RequestRefusedError``.
+    """
     marker = call.text("marker") or ""
     return call.engine.messages.page(
         call.at,
@@ -98,7 +106,7 @@ def delete_message(call: Call) -> Answer:
     """204 also for one that is gone; one that is held needs the ``claim_id`` that holds it."""
     try:
         call.engine.messages.delete(call.at, call.names[1], call.text("claim_id"))
-    except (ClaimNotThere, MessageClaimed, MessageNotClaimed) as error:
+    except (ClaimNotThereError, MessageClaimedError, MessageNotClaimedError) as error:
         raise cannot_delete(error) from error
     return NO_CONTENT
 
@@ -106,7 +114,7 @@ def delete_message(call: Call) -> Answer:
 def _page(call: Call) -> Answer:
     try:
         found = listed(call)
-    except QueueNotThere:
+    except QueueNotThereError:
         found = []
     links = next_page(call, found) if found else b"[]"
     return Answer(HTTPStatus.OK, b'{"messages":%b,"links":%b}' % (_rendered(call, found), links))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from emulator.queues.engine import NewMessage
-from emulator.queues.engine.errors import BadValue, QueueNotThere
+from emulator.queues.engine.errors import BadValueError, QueueNotThereError
 from emulator.queues.engine.metadata import MOST_BYTES
 from emulator.queues.http.answers import bad_body, bad_request
 from emulator.queues.http.call import Call, checked_integer
@@ -29,7 +29,10 @@ _decode_array = msgspec.json.Decoder(list[_Item]).decode
 
 
 def in_document(call: Call) -> list[NewMessage]:
-    """``{"messages": [{"body", "ttl", "delay"}]}``; ttl and delay may be missing. Raises ``Refused``."""
+    """``{"messages": [{"body", "ttl", "delay"}]}``; ttl and delay may be missing.
+
+    Raises ``RequestRefusedError``.
+    """
     _check_size(call)
     try:
         items = _decode_document(call.body).messages if _is_text(call.body) else []
@@ -48,7 +51,7 @@ def in_document(call: Call) -> list[NewMessage]:
 
 
 def in_array(call: Call) -> list[NewMessage]:
-    """``[{"body", "ttl"}]``, as v1 has it; both must be there. Raises ``Refused``."""
+    """``[{"body", "ttl"}]``, as v1 has it; both must be there. Raises ``RequestRefusedError``."""
     _check_size(call)
     try:
         items = _decode_array(call.body) if _is_text(call.body) else []
@@ -70,7 +73,7 @@ def _refuse_document(call: Call) -> None:
 
 def _refuse_array(messages: Any) -> None:
     if messages == []:
-        raise BadValue("No messages to enqueu.")
+        raise BadValueError("No messages to enqueu.")
     raise bad_body("Document type not supported.")
 
 
@@ -79,7 +82,7 @@ def _check_size(call: Call) -> None:
         raise bad_request(f"Message collection size is too large. Max size {POST_BYTES}")
     try:
         own = call.engine.queues.metadata(call.at).get(MOST_BYTES)
-    except QueueNotThere:
+    except QueueNotThereError:
         return
     if own and len(call.body) > own:
         raise bad_request(f"Message collection size is too large. The max size for current queue is {own}.")

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from emulator.queues.engine import Found, Message
-from emulator.queues.engine.errors import QueueNotThere
+from emulator.queues.engine.errors import QueueNotThereError
 from emulator.queues.engine.metadata import counts_claims
 from emulator.queues.engine.operations.queues import Listed, Stats
 from emulator.queues.http import rendering
@@ -25,7 +25,7 @@ def list_queues(call: Call) -> Answer:
 
 
 def page(call: Call, queues: list[Listed]) -> list[Listed]:
-    """As many as the query's limit allows. Raises ``Refused``."""
+    """As many as the query's limit allows. Raises ``RequestRefusedError``."""
     limit = call.integer("limit", DEFAULT_PAGE)
     if not PAGE.holds(limit):
         raise bad_request(f"Limit must be at least {PAGE.least} and no greater than {PAGE.most}.")
@@ -61,7 +61,7 @@ def get_queue(call: Call) -> Answer:
 def metadata_of(call: Call) -> Mapping[str, Any]:
     try:
         return call.engine.queues.metadata(call.at)
-    except QueueNotThere:
+    except QueueNotThereError:
         return {}
 
 
@@ -75,7 +75,7 @@ def get_stats(call: Call) -> Answer:
     """The numbers of messages, with the oldest and newest; zeros for a queue that is not there."""
     try:
         return Answer(HTTPStatus.OK, stats(call, call.engine.queues.stats(call.at)))
-    except QueueNotThere:
+    except QueueNotThereError:
         return Answer(HTTPStatus.OK, NO_MESSAGES)
 
 

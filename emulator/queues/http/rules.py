@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from emulator.queues.engine import checks
-from emulator.queues.engine.errors import BadValue
+from emulator.queues.engine.errors import BadValueError
 from emulator.queues.engine.signatures import Signed
-from emulator.queues.http.answers import Refused, nothing_here
+from emulator.queues.http.answers import RequestRefusedError, nothing_here
 from emulator.queues.http.call import Call, missing_header
 
 Rule: TypeAlias = Callable[[Call], None]
-"""Reads what it is about into the call, or raises ``Refused``."""
+"""Reads what it is about into the call, or raises ``RequestRefusedError``."""
 
 _JSON_RANGES: Final = ("*/*", "application/*", "application/json")
 
@@ -39,7 +39,7 @@ def content(call: Call) -> None:
     """No form data."""
     given = call.header(b"content-type") or ""
     if call.body and given.lower() == "application/x-www-form-urlencoded":
-        raise Refused(
+        raise RequestRefusedError(
             HTTPStatus.BAD_REQUEST,
             "Invalid Content-Type",
             "Endpoint does not accept `application/x-www-form-urlencoded` content; currently supported media "
@@ -52,7 +52,7 @@ def accept(call: Call) -> None:
     """JSON must be welcome."""
     given = call.headers.get(b"accept")
     if given is not None and not _welcomes_json(given):
-        raise Refused(HTTPStatus.NOT_ACCEPTABLE)
+        raise RequestRefusedError(HTTPStatus.NOT_ACCEPTABLE)
 
 
 def client(call: Call) -> None:
@@ -69,7 +69,7 @@ def optional_client(call: Call) -> None:
         try:
             call.client = _uuid(given)
         except ValueError as error:
-            raise Refused(
+            raise RequestRefusedError(
                 HTTPStatus.BAD_REQUEST, "Wrong UUID value", "Malformed hexadecimal UUID."
             ) from error
 
@@ -78,14 +78,16 @@ def project(call: Call) -> None:
     """The project must be named."""
     optional_project(call)
     if not call.project:
-        raise Refused(HTTPStatus.BAD_REQUEST, "Project-Id Missing", "The header X-PROJECT-ID was missing")
+        raise RequestRefusedError(
+            HTTPStatus.BAD_REQUEST, "Project-Id Missing", "The header X-PROJECT-ID was missing"
+        )
 
 
 def optional_project(call: Call) -> None:
     """A project that is named has a name."""
     given = call.header(b"x-project-id")
     if given == "":
-        raise Refused(
+        raise RequestRefusedError(
             HTTPStatus.BAD_REQUEST,
             "Empty project header not allowed",
             "X-PROJECT-ID cannot be an empty string. Specify the right header X-PROJECT-ID and retry.",
@@ -98,8 +100,8 @@ def queue(call: Call) -> None:
     if call.names:
         try:
             checks.queue_address(call.project, call.names[0])
-        except BadValue as error:
-            raise Refused(
+        except BadValueError as error:
+            raise RequestRefusedError(
                 HTTPStatus.BAD_REQUEST,
                 "Invalid queue identification",
                 "The format of the submitted queue name or project id is not valid.",

@@ -9,7 +9,7 @@ from emulator.queues.engine.subscription import Subscription
 from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
-    Refused,
+    RequestRefusedError,
     bad_request,
     encode,
     found,
@@ -40,7 +40,7 @@ def post_subscription(call: Call) -> Answer:
         options=document.get("options"),
     )
     if not made.new and made.subscription.confirmed:
-        raise Refused(
+        raise RequestRefusedError(
             HTTPStatus.CONFLICT,
             "Resource conflict",
             "Such subscription already exists. Subscriptions are unique by project + queue + subscriber URI.",
@@ -60,7 +60,7 @@ def patch_subscription(call: Call) -> Answer:
         raise bad_request("No subscription to create.")
     changes = {name: document.get(name) for name in ("subscriber", "ttl", "options")}
     if all(value is None for value in changes.values()):
-        raise Refused(
+        raise RequestRefusedError(
             HTTPStatus.BAD_REQUEST,
             "Unable to update subscription",
             f"Subscription {call.names[1]} could not be updated.",

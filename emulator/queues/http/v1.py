@@ -9,7 +9,7 @@ from emulator.queues.http import claims, messages, queues, rendering
 from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
-    Refused,
+    RequestRefusedError,
     bad_request,
     found,
     located,
@@ -82,7 +82,9 @@ def get_messages(call: Call) -> Answer:
 def delete_messages(call: Call) -> Answer:
     ids = call.several("ids")
     if ids is None:
-        raise Refused(HTTPStatus.BAD_REQUEST, "Missing parameter", 'The "ids" parameter is required.')
+        raise RequestRefusedError(
+            HTTPStatus.BAD_REQUEST, "Missing parameter", 'The "ids" parameter is required.'
+        )
     checks.page_limit(len(ids))
     call.engine.messages.delete_many(call.at, ids)
     return NO_CONTENT

@@ -6,13 +6,13 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from emulator.queues.engine import checks
-from emulator.queues.engine.errors import BadValue
+from emulator.queues.engine.errors import BadValueError
 from emulator.queues.engine.metadata import shown
 from emulator.queues.http import queues, subscriptions, v1_1
 from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
-    Refused,
+    RequestRefusedError,
     bad_body,
     bad_request,
     found,
@@ -55,7 +55,9 @@ def patch_queue(call: Call) -> Answer:
     if (call.header(b"content-type") or "").partition(";")[0].strip() != _JSON_PATCH:
         accepted = {"Accept-Patch": _JSON_PATCH}
         description = f"Accepted media type for PATCH: {accepted}."
-        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "415 Unsupported Media Type", description)
+        raise RequestRefusedError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "415 Unsupported Media Type", description
+        )
     if not call.body:
         raise bad_body("PATCH body could not be empty for update.")
     operations = call.json()
@@ -63,7 +65,7 @@ def patch_queue(call: Call) -> Answer:
         raise bad_body("Document type not supported.")
     try:
         return found(shown(call.engine.queues.patch(call.at, operations)))
-    except BadValue as error:
+    except BadValueError as error:
         raise bad_body(str(error)) from error
 
 

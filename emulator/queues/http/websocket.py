@@ -17,7 +17,7 @@ from emulator.events import Events
 from emulator.http.asgi import HttpScope, Message, Receive, Send
 from emulator.queues.engine import Address, QueueEngine, QueuesError, checks
 from emulator.queues.http.actions import ACTIONS, content, target
-from emulator.queues.http.answers import Answer, Refused, bad_request
+from emulator.queues.http.answers import Answer, RequestRefusedError, bad_request
 from rdss_sandbox.shapes.events import Event
 
 Ask = Callable[[HttpScope, bytes], Awaitable[Answer]]
@@ -66,7 +66,7 @@ class Socket:
         request = asked if isinstance(asked, dict) else {}
         try:
             status, body = await self._done(request)
-        except Refused as refused:
+        except RequestRefusedError as refused:
             answer = refused.answer()
             status, body = answer.status, _error(answer)
         except QueuesError as error:

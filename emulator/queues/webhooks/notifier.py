@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.queues.engine import Address, QueueEngine, QueuesError
-from emulator.queues.engine.errors import SubscriptionNotThere
+from emulator.queues.engine.errors import SubscriptionNotThereError
 from emulator.queues.engine.subscription import Subscription
 from emulator.queues.webhooks.requests import Notification, of_confirmation, of_message
 from emulator.queues.webhooks.retries import policy_of, waits
@@ -152,7 +152,7 @@ class Notifier:
         path = f"/v2/queues/{at.name}/subscriptions/{id_}/confirm"
         try:
             subscription = self._queues.subscriptions.get(at, id_)
-        except SubscriptionNotThere:
+        except SubscriptionNotThereError:
             return
         question = of_confirmation(at, subscription, self._queues.sign(at, [path], ["PUT"], None))
         self._plan(_Job(at, id_, None, question, waits({})), 0.0)
@@ -207,9 +207,9 @@ class Notifier:
         """Deliver; why that failed. An answer below 500 is one that the subscriber meant."""
         if not notification.url.startswith("http"):
             return "there is no mail here: nothing was sent"
-        import httpx  # noqa: PLC0415 -- only those who subscribe need it
+        import httpx
 
-        from emulator.http.outgoing import checked_client  # noqa: PLC0415 -- as above
+        from emulator.http.outgoing import checked_client
 
         with self._lock:
             if self._http is None:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 
-class UnknownTag(LookupError):  # noqa: N818 -- named as the broker names it
+class UnknownTagError(LookupError):
     """The client settles what was not delivered to it, or was settled before."""
 
 
@@ -91,9 +91,9 @@ class Acknowledgements:
         return self._last
 
     def settled(self, tag: int, *, multiple: bool, verdict: Verdict) -> list[Settlement]:
-        """The client settled a delivery, or all up to it (all there are for 0). UnknownTag."""
+        """The client settled a delivery, or all up to it (all there are for 0). UnknownTagError."""
         if not (multiple and tag == 0) and tag not in self._given:
-            raise UnknownTag(tag)
+            raise UnknownTagError(tag)
         tags = [tag]
         if multiple:
             tags = []

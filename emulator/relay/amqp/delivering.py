@@ -17,7 +17,7 @@ from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     Handed,
     Settlement,
-    UnknownTag,
+    UnknownTagError,
     Verdict,
     Window,
 )
@@ -25,7 +25,7 @@ from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.frames import (
     Command,
     Method,
-    NotAmqp,
+    NotAmqpError,
     decoded,
     tag_of,
     text_at,
@@ -178,7 +178,7 @@ class Deliveries:
         multiple, verdict = _verdict(unit.method, bits)
         try:
             told = self._acks.settled(tag, multiple=multiple, verdict=verdict)
-        except UnknownTag:
+        except UnknownTagError:
             text = f"PRECONDITION_FAILED - unknown delivery tag {tag}"
             self._line.close_channel(406, text, unit.method)
             return
@@ -361,7 +361,7 @@ def key_of(unit: Command) -> str:
     """The partition key among a content's headers; none when there is none, or they cannot be read."""
     try:
         header = cast("ContentHeader", decoded(unit.frames[1]))
-    except NotAmqp:
+    except NotAmqpError:
         return ""
     headers: dict[str, Any] = header.properties.headers or {}
     return str(headers.get(KEY_HEADER, ""))

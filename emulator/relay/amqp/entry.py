@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from pamqp import decode
 from pamqp.exceptions import UnmarshalingException
 
-from emulator.relay.amqp.frames import NotAmqp, text_at
+from emulator.relay.amqp.frames import NotAmqpError, text_at
 
 _HEAD: Final = Struct(">BHI")
 _LONG: Final = Struct(">I")
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
         """The frame of start-ok (section 1.4.2.2 of the specification) as the broker gets it.
 
         Without the token there is no password in it, and the broker refuses it in its own words. Raises
-        ``NotAmqp`` for what is no such frame.
+        ``NotAmqpError`` for what is no such frame.
         """
         try:
             (length,) = _LONG.unpack_from(frame, _PROPERTIES_AT)
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
             end = response_at + _LONG.size + size
             given = _password(mechanism, frame[response_at + _LONG.size : end])
         except (error, IndexError, ValueError, UnmarshalingException) as why:
-            raise NotAmqp(str(why)) from why
+            raise NotAmqpError(str(why)) from why
         known = hmac.compare_digest(given, self.token.encode())
         login = f"\0{self.user}\0{self.password if known else ''}".encode()
         payload = b"".join(

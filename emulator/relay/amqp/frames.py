@@ -67,7 +67,7 @@ class Method(IntEnum):
 _WITH_CONTENT: Final = frozenset({Method.PUBLISH, Method.RETURN, Method.DELIVER, Method.GET_OK})
 
 
-class NotAmqp(ValueError):  # noqa: N818 -- named as what was found
+class NotAmqpError(ValueError):
     """Bytes that are no frames of AMQP 0-9-1."""
 
 
@@ -96,7 +96,7 @@ class Command:
         return sum(map(len, self.frames))
 
 
-class TooMuch(Exception):  # noqa: N818 -- named as what was found
+class TooMuchError(Exception):
     """A client sends more at once than is taken; ``code`` is AMQP's."""
 
     def __init__(self, code: int, why: str) -> None:
@@ -119,7 +119,7 @@ class Units:
     def feed(self, data: Piece) -> tuple[list[Command], int]:
         """The units that one slice of ``data`` completes, and how much of it that was: whole frames.
 
-        NotAmqp for what cannot be frames, TooMuch for what is too long.
+        NotAmqpError for what cannot be frames, TooMuchError for what is too long.
         """
         view = memoryview(data)
         found: list[Command] = []
@@ -128,13 +128,13 @@ class Units:
             kind, channel, size = _HEAD.unpack_from(view, at)
             after = at + size + OVERHEAD
             if kind not in _TYPES:
-                raise NotAmqp(f"a frame of type {kind}")
+                raise NotAmqpError(f"a frame of type {kind}")
             if size > self._most_bytes > 0:
-                raise TooMuch(501, f"a frame has {self._most_bytes} bytes at most")
+                raise TooMuchError(501, f"a frame has {self._most_bytes} bytes at most")
             if after > end:
                 break
             if view[after - 1] != _END:
-                raise NotAmqp("a frame without its end mark")
+                raise NotAmqpError("a frame without its end mark")
             if unit := self._complete(kind, channel, bytes(view[at:after])):
                 found.append(unit)
             at = after
@@ -155,9 +155,9 @@ class Units:
         if not self._most_content:
             return
         if self._under_way + size > self._most_content:
-            raise TooMuch(501, f"messages under way have {self._most_content} bytes at most")
+            raise TooMuchError(501, f"messages under way have {self._most_content} bytes at most")
         if size > 0 and not ARRIVING.take(size):
-            raise TooMuch(506, NO_ROOM)
+            raise TooMuchError(506, NO_ROOM)
         if size < 0:
             ARRIVING.give_back(-size)
         self._under_way += size
@@ -194,11 +194,11 @@ def encoded(method: Frame, channel: int) -> bytes:
 
 
 def decoded(frame: bytes) -> Frame:
-    """The method or header of a frame. NotAmqp when it cannot be read."""
+    """The method or header of a frame. NotAmqpError when it cannot be read."""
     try:
         return cast("Frame", unmarshal(frame)[2])
     except (UnmarshalingException, ValueError, LookupError) as error:
-        raise NotAmqp(str(error)) from error
+        raise NotAmqpError(str(error)) from error
 
 
 def with_body(frames: Sequence[bytes], data: bytes, frame_max: int) -> list[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from emulator.http.turns import Inflow, Piece, Turns
-from emulator.relay.amqp.frames import Command, NotAmqp, TooMuch, Units
+from emulator.relay.amqp.frames import Command, NotAmqpError, TooMuchError, Units
 
 
 class Owner(Protocol):
@@ -18,7 +18,7 @@ class Owner(Protocol):
 
     def came(self, side: Peer, units: list[Command]) -> None: ...
     def not_amqp(self, side: Peer, data: bytes) -> None: ...
-    def too_much(self, error: TooMuch) -> None: ...
+    def too_much(self, error: TooMuchError) -> None: ...
     def lost(self, side: Peer) -> None: ...
 
 
@@ -73,10 +73,10 @@ class Peer(asyncio.Protocol):
             return len(data)
         try:
             units, taken = self._units.feed(memoryview(data)[begun:])
-        except NotAmqp:
+        except NotAmqpError:
             self._owner.not_amqp(self, self._units.unfinished + bytes(memoryview(data)[begun:]))
             return len(data)
-        except TooMuch as error:
+        except TooMuchError as error:
             self._units.clear()
             self._owner.too_much(error)
             if self._inflow is not None:

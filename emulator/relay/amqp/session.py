@@ -18,7 +18,16 @@ from emulator.http.turns import Turns
 from emulator.relay.amqp.channel import AmqpChannel
 from emulator.relay.amqp.channel_link import RelayContext
 from emulator.relay.amqp.entry import Entry
-from emulator.relay.amqp.frames import GREETING, HEARTBEAT, Command, Method, TooMuch, Units, decoded, encoded
+from emulator.relay.amqp.frames import (
+    GREETING,
+    HEARTBEAT,
+    Command,
+    Method,
+    TooMuchError,
+    Units,
+    decoded,
+    encoded,
+)
 from emulator.relay.amqp.peer import Peer
 from emulator.relay.amqp.tap import Tap
 
@@ -89,7 +98,7 @@ class Session:
         self._pass_raw()
         side.other.send([data])
 
-    def too_much(self, error: TooMuch) -> None:
+    def too_much(self, error: TooMuchError) -> None:
         self.close_connection(error.code, str(error))
 
     def _pass_raw(self) -> None:

@@ -13,7 +13,7 @@ from pamqp.header import ContentHeader
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
-from emulator.relay.amqp.frames import Command, NotAmqp, decoded
+from emulator.relay.amqp.frames import Command, NotAmqpError, decoded
 from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.peek import peek
 
@@ -118,7 +118,7 @@ def _last_death(unit: Command) -> dict[str, Any] | None:
     """Where and why the message was given up last: the first of ``x-death``."""
     try:
         headers = cast("ContentHeader", decoded(unit.frames[1])).properties.headers or {}
-    except NotAmqp:
+    except NotAmqpError:
         return None
     deaths: Any = headers.get("x-death")
     return deaths[0] if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict) else None

@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.events import Events
 from emulator.http.asgi import (
-    ConnectionAborted,
+    ClientGoneError,
     Headers,
     HttpScope,
     Message,
@@ -28,7 +28,7 @@ from emulator.listeners.aws.interception import Backend, Interceptor, wanted
 from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.stream_access import StreamAccess
-from emulator.relay.aws.connections import Reply, UpstreamLost, UpstreamUnreachable
+from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
 from emulator.relay.aws.traffic import Traffic
 
@@ -120,10 +120,10 @@ class RelayApp:
             asked, body = await _ask(endpoint, request, receive)
         except LookupError as error:
             await _refuse(send, request, 501, "NotImplemented", str(error))
-        except UpstreamUnreachable as error:
+        except UpstreamUnreachableError as error:
             await _refuse(send, request, 503, "ServiceUnavailable", str(error))
-        except UpstreamLost as error:
-            raise ConnectionAborted from error
+        except UpstreamLostError as error:
+            raise ClientGoneError from error
         else:
             await self._answer(request, body, asked, receive, send)
 
@@ -134,8 +134,8 @@ class RelayApp:
         if request.operation in self._traffic.operations or reply.complete:
             try:
                 whole = await reply.whole()
-            except UpstreamLost as error:
-                raise ConnectionAborted from error
+            except UpstreamLostError as error:
+                raise ClientGoneError from error
             await answer(send, reply.status, headers, whole)
             if reply.status == 200:
                 self._traffic.passed(request.operation, request.given, body, whole)
@@ -174,7 +174,7 @@ async def _ask(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple
     """Send the request on; the reply, and the body where it came in one piece."""
     first = await receive()
     if first["type"] == "http.disconnect":
-        raise ConnectionAborted
+        raise ClientGoneError
     body: bytes = first["body"]
     whole = not first["more_body"]
     headers, rest = request.headers, None if whole else _rest(receive)
@@ -216,7 +216,7 @@ async def _rest(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ConnectionAborted
+            raise ClientGoneError
         more = message["more_body"]
         yield message["body"]
 
@@ -234,7 +234,7 @@ async def _stream(reply: Reply, receive: Receive, send: Send) -> None:
         sending.cancel()
         outcome, _ = await asyncio.gather(sending, gone, return_exceptions=True)
     if isinstance(outcome, Exception):
-        raise ConnectionAborted from outcome
+        raise ClientGoneError from outcome
 
 
 async def _send_pieces(reply: Reply, send: Send) -> None:
@@ -260,5 +260,5 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 async def _refuse(send: Send, request: _Request, status: int, code: str, said: str) -> None:
     headers, body = service_error(request.service, request.given, code, said)
-    with contextlib.suppress(ConnectionAborted):
+    with contextlib.suppress(ClientGoneError):
         await answer(send, status, headers, body)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.http.asgi import ConnectionAborted
+from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws.error_bodies import JSON_1_1
@@ -16,7 +16,7 @@ from emulator.listeners.aws.interception import EventStream, Request, Response
 from emulator.listeners.aws.kinesis import TARGET_PREFIX
 from emulator.listeners.aws.protocols import Json11
 from emulator.listeners.aws.service_model import kinesis_model
-from emulator.relay.aws.connections import Reply, UpstreamLost, UpstreamUnreachable
+from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint
 from emulator.relay.aws.traffic import Traffic
 
@@ -36,16 +36,16 @@ class RelayBackend:
         self._traffic = traffic
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
-        """Answer in botocore's shapes. Raises KinesisError, ConnectionAborted when no answer came."""
+        """Answer in botocore's shapes. Raises KinesisError, ClientGoneError when no answer came."""
         try:
             reply = await self._ask(operation, request, scope)
             if operation == "SubscribeToShard" and reply.status == 200:
                 return {"EventStream": _events(reply)}
             body = await reply.whole()
-        except UpstreamUnreachable as error:
+        except UpstreamUnreachableError as error:
             raise KinesisError("ServiceUnavailable", str(error), 503) from error
-        except UpstreamLost as error:
-            raise ConnectionAborted from error
+        except UpstreamLostError as error:
+            raise ClientGoneError from error
         if reply.status != 200:
             raise _error(reply.status, body)
         shape = kinesis_model().operations[operation].response
@@ -77,7 +77,7 @@ def _error(status: int, body: bytes) -> KinesisError:
 
 async def _events(reply: Reply) -> EventStream:
     """The events of a subscription as they come."""
-    from botocore.eventstream import EventStreamBuffer  # noqa: PLC0415 -- slow to import, and seldom needed
+    from botocore.eventstream import EventStreamBuffer
 
     frames: Any = EventStreamBuffer()
     shapes = kinesis_model().shapes

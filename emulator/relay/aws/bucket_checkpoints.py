@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from emulator.archive.lambda_loader import OBJECT_NAME
-from emulator.channels import ChannelUnavailable
+from emulator.channels import ChannelUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -20,7 +20,7 @@ class LoadedPositions:
 
     Without them a batch that is cut elsewhere than before would lie there twice, under two names.
     ``began`` gives the sequence number at which a shard begins: objects of an earlier stream of the
-    name are none of this one's. ``get`` raises ``ChannelUnavailable`` while the bucket cannot be read.
+    name are none of this one's. ``get`` raises ``ChannelUnavailableError`` while the bucket cannot be read.
     """
 
     def __init__(self, s3: S3Client, bucket: str, began: Callable[[str], int]) -> None:
@@ -41,7 +41,7 @@ class LoadedPositions:
         """Nothing: the object is there."""
 
     def _found(self) -> dict[str, int]:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import BotoCoreError, ClientError
 
         found: dict[str, int] = {}
         try:
@@ -53,7 +53,7 @@ class LoadedPositions:
         except ClientError as error:
             if error.response["Error"]["Code"] in _NO_ANSWER:
                 return {}
-            raise ChannelUnavailable(f"{self._bucket}: {error}") from error
+            raise ChannelUnavailableError(f"{self._bucket}: {error}") from error
         except BotoCoreError as error:
-            raise ChannelUnavailable(f"{self._bucket}: {error}") from error
+            raise ChannelUnavailableError(f"{self._bucket}: {error}") from error
         return found

@@ -26,7 +26,7 @@ class UpstreamBuckets:
 
     def want(self, names: Iterable[str]) -> tuple[str, ...]:
         """Have these too; those that had to be made. Where there is no S3, none, and ``trouble`` says why."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- comes with the client
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             made = self._want(names)

@@ -23,11 +23,11 @@ _UNANSWERED_MILLIS = 10_000
 _USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
-class UpstreamUnreachable(Exception):  # noqa: N818 -- named as the state it is
+class UpstreamUnreachableError(Exception):
     """No connection to the upstream can be made: nothing of the request has reached it."""
 
 
-class UpstreamLost(Exception):  # noqa: N818 -- named as what happened
+class UpstreamLostError(Exception):
     """The connection ended before the answer did: what became of the request is not known."""
 
 
@@ -58,7 +58,7 @@ class Connections:
         """Send a request, whole or ``body`` and then ``rest``; return when the answer's head is there.
 
         ``headers`` frame the body: a content-length, or for one of unknown
-        length ``transfer-encoding: chunked``. Raises UpstreamUnreachable and UpstreamLost.
+        length ``transfer-encoding: chunked``. Raises UpstreamUnreachableError and UpstreamLostError.
         """
         connection = self._take() or await self._connect()
         head = b"%b %b HTTP/1.1\r\n" % (method.encode(), target)
@@ -90,7 +90,7 @@ class Connections:
             _, connection = await asyncio.wait_for(making, _CONNECT_SECONDS)
         except (OSError, TimeoutError) as error:
             why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise UpstreamUnreachable(f"{self.url} does not answer: {why}") from error
+            raise UpstreamUnreachableError(f"{self.url} does not answer: {why}") from error
         self._open.add(connection)
         return connection
 
@@ -115,12 +115,12 @@ class Reply:
         return self._connection.ended
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body as it comes. Raises UpstreamLost when it ends too soon."""
+        """The body as it comes. Raises UpstreamLostError when it ends too soon."""
         while piece := await self._connection.piece():
             yield piece
 
     async def whole(self) -> bytes:
-        """The body in one piece. Raises UpstreamLost when it ends too soon."""
+        """The body in one piece. Raises UpstreamLostError when it ends too soon."""
         return b"".join([piece async for piece in self.pieces()])
 
     def abandon(self) -> None:
@@ -263,7 +263,7 @@ class _Connection(asyncio.Protocol):
 
     async def _more(self) -> None:
         if self._lost:
-            raise UpstreamLost("the upstream closed the connection before its answer was complete")
+            raise UpstreamLostError("the upstream closed the connection before its answer was complete")
         self._woken = asyncio.get_running_loop().create_future()
         await self._woken
 

@@ -105,8 +105,8 @@ class AwsEndpoints:
     """AWS itself: a host for each service and region, as botocore knows them. It signs every request anew."""
 
     def __init__(self, credentials: Credentials) -> None:
-        from botocore.loaders import Loader  # noqa: PLC0415 -- slow to import, and only this profile needs it
-        from botocore.regions import EndpointResolver  # noqa: PLC0415 -- as above
+        from botocore.loaders import Loader
+        from botocore.regions import EndpointResolver
 
         self._credentials = credentials
         self._resolver = EndpointResolver(Loader().load_data("endpoints"))

@@ -28,7 +28,7 @@ _OF_A_SIGNATURE: Final = (
 )
 
 
-class CredentialsMissing(Exception):  # noqa: N818 -- named as the state it is
+class CredentialsMissingError(Exception):
     """There are no credentials to sign with: says where they are looked for."""
 
 
@@ -51,7 +51,7 @@ class Signer:
         region: str,
     ) -> tuple[bytes, Headers]:
         """The request's target and headers, signed; of a ``body`` of None only the headers are signed."""
-        from botocore.awsrequest import AWSRequest  # noqa: PLC0415 -- a quarter of a second, for relays alone
+        from botocore.awsrequest import AWSRequest
 
         path, _, query = target.partition(b"?")
         target = path + (b"?" + kept if (kept := without_signature(query)) else b"")
@@ -70,7 +70,7 @@ class Signer:
         return target, passed + new
 
     def _auth(self, service: str, region: str, payload: str | None) -> Any:
-        from botocore.auth import S3SigV4Auth, SigV4Auth  # noqa: PLC0415 -- as above
+        from botocore.auth import S3SigV4Auth, SigV4Auth
 
         frozen = self._credentials.get_frozen_credentials()
         kind = S3SigV4Auth if service == "s3" else SigV4Auth
@@ -93,13 +93,13 @@ def without_signature(query: bytes) -> bytes:
 def environment_credentials(profile: str | None = None) -> Credentials:
     """Those of the environment, of configuration files, or of the machine's role.
 
-    Raises CredentialsMissing.
+    Raises CredentialsMissingError.
     """
-    from botocore.session import Session  # noqa: PLC0415 -- as above
+    from botocore.session import Session
 
     found = Session(profile=profile).get_credentials()
     if found is None:
-        raise CredentialsMissing(
+        raise CredentialsMissingError(
             "no AWS credentials to sign with: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "or AWS_PROFILE, or run aws configure"
         )
@@ -108,7 +108,7 @@ def environment_credentials(profile: str | None = None) -> Credentials:
 
 def fixed_credentials(access_key: str, secret_key: str) -> Credentials:
     """A pair that any emulator takes."""
-    from botocore.credentials import Credentials  # noqa: PLC0415 -- as above
+    from botocore.credentials import Credentials
 
     return Credentials(access_key, secret_key)
 

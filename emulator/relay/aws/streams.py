@@ -183,8 +183,8 @@ class UpstreamStreams:
                 self._forget(name)
 
     def _ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        from botocore import xform_name  # noqa: PLC0415 -- comes with the client
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- as above
+        from botocore import xform_name
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             answer = getattr(self._client, xform_name(operation))(**request)

@@ -1,7 +1,7 @@
 """Topics with a state of the world: publishing, deltas, queries, subscriptions that say what left them."""
 
 from emulator.topics.engine.definitions import (
-    BadDefinition,
+    BadDefinitionError,
     Column,
     ConflatedTopic,
     Definition,
@@ -9,22 +9,22 @@ from emulator.topics.engine.definitions import (
     Topic,
     View,
 )
-from emulator.topics.engine.engine import LogEntry, NameInUse, Topics, TopicSummary
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.engine import LogEntry, NameInUseError, Topics, TopicSummary
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.session import Session
 from rdss_sandbox.shapes.topics import Access, Entitlement
 
 __all__ = [
     "Access",
-    "BadDefinition",
+    "BadDefinitionError",
     "Column",
+    "CommandRefusedError",
     "ConflatedTopic",
     "Definition",
     "Entitlement",
     "LogEntry",
-    "NameInUse",
+    "NameInUseError",
     "Queue",
-    "Refused",
     "Session",
     "Topic",
     "TopicSummary",

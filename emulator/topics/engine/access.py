@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.topics.engine.definitions import BadDefinition
+from emulator.topics.engine.definitions import BadDefinitionError
 from emulator.topics.engine.filters import FilterError, compile_filter
 from emulator.topics.engine.subscription import Test
 from rdss_sandbox.shapes.topics import Access, Entitlement
@@ -36,7 +36,7 @@ NOTHING = Rights(read=False, write=False)
 
 
 class AccessRules:
-    """Answers from ``access``. Raises BadDefinition for a filter that is none."""
+    """Answers from ``access``. Raises BadDefinitionError for a filter that is none."""
 
     def __init__(self, access: Access) -> None:
         self.reveals_users = access.reveal_users
@@ -60,7 +60,7 @@ def _rule(entitlement: Entitlement) -> tuple[Entitlement, Rights]:
     try:
         holds = compile_filter(entitlement.filter).holds if entitlement.filter else None
     except FilterError as error:
-        raise BadDefinition(
+        raise BadDefinitionError(
             f"the entitlement of {entitlement.user!r} to {entitlement.topic!r}: {error}"
         ) from None
     return entitlement, Rights(entitlement.read, entitlement.write, holds)

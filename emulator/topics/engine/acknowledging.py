@@ -8,7 +8,7 @@ import msgspec
 
 from emulator.topics.engine.commands import Command, Undecoded
 from emulator.topics.engine.messages import Ack, Status
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscriber
 from emulator.topics.engine.topic_registry import TopicRegistry
 
@@ -106,7 +106,7 @@ class Receipt:
             command = self._command
             self._persistence.settle(command.cmd_id, getattr(command, "seq", None), status, reason)
 
-    def refused(self, refused: Refused, *, persists: bool) -> None:
+    def refused(self, refused: CommandRefusedError, *, persists: bool) -> None:
         """The command is not done, and why; ``persists``: it is one that is acknowledged as persisted."""
         self.give("processed", status="failure", reason=refused.reason)
         self.give("completed", status="failure", reason=refused.reason)

@@ -10,7 +10,7 @@ import msgspec
 from emulator.topics.engine.checkpoints import Checkpoint, Checkpoints
 from emulator.topics.engine.conflation import Conflator
 from emulator.topics.engine.definitions import (
-    BadDefinition,
+    BadDefinitionError,
     ConflatedTopic,
     Definition,
     Queue,
@@ -32,12 +32,15 @@ _decode = msgspec.json.Decoder().decode
 
 
 def assemble(registry: TopicRegistry, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
-    """Give ``hub`` the topics of ``definitions``, as they were. Raises BadDefinition, ``DamagedLog``."""
+    """Give ``hub`` the topics of ``definitions``, as they were.
+
+    Raises BadDefinitionError, ``DamagedLogError``.
+    """
     for definition in definitions:
         try:
             registry.add(_topic(registry, definition))
         except ValueError as error:
-            raise BadDefinition(f"{definition.kind} {definition.name!r}: {error}") from None
+            raise BadDefinitionError(f"{definition.kind} {definition.name!r}: {error}") from None
     registry.conflates = any(topic.logged for topic in registry.topics.values())
     for definition in definitions:
         if isinstance(definition, Queue):
@@ -91,7 +94,9 @@ def _attach_queue(registry: TopicRegistry, definition: Queue) -> None:
     for origin in definition.of or (definition.name,):
         followed = registry.topics.get(origin)
         if followed is None or not followed.logged or (definition.of and followed.queue is not None):
-            raise BadDefinition(f"queue {definition.name!r}: {origin!r} is no topic in the transaction log")
+            raise BadDefinitionError(
+                f"queue {definition.name!r}: {origin!r} is no topic in the transaction log"
+            )
         followed.followers.append(queue)
 
 
@@ -107,7 +112,7 @@ def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> 
     for name in origins:
         origin = registry.topics.get(name)
         if origin is None or origin.store is None or not isinstance(origin.definition, kinds):
-            raise BadDefinition(
+            raise BadDefinitionError(
                 f"{definition.kind} {definition.name!r}: {name!r} keeps no state of the world"
             )
         origin.followers.append(maker)

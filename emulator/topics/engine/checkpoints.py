@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from isal.isal_zlib import crc32
 
-from emulator.journal import DamagedLog, frames
+from emulator.journal import DamagedLogError, frames
 from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import touch
 from emulator.topics.engine.definitions import Definition, Topic
@@ -68,7 +68,7 @@ class Checkpoints:
     def read(self) -> Checkpoint | None:
         """The checkpoint that fits log and definitions; None where the log alone tells everything.
 
-        Raises ``DamagedLog`` where it is needed and cannot be had.
+        Raises ``DamagedLogError`` where it is needed and cannot be had.
         """
         log = self._registry.log
         found = read_checkpoint(self._path) if self._path is not None else None
@@ -77,7 +77,7 @@ class Checkpoints:
                 return None
             return found
         if log.first > 1 and self._path is not None and not log.lost:
-            raise DamagedLog(
+            raise DamagedLogError(
                 self._path, 0, "the checkpoint is missing or damaged, and the log alone is not all"
             )
         return None

@@ -12,7 +12,7 @@ Aggregate: TypeAlias = Literal["last", "count", "sum", "min", "max", "avg"]
 Semantics: TypeAlias = Literal["at-least-once", "at-most-once"]
 
 
-class BadDefinition(ValueError):  # noqa: N818 - it says what was found
+class BadDefinitionError(ValueError):
     """Definitions that cannot be: says which, and why."""
 
 

@@ -9,7 +9,7 @@ from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.publishing import parsed, repeats
 from emulator.topics.engine.querying import read_filter
 from emulator.topics.engine.records import Record, Store
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry
@@ -36,11 +36,13 @@ def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, re
 def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
     options = read_options(command.opts, _QUEUE_OPTIONS)
     if not command.bookmark or command.filter or command.sow_keys or command.data:
-        raise Refused(
+        raise CommandRefusedError(
             "bad command", f"messages of the queue {topic.name!r} are settled by their bookmarks alone"
         )
     if not registry.door.rights(session.user, topic.name).read or topic.queue is None:
-        raise Refused("not entitled", f"{session.user!r} may not take from the queue {topic.name!r}")
+        raise CommandRefusedError(
+            "not entitled", f"{session.user!r} may not take from the queue {topic.name!r}"
+        )
     return topic.queue.settle(session, listed(command.bookmark), options)
 
 
@@ -49,10 +51,10 @@ def _delete(registry: TopicRegistry, session: Session, command: SowDelete, topic
     store = topic.store
     if store is None or not topic.takes_publishes:
         why = "keeps no state of the world" if store is None else "is made of other topics; delete in those"
-        raise Refused("invalid topic", f"{topic.name!r} {why}")
+        raise CommandRefusedError("invalid topic", f"{topic.name!r} {why}")
     rights = registry.door.rights(session.user, topic.name)
     if not rights.write:
-        raise Refused("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
+        raise CommandRefusedError("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
     records = [one for one in _chosen(store, topic, command) if rights.covers(one.data)]
     now = registry.clock.time()
     entries = [Entry("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
@@ -67,10 +69,12 @@ def _delete(registry: TopicRegistry, session: Session, command: SowDelete, topic
 def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
     said = [name for name in ("filter", "sow_keys", "data", "bookmark") if getattr(command, name)]
     if said == ["bookmark"]:
-        raise Refused("bad command", f"bookmarks settle what comes from a queue, and {topic.name!r} is none")
+        raise CommandRefusedError(
+            "bad command", f"bookmarks settle what comes from a queue, and {topic.name!r} is none"
+        )
     if len(said) != 1:
         found = " and ".join(said) or "nothing"
-        raise Refused(
+        raise CommandRefusedError(
             "bad command", f"it says {found}; say what to delete by one of filter, sow_keys and data"
         )
     if command.filter:
@@ -79,7 +83,7 @@ def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
     if command.sow_keys:
         keys = dict.fromkeys(listed(command.sow_keys))
     elif store.key_fields is None:
-        raise Refused(
+        raise CommandRefusedError(
             "bad sow key", f"publishers give the keys of {topic.name!r}, so data has none; use sow_keys"
         )
     else:

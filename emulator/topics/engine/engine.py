@@ -26,7 +26,7 @@ from emulator.topics.engine.commands import (
     Subscribe,
     Unsubscribe,
 )
-from emulator.topics.engine.definitions import EVERYBODY, BadDefinition, Definition
+from emulator.topics.engine.definitions import EVERYBODY, BadDefinitionError, Definition
 from emulator.topics.engine.deleting import sow_delete
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.messages import Message
@@ -51,7 +51,7 @@ HANDLERS: Final[dict[type[Command], Handler]] = {
 }
 
 
-class NameInUse(Exception):  # noqa: N818 - it says what was found
+class NameInUseError(Exception):
     """A client name belongs to a session of another user."""
 
     def __init__(self, client_name: str) -> None:
@@ -89,8 +89,8 @@ class Topics:
     """Thread-safe. ``directory`` None keeps nothing beyond the process.
 
     What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power. The log can be
-    replayed for ``retention`` seconds at least, None for ever. Raises ``DamagedLog``, and
-    ``BadDefinition`` for definitions that cannot be.
+    replayed for ``retention`` seconds at least, None for ever. Raises ``DamagedLogError``, and
+    ``BadDefinitionError`` for definitions that cannot be.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Topics:
         retention: float | None = None,
     ) -> None:
         if retention is not None and not retention >= 0:
-            raise BadDefinition(f"retention {retention} is no number of seconds from 0 on")
+            raise BadDefinitionError(f"retention {retention} is no number of seconds from 0 on")
         log = TransactionLog(directory, fsync=fsync)
         path = None if directory is None else directory / "checkpoint"
         try:
@@ -135,7 +135,7 @@ class Topics:
         """A session for ``user``; ``deliver`` is called on any executing thread and must not wait.
 
         An open session of the same user and ``client_name`` is closed and its ``displaced`` called.
-        Raises NameInUse.
+        Raises NameInUseError.
         """
         with self._registry.lock:
             self._displace(user, client_name)
@@ -163,7 +163,7 @@ class Topics:
     def entitle(self, access: Access) -> None:
         """From now on ``access`` decides; records that a subscription may no longer see leave it.
 
-        Raises ``BadDefinition``.
+        Raises ``BadDefinitionError``.
         """
         door = AccessRules(access)
         with self._registry.lock:
@@ -179,7 +179,7 @@ class Topics:
         """Up to ``limit`` things that happened to ``topic`` after a bookmark, as the log has them.
 
         Applied in order to the state of the world as it was at the bookmark, they make that of now. A
-        topic that is not logged has none. Raises ``Refused`` for a bookmark that is none.
+        topic that is not logged has none. Raises ``CommandRefusedError`` for a bookmark that is none.
         """
         with self._registry.lock:
             self._registry.catch_up()
@@ -208,7 +208,7 @@ class Topics:
         if session is None or displaced is None or session.closed:
             return
         if session.user != user:
-            raise NameInUse(client_name)
+            raise NameInUseError(client_name)
         session.close()
         displaced()
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from emulator.topics.engine.commands import ACK_TYPES
-from emulator.topics.engine.refusals import Category, Refused
+from emulator.topics.engine.refusals import Category, CommandRefusedError
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]*")
 _BARE = frozenset({"oof", "timestamp", "replace", "no_empties", "cancel", "expire"})
@@ -36,12 +36,15 @@ class Options(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def read_options(opts: str, allowed: frozenset[str]) -> Options:
-    """``opts`` as read. Raises Refused for what is not one of ``allowed``, or no option at all."""
+    """``opts`` as read.
+
+    Raises CommandRefusedError for what is not one of ``allowed``, or no option at all.
+    """
     said: dict[str, bool | int] = {}
     for option in listed(opts):
         name, equals, number = option.partition("=")
         if name not in allowed:
-            raise Refused(
+            raise CommandRefusedError(
                 "bad options", f"{name!r} means nothing here; known are {', '.join(sorted(allowed))}"
             )
         if name in _BARE and not equals:
@@ -50,7 +53,7 @@ def read_options(opts: str, allowed: frozenset[str]) -> Options:
             said[name] = int(number)
         else:
             wanted = f"{name}=NUMBER" if name in _COUNTED else name
-            raise Refused("bad options", f"{option!r} is not written as {wanted}")
+            raise CommandRefusedError("bad options", f"{option!r} is not written as {wanted}")
     return Options(**said)  # type: ignore[arg-type] # each value has been read as its option's
 
 
@@ -62,10 +65,10 @@ def known_ack_types(ack_type: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def check_ack_types(ack_type: str) -> None:
-    """Raises Refused when one is asked for that there is not."""
+    """Raises CommandRefusedError when one is asked for that there is not."""
     for one in listed(ack_type):
         if one not in ACK_TYPES:
-            raise Refused(
+            raise CommandRefusedError(
                 "bad acknowledgement type", f"{one[:80]!r} is none; there are {', '.join(ACK_TYPES)}"
             )
 
@@ -76,6 +79,8 @@ def listed(text: str) -> list[str]:
 
 
 def base64_only(text: str, category: Category) -> None:
-    """Raises Refused when ``text`` has characters that Base64 (RFC 4648, section 4) has not."""
+    """Raises CommandRefusedError when ``text`` has characters that Base64 (RFC 4648, section 4) has not."""
     if not _BASE64.fullmatch(text):
-        raise Refused(category, f"{text[:80]!r} has characters other than A-Z, a-z, 0-9, +, / and =")
+        raise CommandRefusedError(
+            category, f"{text[:80]!r} has characters other than A-Z, a-z, 0-9, +, / and ="
+        )

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from emulator.topics.engine.filters import read_path, reader
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 
 _DIGEST_BYTES = 12
 # Values of these types that are equal are written alike.
@@ -32,7 +32,10 @@ class KeyFields:
         self._reads: list[Callable[[Any], Any]] = [reader(read_path(path)) for path in paths]
 
     def key(self, record: Any) -> str:
-        """The key of ``record``. Refused when a key field is missing, or holds no single value."""
+        """The key of ``record``.
+
+        CommandRefusedError when a key field is missing, or holds no single value.
+        """
         values = [read(record) for read in self._reads]
         for value in values:
             if value is None or type(value) is dict or type(value) is list:
@@ -41,13 +44,15 @@ class KeyFields:
             return _key_of_one(self._domain, values[0])
         return opaque_key(self._domain, values)
 
-    def _refusal(self, values: list[Any]) -> Refused:
+    def _refusal(self, values: list[Any]) -> CommandRefusedError:
         wrong = [
             (p, v) for p, v in zip(self.paths, values, strict=True) if v is None or isinstance(v, dict | list)
         ]
         path, value = wrong[0]
         found = "nothing" if value is None else "no single value"
-        return Refused("bad sow key", f"the key field {path} holds {found}; the record needs one to be kept")
+        return CommandRefusedError(
+            "bad sow key", f"the key field {path} holds {found}; the record needs one to be kept"
+        )
 
 
 def opaque_key(domain: str, values: list[Any]) -> str:

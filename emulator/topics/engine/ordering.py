@@ -13,7 +13,7 @@ from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.filters.values import elements, is_null, number_in, text_of
 from emulator.topics.engine.headers import listed
 from emulator.topics.engine.records import Record
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 
 
 class Term(NamedTuple):
@@ -25,7 +25,7 @@ class Term(NamedTuple):
 
 
 def read_order(orderby: str) -> list[Term]:
-    """The terms of ``orderby``, the most important first. Raises Refused."""
+    """The terms of ``orderby``, the most important first. Raises CommandRefusedError."""
     return [_term(one) for one in listed(orderby)]
 
 
@@ -40,11 +40,11 @@ def _term(text: str) -> Term:
     field, *words = text.split()
     words = [word.upper() for word in words]
     if words not in ([], ["ASC"], ["DESC"], ["TEXT"], ["ASC", "TEXT"], ["DESC", "TEXT"]):
-        raise Refused("bad order", f"{text!r} is not written as /field [ASC|DESC] [TEXT]")
+        raise CommandRefusedError("bad order", f"{text!r} is not written as /field [ASC|DESC] [TEXT]")
     try:
         path = read_path(field)
     except ValueError as error:
-        raise Refused("bad order", str(error)) from None
+        raise CommandRefusedError("bad order", str(error)) from None
     return Term(reader(path), "DESC" in words, "TEXT" in words)
 
 

@@ -15,7 +15,7 @@ from emulator.topics.engine.headers import base64_only
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.merging import merged
 from emulator.topics.engine.records import Record, Store
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import bookmark_of, published
@@ -39,24 +39,27 @@ def publish(registry: TopicRegistry, session: Session, command: Publish, receipt
 
 
 def repeats(session: Session, seq: int) -> bool:
-    """Whether the publisher has sent this one before. Raises Refused for what is no sequence number."""
+    """Whether the publisher has sent this one before.
+
+    Raises CommandRefusedError for what is no sequence number.
+    """
     if seq < 0:
-        raise Refused("bad sequence number", f"{seq} is below 0")
+        raise CommandRefusedError("bad sequence number", f"{seq} is below 0")
     last = session.last_seq
     return last is not None and seq <= last
 
 
 def parsed(data: msgspec.Raw) -> Any:
-    """The value that ``data`` writes in JSON. Raises Refused."""
+    """The value that ``data`` writes in JSON. Raises CommandRefusedError."""
     if not data:
-        raise Refused("bad message", "there is no data")
+        raise CommandRefusedError("bad message", "there is no data")
     try:
         value = _decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Refused("bad message", f"the data cannot be read as JSON ({error})") from None
+        raise CommandRefusedError("bad message", f"the data cannot be read as JSON ({error})") from None
     body = bytes(data)
     if body.count(b"[") + body.count(b"{") > DEEPEST and _deeper(value):
-        raise Refused("bad message", f"the data is nested deeper than {DEEPEST} levels")
+        raise CommandRefusedError("bad message", f"the data is nested deeper than {DEEPEST} levels")
     return value
 
 
@@ -88,7 +91,9 @@ def _take(registry: TopicRegistry, session: Session, command: Publish) -> None:
     else:
         update, record = _overlaid(registry, topic.store, topic, command, data)
     if rights.holds is not None and not rights.holds(update.data):
-        raise Refused("not entitled", f"{session.user!r} may not write this message to topic {topic.name!r}")
+        raise CommandRefusedError(
+            "not entitled", f"{session.user!r} may not write this message to topic {topic.name!r}"
+        )
     update.user_id = session.user if registry.door.reveals_users else ""
     update.expires = _expiry(topic, command, update.time)
     if registry.keeps(topic):
@@ -103,16 +108,20 @@ def _take(registry: TopicRegistry, session: Session, command: Publish) -> None:
 
 def _check(session: Session, topic: LiveTopic, command: Publish, rights: Rights) -> None:
     if not topic.takes_publishes:
-        raise Refused("invalid topic", f"{topic.name!r} is made of other topics; publish to those")
+        raise CommandRefusedError(
+            "invalid topic", f"{topic.name!r} is made of other topics; publish to those"
+        )
     if not rights.write:
-        raise Refused("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
+        raise CommandRefusedError("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
     if command.correlation_id:
         base64_only(command.correlation_id, "bad correlation id")
     if command.sow_key and (topic.store is None or topic.store.key_fields is not None):
-        raise Refused("bad sow key", f"topic {topic.name!r} takes none from publishers; leave it out")
+        raise CommandRefusedError(
+            "bad sow key", f"topic {topic.name!r} takes none from publishers; leave it out"
+        )
     expiration = command.expiration
     if expiration is not None and not 0 <= expiration < math.inf:
-        raise Refused("bad expiration", f"{expiration} is no number of seconds from 0 on")
+        raise CommandRefusedError("bad expiration", f"{expiration} is no number of seconds from 0 on")
 
 
 def _overlaid(
@@ -120,7 +129,9 @@ def _overlaid(
 ) -> tuple[Update, Record]:
     """What the message comes to with what is known of its record; nothing is changed yet."""
     if not isinstance(data, dict):
-        raise Refused("bad message", f"a record of topic {topic.name!r} is a JSON object; this is none")
+        raise CommandRefusedError(
+            "bad message", f"a record of topic {topic.name!r} is a JSON object; this is none"
+        )
     key = _key(store, topic, command, data)
     known = store.get(key)
     body, correlation_id = command.data, command.correlation_id
@@ -140,7 +151,7 @@ def _key(store: Store, topic: LiveTopic, command: Publish, data: Any) -> str:
     if store.key_fields is not None:
         return store.key_fields.key(data)
     if not command.sow_key:
-        raise Refused(
+        raise CommandRefusedError(
             "bad sow key", f"a publisher gives the keys of topic {topic.name!r}; this message has none"
         )
     base64_only(command.sow_key, "bad sow key")

@@ -14,7 +14,7 @@ from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from emulator.topics.engine.ordering import ordered, read_order
 from emulator.topics.engine.records import Record
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
@@ -39,17 +39,17 @@ def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receip
 
 
 def read_filter(text: str) -> CompiledFilter | None:
-    """The filter that ``text`` says, None for none. Raises Refused."""
+    """The filter that ``text`` says, None for none. Raises CommandRefusedError."""
     if not text:
         return None
     try:
         return compile_filter(text)
     except FilterError as error:
-        raise Refused("bad filter", str(error)) from None
+        raise CommandRefusedError("bad filter", str(error)) from None
 
 
 class Result:
-    """What a query finds for the one who is ``asking``, at this moment. Raises Refused.
+    """What a query finds for the one who is ``asking``, at this moment. Raises CommandRefusedError.
 
     By topic, in the order asked for or else that in which the records came.
     """
@@ -108,9 +108,9 @@ class Result:
 
 def _check(command: Query) -> None:
     if command.batch_size < 1:
-        raise Refused("bad batch size", f"{command.batch_size} is below 1")
+        raise CommandRefusedError("bad batch size", f"{command.batch_size} is below 1")
     if command.top_n is not None and command.top_n < 0:
-        raise Refused("bad command", f"top_n is {command.top_n}; leave it out for all records")
+        raise CommandRefusedError("bad command", f"top_n is {command.top_n}; leave it out for all records")
 
 
 def _visible(
@@ -119,7 +119,7 @@ def _visible(
     """The records of ``topic`` that the user may read, of those with ``keys`` if there are any."""
     store = topic.store
     if store is None:
-        raise Refused("invalid topic", f"{topic.name!r} keeps no state of the world to ask for")
+        raise CommandRefusedError("invalid topic", f"{topic.name!r} keeps no state of the world to ask for")
     records = list(store) if not keys else [one for one in map(store.get, dict.fromkeys(keys)) if one]
     rights = registry.door.rights(asking.session.user, topic.name)
     return records if rights.holds is None else [one for one in records if rights.covers(one.data)]

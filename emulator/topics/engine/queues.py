@@ -12,7 +12,7 @@ from emulator.topics.engine.definitions import Queue
 from emulator.topics.engine.headers import Options
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
 from emulator.topics.engine.messages import PublishMessage
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscriber, Subscription
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, number_of
@@ -91,13 +91,18 @@ class MessageQueue:
         self._give_back(held)
 
     def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int:
-        """Acknowledge, cancel or expire what ``session`` has on lease; how many. All or Refused."""
+        """Acknowledge, cancel or expire what ``session`` has on lease; how many.
+
+        All or CommandRefusedError.
+        """
         numbers: list[int] = []
         for bookmark in dict.fromkeys(bookmarks):
             number = number_of(bookmark)
             lease = None if number is None else self._leased.get(number)
             if number is None or lease is None or lease.holder.session is not session:
-                raise Refused("bad bookmark", f"this session has no message {bookmark[:80]!r} on lease")
+                raise CommandRefusedError(
+                    "bad bookmark", f"this session has no message {bookmark[:80]!r} on lease"
+                )
             numbers.append(number)
         if options.cancel:
             self._cancel(numbers)
@@ -165,7 +170,7 @@ class MessageQueue:
             taker.backlog -= 1
         try:
             self._log_taken([update.number for update, _ in chosen])
-        except Refused as refused:
+        except CommandRefusedError as refused:
             self._registry.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
             return False
         return True
@@ -223,7 +228,7 @@ class MessageQueue:
             return
         try:
             self._take([number])
-        except Refused as refused:
+        except CommandRefusedError as refused:
             self._registry.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
             self._registry.schedule.put(1.0, lambda: self._expire(number))
             return
@@ -231,7 +236,7 @@ class MessageQueue:
         self._dispatch()
 
     def _take(self, numbers: list[int]) -> None:
-        """These messages leave the queue for good. Raises Refused."""
+        """These messages leave the queue for good. Raises CommandRefusedError."""
         self._log_taken(numbers)
         for number in numbers:
             self._cancels.pop(number, None)

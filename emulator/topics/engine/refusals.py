@@ -25,7 +25,7 @@ Category: TypeAlias = Literal[
 ]
 
 
-class Refused(Exception):  # noqa: N818 - it says what was decided
+class CommandRefusedError(Exception):
     """A command is not done: ``category`` for programs, ``why`` for people."""
 
     def __init__(self, category: Category, why: str) -> None:

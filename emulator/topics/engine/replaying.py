@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from emulator.topics.engine.acknowledging import Receipt
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, bookmark_of
@@ -19,10 +19,11 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Replay:
-    """Brings ``subscription`` from ``bookmark`` to the present, a slice of the log at a time. Raises Refused.
+    """Brings ``subscription`` from ``bookmark`` to the present, a slice of the log at a time.
 
     What is published meanwhile is in the log as well, so it comes in its place. When the present is reached,
     that is acknowledged as ``completed`` and the subscription is sent what comes as it comes.
+    Raises CommandRefusedError.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Replay:
         self._next, self._left_out = registry.log.start(bookmark)
         if subscription.pattern is None and not registry.named(subscription.topic).replays:
             why = f"{subscription.topic!r} is not in the transaction log; subscribe without a bookmark"
-            raise Refused("invalid topic", why)
+            raise CommandRefusedError("invalid topic", why)
 
     def go_on(self) -> None:
         """Send the next slice, and have the one after it sent as soon as others have had their turn."""

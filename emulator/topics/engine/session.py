@@ -9,7 +9,7 @@ from emulator.topics.engine.acknowledging import Persistence, Receipt
 from emulator.topics.engine.commands import Command, Sow, Undecoded
 from emulator.topics.engine.headers import check_ack_types, known_ack_types
 from emulator.topics.engine.messages import Message
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_registry import TopicRegistry
 
@@ -73,7 +73,7 @@ class Session:
                     receipt.give("received")
                     check_ack_types(command.ack_type)
                 self._handlers[type(command)](registry, self, command, receipt)
-            except Refused as refused:
+            except CommandRefusedError as refused:
                 self._refuse(command, str(command.__struct_config__.tag), receipt, refused)
 
     def refuse(self, command: Undecoded, why: str) -> None:
@@ -82,7 +82,7 @@ class Session:
             asked = known_ack_types(command.ack_type)
             receipt = Receipt(self, self.persistence, command, asked)
             receipt.give("received")
-            self._refuse(command, command.cmd, receipt, Refused("bad command", why))
+            self._refuse(command, command.cmd, receipt, CommandRefusedError("bad command", why))
 
     def deliver(self, message: Message) -> None:
         """Hand ``message`` to the client; one that cannot take it is closed."""
@@ -114,7 +114,9 @@ class Session:
         for action in self.on_close:
             action()
 
-    def _refuse(self, command: Command | Undecoded, name: str, receipt: Receipt, refused: Refused) -> None:
+    def _refuse(
+        self, command: Command | Undecoded, name: str, receipt: Receipt, refused: CommandRefusedError
+    ) -> None:
         receipt.refused(refused, persists=name in _PERSIST)
         self._registry.events.emit(
             "topic.command_failed",

@@ -14,7 +14,7 @@ from emulator.topics.engine.commands import (
 )
 from emulator.topics.engine.headers import Options, listed, read_options
 from emulator.topics.engine.querying import Result, read_filter
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.replaying import Replay
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.subscription import Subscription
@@ -68,7 +68,9 @@ def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe
     elif command.sub_id in session.subscriptions:
         leaving = [session.subscriptions[command.sub_id]]
     else:
-        raise Refused("invalid subscription", f"this session has none with the id {command.sub_id[:80]!r}")
+        raise CommandRefusedError(
+            "invalid subscription", f"this session has none with the id {command.sub_id[:80]!r}"
+        )
     for subscription in leaving:
         session.drop(subscription)
     receipt.done()
@@ -78,10 +80,10 @@ def _subscription(session: Session, command: Subscribing, options: Options, *, d
     sub_id = command.sub_id or command.cmd_id
     if not sub_id or "," in sub_id or sub_id == "all":
         why = f"{sub_id[:80]!r} cannot name one; give sub_id or cmd_id without a comma, and not 'all'"
-        raise Refused("invalid subscription", why)
+        raise CommandRefusedError("invalid subscription", why)
     if sub_id in session.subscriptions and not options.replace:
         why = f"{sub_id!r} is there; unsubscribe it, or take its place with the option replace"
-        raise Refused("subscription already exists", why)
+        raise CommandRefusedError("subscription already exists", why)
     subscription = Subscription(session, sub_id, command.topic)
     subscription.pattern = pattern_of(command.topic)
     filtered = read_filter(command.filter)

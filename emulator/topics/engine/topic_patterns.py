@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-from emulator.patterns import BadPattern, Pattern
-from emulator.topics.engine.refusals import Refused
+from emulator.patterns import BadPatternError, Pattern
+from emulator.topics.engine.refusals import CommandRefusedError
 
 NAME = re.compile(r"[\w./:-]+")
 
 
 def pattern_of(topic: str) -> Pattern | None:
-    """The expression that ``topic`` is, None when it is a name. Raises Refused."""
+    """The expression that ``topic`` is, None when it is a name. Raises CommandRefusedError."""
     if NAME.fullmatch(topic):
         return None
     try:
         return Pattern(topic)
-    except BadPattern as error:
-        raise Refused(
+    except BadPatternError as error:
+        raise CommandRefusedError(
             "invalid topic", f"{topic[:80]!r} is neither a name nor a regular expression: {error}"
         ) from None

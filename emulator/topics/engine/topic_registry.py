@@ -9,7 +9,7 @@ from emulator.events import Events
 from emulator.topics.engine.access import AccessRules
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.records import Record
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.schedule import Schedule
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import NAME
@@ -57,23 +57,31 @@ class TopicRegistry:
         return self.topics.get(name) or self.add(LiveTopic(name, None, self.door, None))
 
     def passing(self, name: str) -> LiveTopic:
-        """The topic that is published to as ``name``; one that nobody wants is not kept. Raises Refused."""
+        """The topic that is published to as ``name``; one that nobody wants is not kept.
+
+        Raises CommandRefusedError.
+        """
         topic = self.topics.get(name)
         if topic is not None:
             return topic
         if not NAME.fullmatch(name):
             why = f"{name[:80]!r} is no topic's name; one has letters, digits and the characters . / : _ -"
-            raise Refused("invalid topic", why)
+            raise CommandRefusedError("invalid topic", why)
         topic = self.add(LiveTopic(name, None, self.door, None))
         self._prune(topic)
         return topic
 
     def fitting(self, subscription: Subscription) -> list[LiveTopic]:
-        """The topics that ``subscription`` is about, as far as it may read them. Raises Refused."""
+        """The topics that ``subscription`` is about, as far as it may read them.
+
+        Raises CommandRefusedError.
+        """
         user = subscription.session.user
         if subscription.pattern is None:
             if not self.door.rights(user, subscription.topic).read:
-                raise Refused("not entitled", f"{user!r} may not read topic {subscription.topic!r}")
+                raise CommandRefusedError(
+                    "not entitled", f"{user!r} may not read topic {subscription.topic!r}"
+                )
             return [self.named(subscription.topic)]
         return [topic for topic in self._meant(subscription) if self.door.rights(user, topic.name).read]
 
@@ -134,7 +142,7 @@ class TopicRegistry:
             return
         try:
             self.keep(topic, Entry("expired", topic.name, now, record.key))
-        except Refused as refused:
+        except CommandRefusedError as refused:
             self.events.emit(
                 "topic.expiry_failed", topic=topic.name, sow_key=record.key, reason=refused.reason
             )
@@ -143,7 +151,10 @@ class TopicRegistry:
         topic.withdraw(record, "expired")
 
     def keep(self, topic: LiveTopic, *entries: Entry) -> int:
-        """Log what happens to ``topic`` if that is kept; the number of the first entry, or 0. Refused."""
+        """Log what happens to ``topic`` if that is kept; the number of the first entry, or 0.
+
+        CommandRefusedError.
+        """
         return self.log.append(*entries) if entries and self.keeps(topic) else 0
 
     def keeps(self, topic: LiveTopic) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 
 from emulator.journal import Segments
 from emulator.topics.engine.headers import listed
-from emulator.topics.engine.refusals import Refused
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.update import Update
 
 Kind: TypeAlias = Literal["published", "deleted", "expired", "taken"]
@@ -50,7 +50,7 @@ class TransactionLog:
     """Entries numbered from 1, in ``directory`` or in memory when it is None. Not thread-safe.
 
     What ``append`` has returned for survives ``kill -9``; what ``sync`` has returned for survives loss of
-    power when made with ``fsync``. Raises ``DamagedLog``.
+    power when made with ``fsync``. Raises ``DamagedLogError``.
     """
 
     def __init__(self, directory: Path | None, *, fsync: bool) -> None:
@@ -82,7 +82,10 @@ class TransactionLog:
         return self._segments.torn_bytes
 
     def append(self, *entries: Entry) -> int:
-        """Keep ``entries``, all of them or none, and return the number of the first. Raises Refused."""
+        """Keep ``entries``, all of them or none, and return the number of the first.
+
+        Raises CommandRefusedError.
+        """
         first = self._segments.next
         lines = b"\n".join([*map(_encode, entries), b""])
         # A clock may be set back; what is looked for by its time must lie in order all the same.
@@ -90,7 +93,7 @@ class TransactionLog:
         try:
             self._segments.append(lines, len(entries), len(lines), self._arrival)
         except OSError as error:
-            raise Refused(
+            raise CommandRefusedError(
                 "not stored", f"the log could not be written ({error}); nothing was changed"
             ) from error
         if self._segments.next >= self._grown_at:
@@ -125,9 +128,10 @@ class TransactionLog:
                     number += 1
 
     def start(self, bookmark: str) -> tuple[int, frozenset[int]]:
-        """Where a replay after ``bookmark`` begins, and the numbers it leaves out. Raises Refused.
+        """Where a replay after ``bookmark`` begins, and the numbers it leaves out.
 
         A list starts after its earliest and leaves out the others.
+        Raises CommandRefusedError.
         """
         numbers = [self._number(one) for one in listed(bookmark)]
         return min(numbers) + 1, frozenset(numbers)
@@ -144,7 +148,7 @@ class TransactionLog:
         try:
             said = datetime.fromisoformat(bookmark)
         except ValueError:
-            raise Refused(
+            raise CommandRefusedError(
                 "bad bookmark",
                 f"{bookmark[:80]!r} is none of this log; give one that a message had, 0, or a time",
             ) from None

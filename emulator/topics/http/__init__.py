@@ -36,6 +36,6 @@ class TopicsApp:
         await self._port(scope, receive, send)
 
     def _made(self) -> TopicsPort:
-        from emulator.topics.http.app import TopicsPort  # noqa: PLC0415 -- only used topics need it
+        from emulator.topics.http.app import TopicsPort
 
         return TopicsPort(self._service, self._failed)

@@ -8,10 +8,10 @@ from typing import Final
 
 from starlette.requests import HTTPConnection
 
-from emulator.http.asgi import ConnectionAborted, HttpScope, Receive, Send
+from emulator.http.asgi import ClientGoneError, HttpScope, Receive, Send
 from emulator.listeners.control.routing import ApiError, refusal
-from emulator.topics.engine import NameInUse
-from emulator.topics.http.conversation import BadCommand, Conversation
+from emulator.topics.engine import NameInUseError
+from emulator.topics.http.conversation import BadCommandError, Conversation
 from emulator.topics.http.events import follow
 from emulator.topics.http.faults import TopicFaults
 from emulator.topics.http.outbox import Outbox
@@ -43,7 +43,7 @@ class TopicsPort:
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         try:
             await self._answer(scope, receive, send)
-        except ConnectionAborted:
+        except ClientGoneError:
             raise
         except Exception as error:  # noqa: BLE001 -- every error becomes an answer
             await refusal(_as_ours(error), self._failed)(scope, receive, send)
@@ -69,7 +69,7 @@ class TopicsPort:
             else:
                 commands = await commands_in(receive)
                 await (await done(conversation, commands))(scope, receive, send)
-        except BadCommand as error:
+        except BadCommandError as error:
             conversation.refuse(error)
             raise
         finally:
@@ -91,8 +91,8 @@ class TopicsPort:
 
 def _as_ours(error: Exception) -> Exception:
     match error:
-        case NameInUse():
+        case NameInUseError():
             return ApiError(HTTPStatus.CONFLICT, "name_in_use", str(error))
-        case BadCommand():
+        case BadCommandError():
             return ApiError(HTTPStatus.BAD_REQUEST, "bad_command", str(error))
     return error

@@ -29,7 +29,7 @@ _decode_several: Final = msgspec.json.Decoder(Command | list[Command]).decode
 _NAMES: Final = ", ".join(str(each.__struct_config__.tag) for each in get_args(Command))
 
 
-class BadCommand(ValueError):  # noqa: N818 -- named as what it is
+class BadCommandError(ValueError):
     """What a client said is no command: why, and what could be read of it."""
 
     def __init__(self, why: str, command: Undecoded) -> None:
@@ -39,20 +39,20 @@ class BadCommand(ValueError):  # noqa: N818 -- named as what it is
 
 
 def read_command(raw: str | bytes) -> Command:
-    """A command from its JSON. Raises BadCommand."""
+    """A command from its JSON. Raises BadCommandError."""
     try:
         command: Command = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadCommand(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
+        raise BadCommandError(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
     return command
 
 
 def read_commands(raw: bytes) -> list[Command]:
-    """A command or an array of them. Raises BadCommand."""
+    """A command or an array of them. Raises BadCommandError."""
     try:
         found = _decode_several(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadCommand(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
+        raise BadCommandError(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
     return found if isinstance(found, list) else [found]
 
 
@@ -75,7 +75,7 @@ class Conversation:
         return self._opened.last_seq
 
     async def open(self) -> None:
-        """Begin. Raises NameInUse."""
+        """Begin. Raises NameInUseError."""
         if not self._service.opened:
             await asyncio.to_thread(self._service.open)
         self._session = self._service.session(
@@ -87,7 +87,7 @@ class Conversation:
             self._service.left(self._session, self._ended)
 
     async def execute(self, command: Command) -> None:
-        """Do it; what comes of it is in the outbox. Raises ConnectionAborted when a fault says so."""
+        """Do it; what comes of it is in the outbox. Raises ClientGoneError when a fault says so."""
         if isinstance(command, Sow | SowAndSubscribe | SowDelete):
             # These look at many records, and must not keep everybody else waiting.
             await asyncio.to_thread(self._look, command)
@@ -96,7 +96,7 @@ class Conversation:
         else:
             self._opened.execute(command)
 
-    def refuse(self, error: BadCommand) -> None:
+    def refuse(self, error: BadCommandError) -> None:
         """Say that what came is no command, where that was asked for, and in the events."""
         self._opened.refuse(error.command, error.why)
 

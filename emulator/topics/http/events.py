@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from emulator.http.asgi import ConnectionAborted, Receive, Send
+from emulator.http.asgi import ClientGoneError, Receive, Send
 from emulator.topics.engine.messages import Message, PublishMessage
 from emulator.topics.http.conversation import Conversation
-from emulator.topics.http.faults import DeliveryFailed
+from emulator.topics.http.faults import DeliveryFailedError
 from emulator.topics.http.requests import Subscription, refused
 
 _SILENCE_SECONDS: Final = 10.0
@@ -35,10 +35,10 @@ async def follow(conversation: Conversation, command: Subscription, receive: Rec
             task.cancel()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
     for error in ends:
-        if isinstance(error, Exception) and not isinstance(error, DeliveryFailed):
+        if isinstance(error, Exception) and not isinstance(error, DeliveryFailedError):
             raise error
     if conversation.outbox.closed == "slow":
-        raise ConnectionAborted
+        raise ClientGoneError
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -18,7 +18,7 @@ from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Kind
 from emulator.faults.message import Message as Struck
 from emulator.faults.types.throttle import CODE as THROTTLED
-from emulator.http.asgi import ConnectionAborted
+from emulator.http.asgi import ClientGoneError
 from emulator.topics.engine import Session
 from emulator.topics.engine.commands import Command, Publish
 from emulator.topics.engine.messages import Ack, Message, OofMessage, PublishMessage
@@ -31,7 +31,7 @@ _MOST_AT_ONCE: Final = 1000
 _FAILABLE: Final = ("processed", "completed", "persisted")
 
 
-class DeliveryFailed(Exception):  # noqa: N818 -- named as what happened
+class DeliveryFailedError(Exception):
     """The connection is to be closed with this reason."""
 
 
@@ -53,7 +53,7 @@ class TopicFaults:
         return self._fault_engine.wants(Direction.PUBLISH, command.topic, Kind.TOPIC)
 
     async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
-        """Execute it as the faults let it. Raises ConnectionAborted when they cut the connection."""
+        """Execute it as the faults let it. Raises ClientGoneError when they cut the connection."""
         call = self._fault_engine.publishing(
             command.topic, Kind.TOPIC, [Struck(bytes(command.data), command.sow_key)], single=True
         )
@@ -70,14 +70,14 @@ class TopicFaults:
         if failure is None:
             return
         if failure.kind == "cut":
-            raise ConnectionAborted
+            raise ClientGoneError
         for ack in _refusals(command, failure):
             outbox.put(ack)
 
     async def sent(self, outbox: Outbox) -> AsyncIterator[list[Message]]:
         """What to send next, for as long as the outbox is open.
 
-        Raises ConnectionAborted, or DeliveryFailed with the reason, when a fault ends the connection.
+        Raises ClientGoneError, or DeliveryFailedError with the reason, when a fault ends the connection.
         """
         pending: DelayedDeliveries[Sent] = DelayedDeliveries()
         while outbox.closed is None:
@@ -105,9 +105,9 @@ class TopicFaults:
                 pending.add([(call.items[0], message)])
                 return
             if failure.kind == "cut":
-                raise ConnectionAborted
+                raise ClientGoneError
             if failure.code != THROTTLED:
-                raise DeliveryFailed(f"{failure.code}: {failure.message}")
+                raise DeliveryFailedError(f"{failure.code}: {failure.message}")
             await self._clock.sleep(_RETRY_SECONDS, self._fault_engine.changes())
 
     def _met(self, message: Sent) -> Call:

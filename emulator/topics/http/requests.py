@@ -11,7 +11,7 @@ import msgspec
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from emulator.http.asgi import BodyTooLong, Receive, whole_body
+from emulator.http.asgi import BodyTooLongError, Receive, whole_body
 from emulator.listeners.control.routing import JSON, ApiError
 from emulator.topics.engine.commands import (
     Command,
@@ -24,7 +24,7 @@ from emulator.topics.engine.commands import (
     Undecoded,
 )
 from emulator.topics.engine.messages import Ack, Message
-from emulator.topics.http.conversation import BadCommand, Conversation, failed, read_commands
+from emulator.topics.http.conversation import BadCommandError, Conversation, failed, read_commands
 from emulator.topics.http.outbox import Outbox
 
 Subscription: TypeAlias = Subscribe | DeltaSubscribe | SowAndSubscribe | SowAndDeltaSubscribe
@@ -36,10 +36,10 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def commands_in(receive: Receive) -> list[Command]:
-    """The command, or the commands in an array, that a body holds. Raises ApiError and BadCommand."""
+    """The command, or the commands in an array, that a body holds. Raises ApiError and BadCommandError."""
     try:
         commands = read_commands(await whole_body(receive, _MOST_BYTES))
-    except BodyTooLong:
+    except BodyTooLongError:
         why = f"a body here is {_MOST_BYTES >> 20} MiB at most"
         raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", why) from None
     for command in commands:
@@ -50,14 +50,14 @@ async def commands_in(receive: Receive) -> list[Command]:
 
 
 def command_asked(asked: HTTPConnection) -> Subscription:
-    """The subscription that a query describes by its command's headers. Raises BadCommand."""
+    """The subscription that a query describes by its command's headers. Raises BadCommandError."""
     given: dict[str, Any] = {"cmd": "subscribe", "sub_id": "1", **asked.query_params}
     given = {name: value for name, value in given.items() if name not in _ABOUT_THE_CLIENT}
     try:
         command: Subscription = msgspec.convert(given, Subscription, strict=False)
     except msgspec.ValidationError as error:
         said = {name: given[name] for name in ("cmd", "topic", "cmd_id") if name in given}
-        raise BadCommand(str(error), Undecoded(**said)) from None
+        raise BadCommandError(str(error), Undecoded(**said)) from None
     resumed = asked.headers.get("last-event-id")
     if resumed and isinstance(command, Subscribe):
         command.bookmark = resumed

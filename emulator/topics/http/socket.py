@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from emulator.http.asgi import ConnectionAborted, Receive, Send
-from emulator.topics.http.conversation import BadCommand, Conversation, read_command
-from emulator.topics.http.faults import DeliveryFailed
+from emulator.http.asgi import ClientGoneError, Receive, Send
+from emulator.topics.http.conversation import BadCommandError, Conversation, read_command
+from emulator.topics.http.faults import DeliveryFailedError
 
 LAST_SEQ: Final = b"x-topics-seq"
 _CLOSES: Final = {
@@ -54,7 +54,7 @@ async def _read(conversation: Conversation, receive: Receive) -> None:
         text = said.get("text")
         try:
             await conversation.execute(read_command(said["bytes"] if text is None else text))
-        except BadCommand as error:
+        except BadCommandError as error:
             conversation.refuse(error)
     conversation.outbox.close("left")
 
@@ -71,14 +71,14 @@ async def _write(conversation: Conversation, send: Send) -> None:
 async def _leave(conversation: Conversation, ends: Sequence[object], send: Send) -> None:
     """Say why the connection ends, to a client that is still there."""
     for error in ends:
-        if isinstance(error, DeliveryFailed):
+        if isinstance(error, DeliveryFailedError):
             await send({"type": "websocket.close", "code": _FAILED, "reason": str(error)})
             return
         if isinstance(error, Exception):
             raise error
     reason = conversation.outbox.closed
     if reason == "slow":
-        raise ConnectionAborted
+        raise ClientGoneError
     if reason in _CLOSES:
         code, why = _CLOSES[reason]
         await send({"type": "websocket.close", "code": code, "reason": why})

@@ -15,7 +15,7 @@ from emulator.assembly import damage as told
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.assembly.repair import repair
-from emulator.journal import DamagedLog, Segments
+from emulator.journal import DamagedLogError, Segments
 from emulator.settings.settings import Settings
 from emulator.topics.engine.commands import Publish, Sow
 from emulator.topics.engine.messages import SowMessage
@@ -63,11 +63,11 @@ def fill(emulator: Embedded) -> None:
     parts.streams.call("PutRecord", {"StreamName": "error", "PartitionKey": "e", "Data": b"{}"}, parts.home)
     parts.amqp.record("exchange", [(b"amqp %d" % number, "key") for number in range(5)])
     with httpx.Client(trust_env=False, headers=PROJECT) as client:
-        queue = f"{emulator.queues.engine}/v2/queues/jobs"
+        queue = f"{emulator.queues}/v2/queues/jobs"
         client.put(queue)
         for number in range(5):
             client.post(f"{queue}/messages", json={"messages": [{"body": number, "ttl": 86400}]})
-        client.get(f"{emulator.queues.engine}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
+        client.get(f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
     topics = parts.topics.open()
     session = topics.session("ada", lambda _: None)
     for number in range(20):
@@ -207,7 +207,7 @@ def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
         with build_components(settings(folder)) as parts:
             now = kept(parts)
             lines = [line for event in parts.events.since(0, 10_000) if (line := told.line(event))]
-    except DamagedLog as error:
+    except DamagedLogError as error:
         said = str(error)
     else:
         said = ""
@@ -363,7 +363,7 @@ def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Pa
     missing(folder / "queues.log")
     with embedded(settings(folder)) as emulator, httpx.Client(trust_env=False, headers=PROJECT) as client:
         found = client.get(
-            f"{emulator.queues.engine}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"}
+            f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"}
         ).json()
         assert len(found["messages"]) == 1
         assert any("queue-positions.log was put aside" in line for line in emulator.parts.damage)
@@ -380,7 +380,7 @@ def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tm
     with embedded(settings(folder)) as emulator, httpx.Client(trust_env=False) as client:
         for url in (
             f"{emulator.control}/topics/records?topic=prices",
-            f"{emulator.topics.engine}/topics/messages?topic=prices",
+            f"{emulator.topics}/topics/messages?topic=prices",
         ):
             answer = client.get(url)
             assert answer.status_code == 503, answer.text

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from emulator.assembly.data_directory import DataDirectory, DirectoryInUse
+from emulator.assembly.data_directory import DataDirectory, DirectoryInUseError
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
@@ -129,7 +129,7 @@ def test_streams_records_and_ids_outlive_the_process(tmp_path: Path) -> None:
 def test_a_data_directory_serves_one_sandbox_at_a_time(tmp_path: Path) -> None:
     """A second one is told which process has it; once that is gone, it is free."""
     directory = DataDirectory(tmp_path)
-    with pytest.raises(DirectoryInUse, match=r"in use by process \d+"):
+    with pytest.raises(DirectoryInUseError, match=r"in use by process \d+"):
         DataDirectory(tmp_path)
     directory.close()
     DataDirectory(tmp_path).close()

@@ -217,7 +217,7 @@ def until_refused(do: Callable[[], str]) -> tuple[int, str]:
 def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Settings) -> None:
     """With its protocol's error and the reason; what stores nothing works, and all does again with space."""
     with running(settings) as (emulator, clients):
-        assert clients.http.put(f"{emulator.queues.engine}/v2/queues/jobs").is_success
+        assert clients.http.put(f"{emulator.queues}/v2/queues/jobs").is_success
         for name in STORING:
             assert at_once(getattr(clients, name)) == "", name
         disk.fill()
@@ -252,7 +252,7 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
 def test_a_sandbox_starts_and_stops_on_a_full_disk(disk: Disk, settings: Settings) -> None:
     """It has what it had, and takes more when there is space."""
     with running(settings) as (emulator, clients):
-        assert clients.http.put(f"{emulator.queues.engine}/v2/queues/jobs").is_success
+        assert clients.http.put(f"{emulator.queues}/v2/queues/jobs").is_success
         for name in STORING:
             assert getattr(clients, name)() == "", name
     disk.fill()

@@ -9,10 +9,10 @@ import pytest
 from emulator.channels import (
     SHARD_END,
     Channel,
-    ChannelUnavailable,
+    ChannelUnavailableError,
     Delivery,
     MemoryCheckpoints,
-    PublishRefused,
+    PublishRefusedError,
     Receipt,
 )
 
@@ -224,12 +224,12 @@ def test_a_drained_and_committed_parent_is_finished_with(stream_bench: AnyBench)
 def test_a_stream_that_is_not_there_is_a_refusal(stream_bench: AnyBench) -> None:
     """Definite for the publisher, with Kinesis' code; the reader is told that the channel is unavailable."""
     channel = stream_bench.open()
-    with pytest.raises(PublishRefused) as refused:
+    with pytest.raises(PublishRefusedError) as refused:
         channel.publish(b"x", "k")
     assert refused.value.code == "ResourceNotFoundException"
     (outcome,) = channel.publish_many([(b"x", "k")])
-    assert isinstance(outcome, PublishRefused)
-    with pytest.raises(ChannelUnavailable, match=stream_bench.name):
+    assert isinstance(outcome, PublishRefusedError)
+    with pytest.raises(ChannelUnavailableError, match=stream_bench.name):
         channel.read()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.channels import ChannelUnavailable, PublishRefused, PublishUnknown, Receipt
+from emulator.channels import ChannelUnavailableError, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.clock import Clock
 
@@ -36,7 +36,7 @@ def test_a_throttled_publish_is_tried_again_with_growing_pauses(bench: Bench) ->
 def test_a_publish_that_stays_throttled_is_refused(bench: Bench) -> None:
     """Definitely: after as many tries as the channel was given."""
     bench.fault("throttle")
-    with pytest.raises(PublishRefused) as refused:
+    with pytest.raises(PublishRefusedError) as refused:
         bench.open(attempts=3).publish(b"x", "k")
     assert refused.value.code == "ProvisionedThroughputExceededException"
     assert bench.fault_engine.get("throttle").injected == 3
@@ -66,7 +66,7 @@ def test_a_throttled_read_goes_on_by_itself(bench: Bench) -> None:
     bench.fault_engine.remove(name)
     channel.publish(b"y", "k")
     name = bench.fault("throttle", direction="deliver")
-    with pytest.raises(ChannelUnavailable, match="Rate exceeded"):
+    with pytest.raises(ChannelUnavailableError, match="Rate exceeded"):
         channel.read()
     bench.fault_engine.remove(name)
     assert [d.data for d in channel.read()] == [b"y"]
@@ -116,10 +116,10 @@ def silent() -> Iterator[str]:
 def test_an_endpoint_that_cannot_be_reached_has_not_got_the_message(nobody: str) -> None:
     """Nothing was sent: a definite refusal for the publisher; for the reader, unavailable."""
     channel = KinesisChannel(connect(nobody), "input", clock=Clock())
-    with pytest.raises(PublishRefused) as refused:
+    with pytest.raises(PublishRefusedError) as refused:
         channel.publish(b"x", "k")
     assert refused.value.code == "EndpointConnectionError"
-    with pytest.raises(ChannelUnavailable):
+    with pytest.raises(ChannelUnavailableError):
         channel.read()
     channel.close()
 
@@ -127,14 +127,14 @@ def test_an_endpoint_that_cannot_be_reached_has_not_got_the_message(nobody: str)
 def test_an_endpoint_that_does_not_answer_may_have_the_message(silent: str) -> None:
     """It was sent and nobody knows: for one message and for each of a batch."""
     channel = KinesisChannel(connect(silent, timeout=0.2), "input", clock=Clock())
-    with pytest.raises(PublishUnknown) as unknown:
+    with pytest.raises(PublishUnknownError) as unknown:
         channel.publish(b"x", "k")
     assert unknown.value.code == "ReadTimeoutError"
-    assert [type(outcome) for outcome in channel.publish_many([(b"x", "k")] * 2)] == [PublishUnknown] * 2
+    assert [type(outcome) for outcome in channel.publish_many([(b"x", "k")] * 2)] == [PublishUnknownError] * 2
     channel.close()
 
 
 def test_what_boto3_refuses_was_never_sent(bench: Bench) -> None:
     """An empty partition key fails its validation, or Kinesis': refused either way."""
-    with pytest.raises(PublishRefused):
+    with pytest.raises(PublishRefusedError):
         bench.open().publish(b"x", "")

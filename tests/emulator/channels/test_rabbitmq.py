@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pika
 import pytest
 
-from emulator.channels import ChannelUnavailable, PublishRefused, PublishUnknown
+from emulator.channels import ChannelUnavailableError, PublishRefusedError, PublishUnknownError
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.rng import new_uuid
@@ -66,9 +66,9 @@ def test_a_queue_that_is_full_refuses(bench: Bench, broker_url: str) -> None:
         amqp.confirm_delivery()
         amqp.basic_publish("", name, b"first")
         channel = bench.connect(name, None)
-        with pytest.raises((PublishRefused, PublishUnknown)) as failed:
+        with pytest.raises((PublishRefusedError, PublishUnknownError)) as failed:
             channel.publish(b"second", "k")
-    assert isinstance(failed.value, PublishRefused)
+    assert isinstance(failed.value, PublishRefusedError)
     assert failed.value.code == "Nack"
 
 
@@ -77,8 +77,8 @@ def test_a_broker_that_cannot_be_reached_has_not_got_the_message() -> None:
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         port = reserved.getsockname()[1]
     channel = RabbitMQChannel(f"amqp://user:secret@127.0.0.1:{port}/", "input", clock=Clock())
-    with pytest.raises(PublishRefused, match=f"no broker answers at amqp://127.0.0.1:{port}") as refused:
+    with pytest.raises(PublishRefusedError, match=f"no broker answers at amqp://127.0.0.1:{port}") as refused:
         channel.publish(b"x", "k")
     assert "secret" not in str(refused.value)
-    with pytest.raises(ChannelUnavailable, match="no broker answers"):
+    with pytest.raises(ChannelUnavailableError, match="no broker answers"):
         channel.read()

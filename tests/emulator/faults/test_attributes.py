@@ -11,7 +11,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.attributes import read_attributes
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Attribute, FaultRefused, FaultType
+from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
 from emulator.faults.page import renewed
 from emulator.faults.registry import TYPES
 from emulator.faults.types.latency import draw_seconds
@@ -42,17 +42,17 @@ def test_every_number_has_a_least_and_a_most(type_: FaultType, attribute: Attrib
         assert read_attributes(type_, {attribute.name: taken})[attribute.name] == taken
     beyond = [attribute.most + 1, attribute.least - 1, 10**30, 10**400, math.inf, -math.inf, math.nan]
     for refused in [*beyond, "9" * 400, "nan", "inf", "1e400", None, [], {}, True, "many"]:
-        with pytest.raises(FaultRefused, match=rf"{type_.name}: attribute {attribute.name} is ") as told:
+        with pytest.raises(FaultRefusedError, match=rf"{type_.name}: attribute {attribute.name} is ") as told:
             read_attributes(type_, {attribute.name: refused})
         assert len(str(told.value)) < 300
-    with pytest.raises(FaultRefused, match=f"to {attribute.most:.0f}"):
+    with pytest.raises(FaultRefusedError, match=f"to {attribute.most:.0f}"):
         read_attributes(type_, {attribute.name: attribute.most + 1})
 
 
 @pytest.mark.parametrize(("type_", "attribute"), TEXTS)
 def test_every_text_has_a_longest(type_: FaultType, attribute: Attribute) -> None:
     read_attributes(type_, {attribute.name: "x" * attribute.longest})
-    with pytest.raises(FaultRefused, match=f"at most {attribute.longest} characters"):
+    with pytest.raises(FaultRefusedError, match=f"at most {attribute.longest} characters"):
         read_attributes(type_, {attribute.name: "x" * (attribute.longest + 1)})
 
 
@@ -85,7 +85,7 @@ _MARKS = ("fields", "types: made from the registry", "example")
     ],
 )
 def test_what_else_a_fault_says_has_bounds(wanted: dict[str, Any], said: str) -> None:
-    with pytest.raises(FaultRefused, match=said):
+    with pytest.raises(FaultRefusedError, match=said):
         fault_engine().add(NewFault("duplicate", **wanted))
 
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from emulator.channels import ChannelUnavailable
+from emulator.channels import ChannelUnavailableError
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine, UnknownFault
-from emulator.faults.fault import CARRIERS, Call, FaultRefused
+from emulator.faults.engine import FaultEngine, UnknownFaultError
+from emulator.faults.fault import CARRIERS, Call, FaultRefusedError
 from emulator.faults.message import Message
 from emulator.faults.registry import TYPES
 from emulator.rng import Chance, Draws
@@ -266,7 +266,7 @@ def test_a_fault_that_cannot_be_is_refused_with_what_would_do(
 ) -> None:
     """The value, and what to give instead; nothing is in force afterwards."""
     bed.add("duplicate", name="there")
-    with pytest.raises(FaultRefused) as refused:
+    with pytest.raises(FaultRefusedError) as refused:
         bed.add(**({"type_": fields.pop("type", "duplicate")} | fields))
     assert why in str(refused.value)
     assert [fault.name for fault in bed.fault_engine.list()] == ["there"]
@@ -279,7 +279,7 @@ def test_a_fault_that_is_not_there_is_unknown(bed: Bed) -> None:
         bed.fault_engine.remove,
         lambda name: bed.fault_engine.change(name, FaultChange(limit=1)),
     ):
-        with pytest.raises(UnknownFault, match="no fault is named 'nothing'"):
+        with pytest.raises(UnknownFaultError, match="no fault is named 'nothing'"):
             do("nothing")
 
 
@@ -457,7 +457,7 @@ def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:
     real = Clock()
     while last not in came:
         assert real.elapsed() < 30, f"{bench.kind}: the last message does not come"
-        with contextlib.suppress(ChannelUnavailable):
+        with contextlib.suppress(ChannelUnavailableError):
             came += [each.data for each in channel.read(limit=1000, wait=0.1)]
     injections = [(e.fields["fault"], e.fields["message_id"], e.fields["did"]) for e in bench.injections()]
     return sorted(injections, key=str)

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.channels import Channel, Delivery, MemoryCheckpoints, PublishRefused, PublishUnknown, Receipt
+from emulator.channels import (
+    Channel,
+    Delivery,
+    MemoryCheckpoints,
+    PublishRefusedError,
+    PublishUnknownError,
+    Receipt,
+)
 from emulator.clock import Clock
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
@@ -50,7 +57,7 @@ def publish_until_taken(channel: Channel, data: bytes, tries: int = 10) -> list[
     for _ in range(tries):
         try:
             channel.publish(data, "k")
-        except (PublishRefused, PublishUnknown) as failure:
+        except (PublishRefusedError, PublishUnknownError) as failure:
             failures.append(f"{type(failure).__name__} {failure.code}")
         else:
             return failures
@@ -129,7 +136,7 @@ def test_oversize_past_the_record_limit_is_refused_by_kinesis(stream_bench: AnyB
     """The producer learns that its message is too large."""
     channel = opened(stream_bench)
     stream_bench.fault("oversize", attributes={"limit": 1_048_576})
-    with pytest.raises(PublishRefused) as refused:
+    with pytest.raises(PublishRefusedError) as refused:
         channel.publish(SAMPLES[0], "k")
     assert refused.value.code == "ValidationException"
 
@@ -228,7 +235,7 @@ def test_partial_failure_fails_the_chosen_entries_of_a_batch(bench: AnyBench) ->
     failed = [at for at, outcome in enumerate(outcomes) if not isinstance(outcome, Receipt)]
     assert failed == [2, 5, 8]
     code = "Nack" if bench.on_the_wire else "InternalFailure"
-    assert {outcome.code for outcome in outcomes if isinstance(outcome, PublishRefused)} == {code}
+    assert {outcome.code for outcome in outcomes if isinstance(outcome, PublishRefusedError)} == {code}
     came = read_all(channel, 7)
     assert [SAMPLES.index(d.data) for d in came] == [0, 1, 3, 4, 6, 7, 9]
 
@@ -238,7 +245,7 @@ def test_partial_failure_spares_a_message_put_alone(bench: AnyBench) -> None:
     channel = opened(bench)
     bench.fault("partial_failure")
     if bench.on_the_wire:
-        with pytest.raises(PublishRefused):
+        with pytest.raises(PublishRefusedError):
             channel.publish(SAMPLES[0], "k")
         return
     assert publish_until_taken(channel, SAMPLES[0]) == []
@@ -260,7 +267,7 @@ def test_a_call_that_fails_after_it_took_effect_leaves_the_message_there(bench: 
     """The producer that tries again makes a duplicate: both are in the channel."""
     channel = opened(bench, attempts=1)
     bench.fault(type_, attributes={"written": True}, when={"fails": 1})
-    with pytest.raises(PublishUnknown):
+    with pytest.raises(PublishUnknownError):
         channel.publish(SAMPLES[0], "k")
     channel.publish(SAMPLES[0], "k")
     assert [d.data for d in read_all(channel, 2)] == [SAMPLES[0]] * 2
@@ -276,13 +283,13 @@ def test_error_on_deliver_leaves_the_message_for_the_next_read(bench: AnyBench) 
 
 
 def read_despite_failures(channel: Channel) -> list[Delivery]:
-    from emulator.channels import ChannelUnavailable
+    from emulator.channels import ChannelUnavailableError
 
     for _ in range(100):
         try:
             if found := channel.read(limit=10, wait=0.1):
                 return found
-        except ChannelUnavailable:
+        except ChannelUnavailableError:
             continue
     raise AssertionError("nothing came")
 
@@ -309,7 +316,7 @@ def test_expire_iterator_only_delays(bench: AnyBench) -> None:
     channel = opened(bench)
     bench.meet(channel)
     if bench.kind != "kinesis":
-        with pytest.raises(FaultRefused, match="expire_iterator means nothing"):
+        with pytest.raises(FaultRefusedError, match="expire_iterator means nothing"):
             bench.fault("expire_iterator", channel=bench.name)
         return
     bench.fault("expire_iterator", when={"fails": 1})
@@ -390,9 +397,9 @@ def test_a_fault_that_means_nothing_there_is_refused(bench: AnyBench) -> None:
     for type_ in TYPES.values():
         means_something = bench.kind in {kind.value for kind in type_.kinds}
         if not means_something:
-            with pytest.raises(FaultRefused, match=f"{type_.name} means nothing on .*{bench.kind}"):
+            with pytest.raises(FaultRefusedError, match=f"{type_.name} means nothing on .*{bench.kind}"):
                 bench.fault(type_.name, channel=bench.name)
-            with pytest.raises(FaultRefused, match=f"{type_.name} means nothing"):
+            with pytest.raises(FaultRefusedError, match=f"{type_.name} means nothing"):
                 bench.fault(type_.name, channel=f"{bench.kind}:*")
 
 

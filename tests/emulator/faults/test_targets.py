@@ -13,7 +13,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefusedError
 from emulator.faults.targets import Process, named_targets
 from emulator.settings.settings import Settings, SettingsError
 from rdss_sandbox.shapes.faults import NewFault
@@ -54,7 +54,7 @@ def test_a_process_that_nobody_named_is_not_struck(sleeper: subprocess.Popen[byt
     with sandbox() as running:
         for target in (sleeper.pid, os.getpid(), os.getppid(), 1, 0, -1, -sleeper.pid):
             for written in (f"{target}", f" {target}", f"0{target}", f"+{target}"):
-                with pytest.raises(FaultRefused, match="--target NAME=PID"):
+                with pytest.raises(FaultRefusedError, match="--target NAME=PID"):
                     running.parts.fault_engine.add(NewFault(type_, attributes={"target": written}))
     assert sleeper.poll() is None
 

@@ -13,7 +13,7 @@ import h2.events
 import httpx
 import pytest
 
-from emulator.http.asgi import ConnectionAborted, Message, answer, whole_body
+from emulator.http.asgi import ClientGoneError, Message, answer, whole_body
 from emulator.http.server import Server, serve
 
 VERSIONS = pytest.mark.parametrize("http2", [False, True], ids=["http1", "h2c"])
@@ -132,7 +132,7 @@ def test_an_aborted_connection_closes_without_an_answer(served: Callable[..., Se
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await whole_body(receive)
-        raise ConnectionAborted
+        raise ClientGoneError
 
     failures: list[Exception] = []
     with (

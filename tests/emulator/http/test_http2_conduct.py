@@ -16,7 +16,7 @@ import httpx
 import pytest
 from h2.errors import ErrorCodes
 
-from emulator.http.asgi import ConnectionAborted, answer, whole_body
+from emulator.http.asgi import ClientGoneError, answer, whole_body
 from emulator.http.body_memory import ARRIVING
 from emulator.http.limits import BODY_BYTES, USUAL, Rate
 from emulator.http.server import Server
@@ -135,7 +135,7 @@ class Slow:
             await self.began.wait()
         try:
             body = await whole_body(receive)
-        except ConnectionAborted:
+        except ClientGoneError:
             self.cancelled += 1
             raise
         if scope["path"] != "/held":

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.journal import DamagedLog, Log
+from emulator.journal import DamagedLogError, Log
 
 
 def test_what_was_appended_is_read_back_in_order_by_the_next_process(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_changed_byte_is_damage_that_names_the_file_and_the_place(tmp_path: Pa
     raw[offset] ^= 0x41
     path.write_bytes(raw)
 
-    with pytest.raises(DamagedLog, match="damaged at byte 0") as caught:
+    with pytest.raises(DamagedLogError, match="damaged at byte 0") as caught:
         Log(path)
 
     assert str(path) in str(caught.value)
@@ -91,9 +91,9 @@ def test_damage_that_comes_while_the_log_is_open_is_found_on_reading(tmp_path: P
         file.seek(-1, os.SEEK_END)
         file.write(b"X")
 
-    with pytest.raises(DamagedLog):
+    with pytest.raises(DamagedLogError):
         log.read(position)
-    with pytest.raises(DamagedLog):
+    with pytest.raises(DamagedLogError):
         log.read(position + 1)
     log.close()
 

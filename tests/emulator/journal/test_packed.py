@@ -11,7 +11,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import DamagedLog, Segments
+from emulator.journal import DamagedLogError, Segments
 from emulator.kinesis import Engine, Scope
 from emulator.rng import Chance
 
@@ -183,7 +183,7 @@ def test_a_flipped_byte_is_found_wherever_it_is_and_named(tmp_path: Path) -> Non
         changed = bytearray(whole)
         changed[place] ^= 0x10
         (directory / name.name).write_bytes(changed)
-        with pytest.raises(DamagedLog, match=name.name) as caught:
+        with pytest.raises(DamagedLogError, match=name.name) as caught:
             everything(Segments(directory))
         assert f"damaged at byte {caught.value.position}" in str(caught.value)
 
@@ -197,7 +197,7 @@ def test_a_packed_file_that_was_cut_is_named(tmp_path: Path, left: int) -> None:
     pack(segments)
     os.truncate(segment.name, left)
 
-    with pytest.raises(DamagedLog, match=segment.name.name):
+    with pytest.raises(DamagedLogError, match=segment.name.name):
         Segments(tmp_path)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.journal import DamagedLog, Segments
+from emulator.journal import DamagedLogError, Segments
 
 
 def line(number: int, size: int = 20) -> bytes:
@@ -148,19 +148,19 @@ def test_damage_in_a_block_is_named_and_nothing_of_it_is_given_out(tmp_path: Pat
 
     segments = Segments(tmp_path, segment_bytes=300)
     for start in (1, 3):
-        with pytest.raises(DamagedLog, match=f"{sealed.name} is damaged at byte 0"):
+        with pytest.raises(DamagedLogError, match=f"{sealed.name} is damaged at byte 0"):
             segments.read(start, 1, 1 << 20)
     os.truncate(sealed, sealed.stat().st_size - 1)
-    with pytest.raises(DamagedLog, match="the file ends before the block does"):
+    with pytest.raises(DamagedLogError, match="the file ends before the block does"):
         segments.read(6, 100, 1 << 20)
     segments.close()
 
-    with pytest.raises(DamagedLog, match=f"{sealed.name} is damaged at byte 0"):
+    with pytest.raises(DamagedLogError, match=f"{sealed.name} is damaged at byte 0"):
         Segments(tmp_path, segment_bytes=300)
     raw[60] ^= 1
     sealed.write_bytes(raw)
     last.write_bytes(b"not a block at all, but longer than a header is")
-    with pytest.raises(DamagedLog, match=last.name):
+    with pytest.raises(DamagedLogError, match=last.name):
         Segments(tmp_path, segment_bytes=300)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.journal import DamagedLog
+from emulator.journal import DamagedLogError
 from emulator.kinesis import Engine, KinesisError
 from tests.emulator.kinesis.conftest import SCOPE
 
@@ -38,7 +38,9 @@ def test_an_engine_does_not_open_on_damaged_files(engines: Callable[..., Api], n
     change(path, 50)
     raw = path.read_bytes()
 
-    with pytest.raises(DamagedLog, match=r"is damaged at byte 0.*Restore the file from a copy") as caught:
+    with pytest.raises(
+        DamagedLogError, match=r"is damaged at byte 0.*Restore the file from a copy"
+    ) as caught:
         Engine(api.directory, api.clock, api.events)
 
     assert (caught.value.path, caught.value.position) == (path, 0)

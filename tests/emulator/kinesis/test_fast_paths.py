@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.kinesis import KinesisError, NotFast
+from emulator.kinesis import KinesisError, NotFastError
 from tests.emulator.kinesis.conftest import SCOPE, Api
 
 KEYS = st.one_of(
@@ -59,7 +59,7 @@ def test_put_records_is_the_same_on_both_paths(
         answer = json.loads(
             fast.engine.put_records_json(json.dumps(body, ensure_ascii=ascii_only).encode(), SCOPE)
         )
-    except NotFast:
+    except NotFastError:
         return
 
     request = [{k: v for k, v in entry.items() if v is not None} for entry in entries]
@@ -78,7 +78,7 @@ def test_put_record_is_the_same_on_both_paths(entry: dict[str, Any]) -> None:
     body = json.dumps({"StreamName": "s"} | encoded(entry)).encode()
     try:
         answer = json.loads(fast.engine.put_record_json(body, SCOPE))
-    except NotFast:
+    except NotFastError:
         return
 
     request = {k: v for k, v in entry.items() if v is not None}
@@ -157,12 +157,12 @@ def test_whatever_is_unusual_is_left_to_the_full_path(body: str | bytes) -> None
     api = Api(None)
     api.create()
 
-    with pytest.raises(NotFast):
+    with pytest.raises(NotFastError):
         api.engine.put_records_json(body if isinstance(body, bytes) else body.encode(), SCOPE)
 
     assert api.drain() == []
     if body != b"[]":
-        with pytest.raises(NotFast):
+        with pytest.raises(NotFastError):
             api.engine.get_records_json(body if isinstance(body, bytes) else body.encode(), SCOPE)
 
 

@@ -13,7 +13,7 @@ import pytest
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.queues.engine import Address, NewMessage, QueueEngine, SourceUnavailable
+from emulator.queues.engine import Address, NewMessage, QueueEngine, SourceUnavailableError
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.queues import PROJECT
@@ -133,7 +133,7 @@ def test_a_stream_that_is_made_anew_is_read_from_its_beginning(parts: Components
 def test_without_its_stream_a_view_says_so(parts: Components) -> None:
     """And names it."""
     parts.streams.call("DeleteStream", {"StreamName": "error"}, parts.home)
-    with pytest.raises(SourceUnavailable, match="the stream error cannot be read now"):
+    with pytest.raises(SourceUnavailableError, match="the stream error cannot be read now"):
         bodies(parts.queues)
 
 
@@ -184,7 +184,7 @@ def test_a_slow_channel_holds_up_nobody_else(parts: Components) -> None:
 def test_a_refused_publish_is_told_to_who_posts(parts: Components) -> None:
     """The fault throttle on the way in: an error, nothing in the queue, and the next try is taken."""
     parts.fault_engine.add(NewFault("throttle", channel="error", direction="publish", limit=1))
-    with pytest.raises(SourceUnavailable, match="error took 0 of 1 messages"):
+    with pytest.raises(SourceUnavailableError, match="error took 0 of 1 messages"):
         parts.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")
     assert bodies(parts.queues) == []
     parts.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")

@@ -12,7 +12,7 @@ import pytest
 
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.rabbitmq.server import BrokerFailed, find_server, start_broker
+from emulator.rabbitmq.server import BrokerFailedError, find_server, start_broker
 
 SERVER = find_server(os.environ)
 needs_server = pytest.mark.skipif(
@@ -72,7 +72,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     assert SERVER is not None
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(BrokerFailed, match=f"port {taken.getsockname()[1]}"),
+        pytest.raises(BrokerFailedError, match=f"port {taken.getsockname()[1]}"),
     ):
         start_broker(SERVER, tmp_path, os.environ, port=taken.getsockname()[1])
 
@@ -89,7 +89,7 @@ def test_a_port_that_nobody_asked_for_and_that_is_taken_is_another_next_time(
     server = tmp_path / "rabbitmq-server"
     server.write_text(f"#!/bin/sh\necho start >> {tmp_path}/starts\necho {said}\nexit 1\n")
     server.chmod(0o755)
-    with pytest.raises(BrokerFailed, match=said):
+    with pytest.raises(BrokerFailedError, match=said):
         start_broker(server, tmp_path / "files", os.environ, port=port)
     assert (tmp_path / "starts").read_text().count("start") == starts
 

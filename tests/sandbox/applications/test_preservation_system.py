@@ -14,7 +14,7 @@ import pytest
 
 from emulator.rng import new_uuid
 from sandbox.applications import PreservationSystem
-from sandbox.download import Downloads, Fetch, Interrupted
+from sandbox.download import DownloadInterruptedError, Downloads, Fetch
 from tests.sandbox.applications.conftest import Running, Town
 
 CONTENT = b"depth,coral\n3,acropora\n" * 100
@@ -31,7 +31,7 @@ class Shelf:
     def fetch(self, location: str, start: int, tag: str | None) -> Iterator[Fetch]:
         if self.fails:
             self.fails -= 1
-            raise Interrupted("the network is gone")
+            raise DownloadInterruptedError("the network is gone")
         content = self.files[location]
         yield Fetch(start, len(content), "tag", iter([content[start:]]))
 

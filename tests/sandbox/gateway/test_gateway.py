@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from emulator.channels import Delivery, Outcome, PublishRefused, PublishUnknown, Receipt
+from emulator.channels import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine, SendFailedError, SendRefusedError
 from sandbox.repository import Repository, Status
 from schemas.sequence import join
 
 NOW = 1_780_000_000.0
-THROTTLED = PublishRefused("ProvisionedThroughputExceededException", "slow down")
+THROTTLED = PublishRefusedError("ProvisionedThroughputExceededException", "slow down")
 
 
 class Broker:
@@ -96,7 +96,7 @@ def test_no_answer_is_tried_again_with_the_delays_of_the_specification(
     repository: Repository, clock: Clock
 ) -> None:
     """Refused and unanswered tries are followed by 200, 400, 800 ms; then the message is sent."""
-    broker = Broker(THROTTLED, PublishUnknown("timeout", "no answer"), THROTTLED)
+    broker = Broker(THROTTLED, PublishUnknownError("timeout", "no answer"), THROTTLED)
     Gateway(broker, repository, clock).send_serialised(b"{}")
     assert broker.taken == [b"{}"]
     assert clock.elapsed() == pytest.approx(1.4, abs=0.01)
@@ -118,7 +118,7 @@ def test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept(
     repository: Repository, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The sender is told GENERR005, and so is the log; the next flush, by a new process too, sends it."""
-    broker = Broker(*[PublishUnknown("timeout", "no answer")] * 11)
+    broker = Broker(*[PublishUnknownError("timeout", "no answer")] * 11)
     with pytest.raises(SendFailedError, match="GENERR005"):
         Gateway(broker, repository, clock).send_serialised(b"{}")
     assert broker.calls == 11
@@ -132,7 +132,7 @@ def test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept(
 
 def test_what_the_broker_will_never_take_holds_up_nothing_else(repository: Repository, clock: Clock) -> None:
     """A final refusal is reported after the others have gone, and the refused message is kept."""
-    broker = Broker(PublishRefused("ValidationException", "too large"))
+    broker = Broker(PublishRefusedError("ValidationException", "too large"))
     gateway = Gateway(broker, repository, clock)
     with pytest.raises(SendRefusedError, match="too large"):
         gateway.send_serialised(b'"bad"', b'"good"')

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.channels import ChannelUnavailable
+from emulator.channels import ChannelUnavailableError
 from emulator.clock import Clock, stopwatch
 from sandbox.gateway import GatewaySettings, open_gateway
 from sandbox.repository import Repository
@@ -35,7 +35,7 @@ def test_a_broker_that_does_not_answer_is_told_within_the_timeout(port: int, tmp
     began = stopwatch()
     with closing(Repository(tmp_path / "local.sqlite3", clock)) as repository:
         failing = open_gateway(settings, repository, clock)
-        with pytest.raises(ChannelUnavailable) as told, failing as gateway:
+        with pytest.raises(ChannelUnavailableError) as told, failing as gateway:
             gateway.delete("5680e8e0-28a5-4b20-948e-fd0d08781e0b")
     assert stopwatch() - began < TIMEOUT + 15
     said = str(told.value)

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sandbox.profiles.in_process import CannotStart
+from sandbox.profiles.in_process import CannotStartError
 from sandbox.profiles.localstack import install, started
 
 STAND_IN = """#!{python}
@@ -67,7 +67,7 @@ def test_one_that_ends_is_named_with_its_last_words(home: Path) -> None:
     """And where the rest is."""
     (home / "environment" / "bin" / "python").write_text("#!/bin/sh\necho no such engine\nexit 1\n")
     with (
-        pytest.raises(CannotStart, match=r"no such engine; see .*localstack\.log"),
+        pytest.raises(CannotStartError, match=r"no such engine; see .*localstack\.log"),
         started(home, os.environ, lambda _: None),
     ):
         pass
@@ -76,6 +76,6 @@ def test_one_that_ends_is_named_with_its_last_words(home: Path) -> None:
 def test_without_node_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is fetched."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CannotStart, match="install nodejs and npm"):
+    with pytest.raises(CannotStartError, match="install nodejs and npm"):
         install(tmp_path / "home", lambda _: None)
     assert list((tmp_path / "home").iterdir()) == []

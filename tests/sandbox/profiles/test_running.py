@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.machine import process_ids as processes
+from emulator.machine import process_ids
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
@@ -27,7 +27,7 @@ def described(pid: int, born: str | None = None) -> Running:
         region="us-east-1",
         data_dir="data",
         token="secret",
-        born=born or processes.born(pid),
+        born=born or process_ids.born(pid),
     )
 
 

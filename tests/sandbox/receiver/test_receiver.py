@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulator.channels import ChannelUnavailable
+from emulator.channels import ChannelUnavailableError
 from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
 from sandbox.receiver.receiver import OUTAGE_SECONDS
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
@@ -44,11 +44,11 @@ def test_a_channel_that_cannot_be_read_is_asked_again(
 
     def step() -> None:
         if next(left, None) is not None:
-            raise ChannelUnavailable("input: no broker answers")
+            raise ChannelUnavailableError("input: no broker answers")
 
     site.step = step
     began = site.clock.elapsed()
-    with contextlib.nullcontext() if survives else pytest.raises(ChannelUnavailable, match="no broker"):
+    with contextlib.nullcontext() if survives else pytest.raises(ChannelUnavailableError, match="no broker"):
         site.receive()
     assert len(site.arrivals()) == survives
     assert site.clock.elapsed() - began >= (0 if survives else OUTAGE_SECONDS)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from emulator.channels import Channel, Checkpoints, Delivery, PublishRefused, Receipt
+from emulator.channels import Channel, Checkpoints, Delivery, PublishRefusedError, Receipt
 from emulator.rng import new_uuid
 from sandbox.receiver import Arrival
 from sandbox.repository import ArrivalStatus, Repository
@@ -216,7 +216,7 @@ class _GivesUpOnThrottle(_CarelessSender):
     tries = 10
 
     def fails(self, outcome: object) -> bool:
-        throttled = isinstance(outcome, PublishRefused) and "Throughput" in outcome.code
+        throttled = isinstance(outcome, PublishRefusedError) and "Throughput" in outcome.code
         return not isinstance(outcome, Receipt) and not throttled
 
 

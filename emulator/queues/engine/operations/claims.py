@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.queues.engine import checks
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, Claimed, Posted, QueueSet, Released, Removed, Renewed
-from emulator.queues.engine.errors import ClaimNotThere
+from emulator.queues.engine.errors import ClaimNotThereError
 from emulator.queues.engine.message import Claim, Held, Message
 from emulator.queues.engine.metadata import DEAD_LETTERS, DEAD_LETTERS_TTL, MOST_CLAIMS
 from emulator.queues.engine.queue import Queue
@@ -33,7 +33,7 @@ class Claims:
 
         A message that would end before the claim does lives until ``grace`` seconds after it. One that was
         claimed as often as the queue's metadata allows is moved to the dead letters instead of being given.
-        Raises ``BadValue``.
+        Raises ``BadValueError``.
         """
         checks.new_claim(ttl, grace, limit)
         with self._store.opened(at) as now:
@@ -49,13 +49,16 @@ class Claims:
                 raise
 
     def get(self, at: Address, id_: str) -> Held:
-        """Raises ``ClaimNotThere``."""
+        """Raises ``ClaimNotThereError``."""
         with self._store.opened(at):
             queue, claim = self._found(at, id_)
             return Held(claim, queue.held_by(claim))
 
     def renew(self, at: Address, id_: str, *, ttl: int, grace: int = 0) -> None:
-        """Let the claim begin anew, with another ttl if wanted. Raises ``ClaimNotThere`` and ``BadValue``."""
+        """Let the claim begin anew, with another ttl if wanted.
+
+        Raises ``ClaimNotThereError`` and ``BadValueError``.
+        """
         checks.claim_ttl(ttl)
         with self._store.opened(at) as now:
             _, claim = self._found(at, id_)
@@ -71,7 +74,7 @@ class Claims:
         return self._end(at, id_, "claim_expired")
 
     def holding(self, at: Address) -> list[Held]:
-        """The claims that hold messages, oldest first. Raises ``QueueNotThere``."""
+        """The claims that hold messages, oldest first. Raises ``QueueNotThereError``."""
         with self._store.opened(at) as now:
             queue = self._store.existing(at, now)
             return [Held(claim, queue.held_by(claim)) for claim in queue.claims.values() if claim.numbers]
@@ -80,14 +83,14 @@ class Claims:
         queue = self._store.queue(at, self._store.now())
         claim = queue.claims.get(id_) if queue else None
         if queue is None or claim is None:
-            raise ClaimNotThere(at, id_)
+            raise ClaimNotThereError(at, id_)
         return queue, claim
 
     def _end(self, at: Address, id_: str, told_as: str) -> bool:
         with self._store.opened(at) as now:
             try:
                 queue, claim = self._found(at, id_)
-            except ClaimNotThere:
+            except ClaimNotThereError:
                 return False
             ids = [message.id for message in queue.held_by(claim)]
             self._store.commit(now, Released(at, id_))

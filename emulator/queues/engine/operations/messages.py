@@ -8,7 +8,12 @@ from typing import NamedTuple
 from emulator.queues.engine import checks
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Posted, QueueSet, Removed
-from emulator.queues.engine.errors import ClaimNotThere, MessageClaimed, MessageNotClaimed, MessageNotThere
+from emulator.queues.engine.errors import (
+    ClaimNotThereError,
+    MessageClaimedError,
+    MessageNotClaimedError,
+    MessageNotThereError,
+)
 from emulator.queues.engine.message import Found, Message
 from emulator.queues.engine.metadata import DEFAULT_DELAY, DEFAULT_TTL
 from emulator.queues.engine.queue import Queue
@@ -35,8 +40,8 @@ class Messages:
     def post(self, at: Address, new: Sequence[NewMessage], client: str) -> list[str]:
         """Put messages into the queue, which is made if it is not there; their ids in the same order.
 
-        What is posted to a view goes through its channel, which sets their ttl and delay. Raises ``BadValue``
-        and ``SourceUnavailable``.
+        What is posted to a view goes through its channel, which sets their ttl and delay. Raises
+        ``BadValueError`` and ``SourceUnavailableError``.
         """
         with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
@@ -61,7 +66,7 @@ class Messages:
         """Messages with numbers above ``after``, oldest first, without those that ``not_from`` posted.
 
         Those that are held, and those that are delayed, are left out unless asked for. Raises
-        ``QueueNotThere``, and ``BadValue`` for the limit.
+        ``QueueNotThereError``, and ``BadValueError`` for the limit.
         """
         checks.page_limit(limit)
         with self._store.opened(at) as now:
@@ -77,10 +82,10 @@ class Messages:
             return queue.page(after, limit, wanted)
 
     def get(self, at: Address, id_: str) -> Found:
-        """Raises ``MessageNotThere``."""
+        """Raises ``MessageNotThereError``."""
         found = self.find(at, [id_])
         if not found:
-            raise MessageNotThere(at, id_)
+            raise MessageNotThereError(at, id_)
         return found[0]
 
     def find(self, at: Address, ids: Iterable[str]) -> list[Found]:
@@ -100,8 +105,10 @@ class Messages:
     def delete(self, at: Address, id_: str, claim: str | None = None) -> None:
         """Delete a message, which may be gone already; the ``claim`` that holds it must be given.
 
-        Raises ``MessageNotClaimed`` for a claim given where nobody holds the message; for one that is held
-        ``ClaimNotThere`` where the claim has expired, ``MessageClaimed`` where it is another's or none.
+        Raises ``MessageNotClaimedError`` for a claim given where nobody holds the message; for one that is
+        held
+        ``ClaimNotThereError`` where the claim has expired, ``MessageClaimedError`` where it is another's or
+        none.
         """
         with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
@@ -112,7 +119,10 @@ class Messages:
             self._remove(queue, [message], now, "message_deleted", claim=claim)
 
     def delete_many(self, at: Address, ids: Sequence[str]) -> None:
-        """Delete those that are there, whoever holds them. Raises ``BadValue`` for none or over 20 ids."""
+        """Delete those that are there, whoever holds them.
+
+        Raises ``BadValueError`` for none or over 20 ids.
+        """
         checks.message_ids(ids)
         with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
@@ -121,7 +131,7 @@ class Messages:
                 self._remove(queue, list(found.values()), now, "message_deleted", claim=None)
 
     def pop(self, at: Address, limit: int) -> list[Message]:
-        """The oldest messages that nobody holds, deleted as they are given. Raises ``BadValue``."""
+        """The oldest messages that nobody holds, deleted as they are given. Raises ``BadValueError``."""
         checks.popped(limit)
         with self._store.opened(at) as now:
             queue = self._store.queue(at, now)
@@ -153,7 +163,10 @@ class Messages:
 
 
 def _made(queue: Queue | None, new: Sequence[NewMessage], client: str, now: float) -> list[Message]:
-    """The messages to be, with the queue's own ttl and delay where they have none. Raises ``BadValue``."""
+    """The messages to be, with the queue's own ttl and delay where they have none.
+
+    Raises ``BadValueError``.
+    """
     metadata = queue.metadata if queue else {}
     number = queue.number if queue else 1
     own_ttl = metadata.get(DEFAULT_TTL) or DEFAULT_MESSAGE_TTL
@@ -175,10 +188,10 @@ def _may_delete(queue: Queue, message: Message, claim: str | None) -> None:
     holder = queue.holder(message)
     if claim is None:
         if holder is not None:
-            raise MessageClaimed(message.id)
+            raise MessageClaimedError(message.id)
     elif holder is None:
-        raise MessageNotClaimed(message.id)
+        raise MessageNotClaimedError(message.id)
     elif claim not in queue.claims:
-        raise ClaimNotThere(queue.at, claim)
+        raise ClaimNotThereError(queue.at, claim)
     elif holder.id != claim:
-        raise MessageClaimed(message.id)
+        raise MessageClaimedError(message.id)

@@ -50,7 +50,7 @@ class Queues:
         self._store = store
 
     def create(self, at: Address, metadata: Mapping[str, Any] | None = None) -> bool:
-        """Have the queue; False when it was there, which leaves it as it is. Raises ``BadValue``."""
+        """Have the queue; False when it was there, which leaves it as it is. Raises ``BadValueError``."""
         queue_metadata.check(metadata or {})
         with self._store.lock:
             if at in self._store.state.queues:
@@ -64,12 +64,12 @@ class Queues:
             return at in self._store.state.queues
 
     def metadata(self, at: Address) -> dict[str, Any]:
-        """What was set, without defaults. Raises ``QueueNotThere``."""
+        """What was set, without defaults. Raises ``QueueNotThereError``."""
         with self._store.lock:
             return dict(self._store.existing(at, self._store.now()).metadata)
 
     def set_metadata(self, at: Address, metadata: Mapping[str, Any]) -> None:
-        """Replace the metadata. Raises ``QueueNotThere`` and ``BadValue``."""
+        """Replace the metadata. Raises ``QueueNotThereError`` and ``BadValueError``."""
         queue_metadata.check(metadata)
         with self._store.opened(at) as now:
             self._store.existing(at, now)
@@ -78,7 +78,7 @@ class Queues:
     def patch(self, at: Address, operations: Sequence[Any]) -> dict[str, Any]:
         """The metadata after the operations; see ``metadata.patched``, whose errors it raises.
 
-        Raises ``QueueNotThere``.
+        Raises ``QueueNotThereError``.
         """
         with self._store.opened(at) as now:
             result = queue_metadata.patched(self._store.existing(at, now).metadata, operations)
@@ -108,7 +108,7 @@ class Queues:
             return [Listed(each, queues[Address(project, each)].metadata) for each in found]
 
     def stats(self, at: Address) -> Stats:
-        """Raises ``QueueNotThere``."""
+        """Raises ``QueueNotThereError``."""
         with self._store.opened(at) as now:
             return _stats(self._store.existing(at, now))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from emulator.destinations import Destinations, Forbidden
+from emulator.destinations import Destinations, ForbiddenError
 from emulator.queues.engine import checks
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, QueueSet, Subscribed, Unsubscribed
-from emulator.queues.engine.errors import BadValue, SubscriberTaken, SubscriptionNotThere
+from emulator.queues.engine.errors import BadValueError, SubscriberTakenError, SubscriptionNotThereError
 from emulator.queues.engine.metadata import RETRY_POLICY, check_retry_policy
 from emulator.queues.engine.store import Store
 from emulator.queues.engine.subscription import Subscription
@@ -41,7 +41,7 @@ class Subscriptions:
         ttl: int = DEFAULT_SUBSCRIPTION_TTL,
         options: dict[str, Any] | None = None,
     ) -> Made:
-        """Subscribe to the queue, which is made if it is not there. Raises ``BadValue``."""
+        """Subscribe to the queue, which is made if it is not there. Raises ``BadValueError``."""
         self._check(subscriber, ttl, options)
         with self._store.lock:
             now = self._store.now()
@@ -57,7 +57,7 @@ class Subscriptions:
             return Made(made, new=True)
 
     def page(self, at: Address, *, after: str = "", limit: int = DEFAULT_PAGE) -> list[Subscription]:
-        """Those made later than the one with the id ``after``, oldest first. Raises ``BadValue``."""
+        """Those made later than the one with the id ``after``, oldest first. Raises ``BadValueError``."""
         checks.page_limit(limit)
         with self._store.lock:
             queue = self._store.queue(at, self._store.now())
@@ -66,11 +66,11 @@ class Subscriptions:
             return [each for each in found if each.number > number][:limit]
 
     def get(self, at: Address, id_: str) -> Subscription:
-        """Raises ``SubscriptionNotThere``."""
+        """Raises ``SubscriptionNotThereError``."""
         with self._store.lock:
             queue = self._store.queue(at, self._store.now())
             if queue is None or id_ not in queue.subscriptions:
-                raise SubscriptionNotThere(id_)
+                raise SubscriptionNotThereError(id_)
             return queue.subscriptions[id_]
 
     def update(
@@ -84,7 +84,7 @@ class Subscriptions:
     ) -> None:
         """Change what is given; a ttl counts from now.
 
-        Raises ``SubscriptionNotThere``, ``SubscriberTaken`` and ``BadValue``.
+        Raises ``SubscriptionNotThereError``, ``SubscriberTakenError`` and ``BadValueError``.
         """
         self._check(subscriber, ttl, options)
         with self._store.lock:
@@ -92,7 +92,7 @@ class Subscriptions:
             old = self.get(at, id_)
             other = self._of(at, subscriber, now) if subscriber else None
             if other is not None and other.id != id_:
-                raise SubscriberTaken(other.subscriber)
+                raise SubscriberTakenError(other.subscriber)
             self._replace(
                 at,
                 Subscription(
@@ -107,7 +107,7 @@ class Subscriptions:
             )
 
     def confirm(self, at: Address, id_: str, *, confirmed: bool) -> Subscription:
-        """Raises ``SubscriptionNotThere``."""
+        """Raises ``SubscriptionNotThereError``."""
         with self._store.lock:
             old = self.get(at, id_)
             fresh = Subscription(old.number, id_, old.subscriber, old.ttl, old.since, old.options, confirmed)
@@ -129,8 +129,8 @@ class Subscriptions:
         if subscriber is not None:
             try:
                 self._destinations.check(subscriber.removeprefix("trust+"))
-            except Forbidden as error:
-                raise BadValue(f"The subscriber cannot be called. {error}.") from error
+            except ForbiddenError as error:
+                raise BadValueError(f"The subscriber cannot be called. {error}.") from error
 
     def _of(self, at: Address, subscriber: str, now: float) -> Subscription | None:
         queue = self._store.queue(at, now)
@@ -149,5 +149,5 @@ def _check(subscriber: str | None, ttl: int | None, options: Any) -> None:
         checks.subscription_ttl(ttl)
     if options is not None:
         if not isinstance(options, dict):
-            raise BadValue("Options must be a dict.")
+            raise BadValueError("Options must be a dict.")
         check_retry_policy(options.get(RETRY_POLICY))

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from emulator.patterns import BadPattern, Pattern
+from emulator.patterns import BadPatternError, Pattern
 from emulator.topics.engine.filters import syntax as s
 from emulator.topics.engine.filters.paths import steps
 from emulator.topics.engine.filters.values import number_in
@@ -54,7 +54,7 @@ class _TooMuchError(ValueError):
 
 def parse(text: str) -> s.Condition:
     """The condition that ``text`` states. Raises FilterError."""
-    from lark import UnexpectedInput  # noqa: PLC0415 -- only filters need it
+    from lark import UnexpectedInput
 
     if len(text) > LONGEST:
         raise FilterError(f"a filter of {len(text)} characters, and {LONGEST} are the most,", text, LONGEST)
@@ -72,7 +72,7 @@ def parse(text: str) -> s.Condition:
 
 @cache
 def _parser() -> Lark:
-    from lark import Lark  # noqa: PLC0415 -- only filters need it
+    from lark import Lark
 
     grammar = files("emulator.topics.engine.filters").joinpath("filter.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", propagate_positions=False, maybe_placeholders=False)
@@ -194,6 +194,6 @@ class _Builder:
     def _pattern(self, token: Token) -> Pattern:
         try:
             return Pattern(_unquoted(token))
-        except BadPattern as error:
+        except BadPatternError as error:
             place = (token.start_pos or 0) + 1
             raise FilterError(f"no regular expression ({error})", self._text, place) from None

@@ -9,7 +9,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
 
-from emulator.http.asgi import ConnectionAborted
+from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.aws.interception import wanted
 
@@ -75,7 +75,7 @@ def test_an_aborted_request_has_no_answer(endpoint: Any, impatient: Any) -> None
 
     async def abort(request: Any, proceed: Any) -> Any:
         await proceed(request)
-        raise ConnectionAborted
+        raise ClientGoneError
 
     endpoint.interceptors[:] = [On("PutRecord", abort)]
     with pytest.raises(ConnectionClosedError):

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from emulator.queues.engine.errors import ClaimNotThere, MessageClaimed, MessageNotClaimed
+from emulator.queues.engine.errors import ClaimNotThereError, MessageClaimedError, MessageNotClaimedError
 from tests.emulator.queues.engine.conftest import QUEUE, room
 
 LONGEST = 1_209_600
@@ -87,7 +87,7 @@ class Workers(RuleBasedStateMachine):
     def renew(self, claim: str, ttl: int, grace: int) -> None:
         try:
             self.room.engine.claims.renew(QUEUE, claim, ttl=ttl, grace=grace)
-        except ClaimNotThere:
+        except ClaimNotThereError:
             assert claim not in self.held
             return
         hold = self.held[claim]
@@ -105,12 +105,12 @@ class Workers(RuleBasedStateMachine):
         there = self.posted.get(message)
         try:
             self.room.engine.messages.delete(QUEUE, message, claim)
-        except ClaimNotThere:
+        except ClaimNotThereError:
             assert claim not in self.held
-        except MessageNotClaimed:
+        except MessageNotClaimedError:
             assert there is not None
             assert not there.holder
-        except MessageClaimed:
+        except MessageClaimedError:
             assert there is not None
             assert there.holder != claim
         else:
@@ -122,7 +122,7 @@ class Workers(RuleBasedStateMachine):
         there = self.posted.get(message)
         try:
             self.room.engine.messages.delete(QUEUE, message)
-        except MessageClaimed:
+        except MessageClaimedError:
             assert there is not None
             assert there.holder
         else:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from emulator.queues.engine import Address
-from emulator.queues.engine.errors import BadValue, ClaimNotThere
+from emulator.queues.engine.errors import BadValueError, ClaimNotThereError
 from tests.emulator.queues.engine.conftest import QUEUE
 
 
@@ -59,7 +59,7 @@ def test_a_claim_can_be_ended_as_if_its_time_were_over(queues) -> None:
     held = queues.claim()
     assert queues.engine.claims.expire(QUEUE, held.claim.id)
     assert [event.fields["claim"] for event in queues.told("claim_expired")] == [held.claim.id]
-    with pytest.raises(ClaimNotThere):
+    with pytest.raises(ClaimNotThereError):
         queues.engine.claims.get(QUEUE, held.claim.id)
 
 
@@ -100,7 +100,7 @@ def test_very_many_finished_claims_are_not_kept_for_ever(queues) -> None:
         first = first or held.claim.id
         queues.engine.messages.delete(QUEUE, id_, held.claim.id)
     assert queues.engine.claims.get(QUEUE, held.claim.id).messages == []
-    with pytest.raises(ClaimNotThere):
+    with pytest.raises(ClaimNotThereError):
         queues.engine.claims.get(QUEUE, first)
 
 
@@ -110,7 +110,7 @@ def test_very_many_finished_claims_are_not_kept_for_ever(queues) -> None:
 def test_what_is_out_of_bounds_claims_nothing(queues, wrong) -> None:
     """Every transport is held to the same bounds, by the engine."""
     queues.post(b"1")
-    with pytest.raises(BadValue):
+    with pytest.raises(BadValueError):
         queues.claim(**wrong)
     assert len(queues.claimed(20)) == 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from emulator.queues.engine import journal
-from emulator.queues.engine.errors import ClaimNotThere
+from emulator.queues.engine.errors import ClaimNotThereError
 from emulator.queues.engine.journal import FileJournal
 from tests.emulator.queues.engine.conftest import QUEUE, room
 
@@ -57,7 +57,7 @@ def test_a_claim_that_expired_while_nothing_ran_is_over(queues) -> None:
     (id_,) = queues.post(b"1")
     held = queues.claim(ttl=60)
     queues.restart(after=60)
-    with pytest.raises(ClaimNotThere):
+    with pytest.raises(ClaimNotThereError):
         queues.engine.claims.get(QUEUE, held.claim.id)
     assert queues.claimed() == [id_]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.queues.engine import Arrival, SourceUnavailable
+from emulator.queues.engine import Arrival, SourceUnavailableError
 from tests.emulator.queues.engine.conftest import NOON, QUEUE
 
 
@@ -27,7 +27,7 @@ class Channel:
 
     def arrivals(self, limit: int) -> list[Arrival]:
         if self.down:
-            raise SourceUnavailable("the channel error does not answer.")
+            raise SourceUnavailableError("the channel error does not answer.")
         return self.waiting[:limit]
 
     def taken(self, arrivals) -> None:
@@ -100,7 +100,7 @@ def test_a_channel_that_is_down_is_said_so_and_comes_back(queues, channel) -> No
     """The operation is refused; nothing is lost meanwhile."""
     channel.put(b"1")
     channel.down = True
-    with pytest.raises(SourceUnavailable, match="error does not answer"):
+    with pytest.raises(SourceUnavailableError, match="error does not answer"):
         queues.claim()
     channel.down = False
     assert len(queues.claimed()) == 1

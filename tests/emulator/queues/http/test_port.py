@@ -158,9 +158,7 @@ def test_a_usual_port_that_is_taken_keeps_no_sandbox_from_starting() -> None:
             status = control.status()
             assert asked(emulator.queues, "GET", "/v2/ping").status_code == 204
     assert status.queues == emulator.queues != f"http://127.0.0.1:{QUEUES_PORT}"
-    assert any(
-        f"queues answer at {emulator.queues.engine}" in note and "in use" in note for note in status.notes
-    )
+    assert any(f"queues answer at {emulator.queues}" in note and "in use" in note for note in status.notes)
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_said_so() -> None:

@@ -38,7 +38,7 @@ def emulator(clock: Clock) -> Iterator[Embedded]:
 
 @pytest.fixture
 def ask(emulator: Embedded) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{emulator.queues.engine}/v2/queues", headers=WHO) as client:
+    with httpx.Client(base_url=f"{emulator.queues}/v2/queues", headers=WHO) as client:
         yield client
 
 
@@ -172,7 +172,7 @@ def test_subscriptions_that_must_be_confirmed(subscriber: Subscriber, clock: Clo
     """The subscriber is asked, agrees with the signed request that it was sent, and is told from then on."""
     with (
         embedded(settings(confirm_subscriptions=True), clock) as emulator,
-        httpx.Client(base_url=f"{emulator.queues.engine}/v2/queues", headers=WHO) as ask,
+        httpx.Client(base_url=f"{emulator.queues}/v2/queues", headers=WHO) as ask,
     ):
         id_ = subscribe(ask, subscriber.url)
         question = subscriber.next().body
@@ -180,7 +180,7 @@ def test_subscriptions_that_must_be_confirmed(subscriber: Subscriber, clock: Clo
         post(ask, "too soon")
         signed = {name: question[name] for name in question if name.startswith("URL-")}
         answer = httpx.put(
-            f"{emulator.queues.engine}{question['URL-Paths']}",
+            f"{emulator.queues}{question['URL-Paths']}",
             headers=WHO | signed,
             json=question["SubscribeBody"],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.relay.amqp.acknowledgements import Acknowledgements, Handed, UnknownTag, Verdict, Window
+from emulator.relay.amqp.acknowledgements import Acknowledgements, Handed, UnknownTagError, Verdict, Window
 from emulator.relay.amqp.confirms import Confirms
 
 Step = tuple[str, int, bool, Verdict]
@@ -58,7 +58,7 @@ class Model:
         if tag not in self.given and not (multiple and not tag):
             try:
                 self.acks.settled(tag, multiple=multiple, verdict=verdict)
-            except UnknownTag:
+            except UnknownTagError:
                 return
             raise AssertionError(f"tag {tag} was never given, and was settled")
         for each in covered:

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from moto.moto_api._internal.models import moto_api_backend
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.assembly.own_infrastructure import UpstreamFailed
+from emulator.assembly.own_infrastructure import UpstreamFailedError
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
@@ -211,5 +211,5 @@ def test_without_credentials_it_does_not_start(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    with pytest.raises(UpstreamFailed, match="set AWS_ACCESS_KEY_ID"), embedded(SETTINGS):
+    with pytest.raises(UpstreamFailedError, match="set AWS_ACCESS_KEY_ID"), embedded(SETTINGS):
         pass

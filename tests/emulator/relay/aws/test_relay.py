@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.assembly.own_infrastructure import UpstreamFailed
+from emulator.assembly.own_infrastructure import UpstreamFailedError
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
@@ -193,7 +193,10 @@ def test_reset_removes_only_what_is_the_sandboxs_own(
 def test_an_upstream_that_is_not_there_is_named() -> None:
     """At once, with its address and what to look at."""
     relay = relaying("http://127.0.0.1:9")
-    with pytest.raises(UpstreamFailed, match=r"http://127\.0\.0\.1:9 cannot be used.*is it running"), relay:
+    with (
+        pytest.raises(UpstreamFailedError, match=r"http://127\.0\.0\.1:9 cannot be used.*is it running"),
+        relay,
+    ):
         pass
 
 

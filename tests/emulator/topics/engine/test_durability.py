@@ -14,7 +14,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import DamagedLog
+from emulator.journal import DamagedLogError
 from emulator.rng import Chance
 from emulator.topics.engine import ConflatedTopic, Queue, Topic, Topics, View, assembly, checkpoints
 from emulator.topics.engine.commands import Publish, Sow, Subscribe
@@ -207,7 +207,7 @@ def test_a_damaged_log_is_not_passed_over(world: World) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(DamagedLog, match=path.name):
+    with pytest.raises(DamagedLogError, match=path.name):
         world.topics(SOW, durable=True)
 
 

@@ -13,12 +13,12 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.topics.engine import (
     Access,
-    BadDefinition,
+    BadDefinitionError,
     Column,
     ConflatedTopic,
     Definition,
     Entitlement,
-    NameInUse,
+    NameInUseError,
     Queue,
     Topic,
     Topics,
@@ -37,7 +37,7 @@ def test_a_client_that_connects_again_takes_the_place_of_itself(world: World) ->
     topics = world.topics()
     told: list[str] = []
     old = topics.session("ann", lambda _: None, client_name="c", displaced=lambda: told.append("old"))
-    with pytest.raises(NameInUse, match="'c' is the name of another user's client"):
+    with pytest.raises(NameInUseError, match="'c' is the name of another user's client"):
         topics.session("bob", lambda _: None, client_name="c")
     topics.session("ann", lambda _: None, client_name="c")
     assert (old.closed, told) == (True, ["old"])
@@ -176,14 +176,14 @@ WRONG: dict[str, tuple[Definition, ...]] = {
 @pytest.mark.parametrize("reason", WRONG)
 def test_definitions_that_cannot_be_are_refused(world: World, reason: str) -> None:
     """The error says which definition and why, before anything has begun."""
-    with pytest.raises(BadDefinition) as caught:
+    with pytest.raises(BadDefinitionError) as caught:
         world.topics(*WRONG[reason])
     assert reason in str(caught.value)
 
 
 def test_a_retention_is_a_number_of_seconds(world: World) -> None:
     """Less than nothing is refused; for ever is for ever."""
-    with pytest.raises(BadDefinition, match="retention -1 is no number of seconds"):
+    with pytest.raises(BadDefinitionError, match="retention -1 is no number of seconds"):
         world.topics(retention=-1)
     topics = world.topics(Topic(name="news", logged=True), retention=float("inf"))
     Client(topics, "ann").do(Publish("news", raw(id=1)))
@@ -194,5 +194,5 @@ def test_a_retention_is_a_number_of_seconds(world: World) -> None:
 def test_an_entitlement_whose_filter_is_none_is_refused(world: World) -> None:
     """The error names the entitlement."""
     access = Access(entitlements=(Entitlement(user="ann", topic="objects", filter="/a ="),))
-    with pytest.raises(BadDefinition, match="the entitlement of 'ann' to 'objects': "):
+    with pytest.raises(BadDefinitionError, match="the entitlement of 'ann' to 'objects': "):
         world.topics(access=access)

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from emulator.clock import Clock
-from emulator.faults.fault import FaultRefused
+from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES
 from rdss_sandbox.shapes.faults import NewFault
 from tests.emulator.topics.http.conftest import SECONDS, Client, Port
@@ -46,7 +46,7 @@ def test_what_means_nothing_on_topics_is_refused(name: str) -> None:
     attributes = {"target": "1"} if name in {"pause", "kill", "isolate"} else {}
     wanted = NewFault(name, channel="topic:orders", attributes=attributes)
     if name in MEANINGLESS:
-        with pytest.raises(FaultRefused, match="means nothing on 'topic:orders', which is topic"):
+        with pytest.raises(FaultRefusedError, match="means nothing on 'topic:orders', which is topic"):
             fault_engine.add(wanted)
     elif not attributes:
         assert fault_engine.add(wanted).channel == "topic:orders"

@@ -24,7 +24,7 @@ def emulator() -> Iterator[Embedded]:
 
 def socket(emulator: Embedded, **headers: str) -> int:
     """The status with which the handshake was answered."""
-    url = f"{emulator.topics.engine.replace('http', 'ws')}/topics/ws"
+    url = f"{emulator.topics.replace('http', 'ws')}/topics/ws"
     try:
         with connect(url, proxy=None, additional_headers=headers):
             return 101
