@@ -31,14 +31,14 @@ async def main() -> None:
     engine = Engine(None, clock, events)
     backend = EngineBackend(engine, clock)
     ports = []
-    for interceptors in ([], [_stage(engine, clock, events)], [_stage(engine, clock, events, "elsewhere")]):
+    for interceptors in ([], [_fault_engine(engine, clock, events)], [_fault_engine(engine, clock, events, "elsewhere")]):
         server = await serve(AwsApp(backend, events, interceptors), "127.0.0.1", 0)
         ports.append(server.port)
     print(*ports, flush=True)  # noqa: T201 -- stdout is what it answers with
     await asyncio.to_thread(sys.stdin.read)
 
 
-def _stage(engine: Engine, clock: Clock, events: Events, *channels: str) -> Interceptor:
+def _fault_engine(engine: Engine, clock: Clock, events: Events, *channels: str) -> Interceptor:
     fault_engine = FaultEngine(Chance(1), clock, events)
     for channel in channels:
         fault_engine.add(NewFault("duplicate", name="twice", channel=channel))

@@ -72,7 +72,7 @@ def fill(emulator: Embedded) -> None:
     session = topics.session("ada", lambda _: None)
     for number in range(20):
         session.execute(Publish("prices", data=_raw({"id": number}), ack_type="persisted"))
-    emulator.parts.archives._pump.drain()
+    emulator.parts.archives._worker.drain()
 
 
 def _raw(value: object) -> Any:

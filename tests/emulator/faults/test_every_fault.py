@@ -212,7 +212,7 @@ def test_throttle_refuses_until_it_has_failed_often_enough(bench: AnyBench) -> N
     """``fails: 2``: the third try succeeds; the message is there once. Over AMQP the publisher waits."""
     channel = opened(bench, attempts=1)
     bench.fault("throttle", when={"fails": 2})
-    refused = "PublishRefused ProvisionedThroughputExceededException"
+    refused = "PublishRefusedError ProvisionedThroughputExceededException"
     assert publish_until_taken(channel, SAMPLES[0]) == ([] if bench.on_the_wire else [refused, refused])
     assert len(bench.injections()) == 2
     assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
@@ -252,7 +252,7 @@ def test_partial_failure_spares_a_message_put_alone(bench: AnyBench) -> None:
     assert bench.injections() == []
 
 
-@pytest.mark.parametrize(("status", "answer"), [(400, "PublishRefused"), (503, "PublishUnknown")])
+@pytest.mark.parametrize(("status", "answer"), [(400, "PublishRefusedError"), (503, "PublishUnknownError")])
 def test_error_fails_a_call_as_told(bench: AnyBench, status: int, answer: str) -> None:
     """Below 500 the producer knows that the message was not taken; from 500 it cannot know."""
     channel = opened(bench, attempts=1)

@@ -27,13 +27,13 @@ pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
 _RUN = """
 import json
 import sys
-from sandbox.pipeline.table_storage import Place
+from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.run import Job, once
 from sandbox.pipeline.session import open_session
 
 endpoint, stream, to, master, batch, settings = sys.argv[1:]
 spark = open_session(master, settings=json.loads(settings))
-job = Job(Place.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
+job = Job(TableStorage.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
 once(spark, job, progress=lambda what, share: print(what, flush=True))
 print(spark.sparkContext.master)
 """

@@ -80,7 +80,7 @@ def test_a_client_that_closes_while_it_is_answered_leaves_nothing_behind(world: 
     hasty = topics.session("hasty", lambda _: hasty.close())
     hasty.execute(Subscribe("news", sub_id="s", ack_type="processed"))
     assert [(one.name, one.subscriptions) for one in topics.summaries()] == [("objects", 0)]
-    (record,) = topics._hub.topics["objects"].store or ()
+    (record,) = topics._registry.topics["objects"].store or ()
     assert record.holders == {}
 
 
