@@ -31,7 +31,11 @@ async def main() -> None:
     engine = Engine(None, clock, events)
     backend = EngineBackend(engine, clock)
     ports = []
-    for interceptors in ([], [_fault_engine(engine, clock, events)], [_fault_engine(engine, clock, events, "elsewhere")]):
+    for interceptors in (
+        [],
+        [_fault_engine(engine, clock, events)],
+        [_fault_engine(engine, clock, events, "elsewhere")],
+    ):
         server = await serve(AwsApp(backend, events, interceptors), "127.0.0.1", 0)
         ports.append(server.port)
     print(*ports, flush=True)  # noqa: T201 -- stdout is what it answers with
