@@ -9,7 +9,6 @@ import pytest
 from sandbox.processing import AS_CODED, BusinessError, Exchange, KeyKind, Processing, State, ValidationError
 from sandbox.processing.errors import Code, NothingFoundError, SeveralFoundError
 from tests.sandbox.processing.conftest import START, Site, causes_of, message_of, state_of
-from tests.sandbox.processing.sentences import sentence
 
 
 def _subscriber(site: Site) -> None:
@@ -19,7 +18,6 @@ def _subscriber(site: Site) -> None:
         exchange.call("mno", b"connect")
 
 
-@sentence("B2", "B3", "B4", "C6")
 def test_a_call_that_succeeded_is_left_out_when_the_message_is_processed_again(
     site: Site, process: Processing
 ) -> None:
@@ -40,7 +38,6 @@ def test_a_call_that_succeeded_is_left_out_when_the_message_is_processed_again(
     ]
 
 
-@sentence("C7")
 def test_after_a_call_that_fails_the_processing_stops(site: Site, process: Processing) -> None:
     """The next system is not called before the first has answered."""
     _subscriber(site)
@@ -53,7 +50,6 @@ def test_after_a_call_that_fails_the_processing_stops(site: Site, process: Proce
     assert state_of(process, number) is State.OK
 
 
-@sentence("C1", "C3", "B5")
 def test_technical_errors_are_tried_again_three_times_and_then_final(site: Site, process: Processing) -> None:
     """The fourth failure is the end; each is an attempt, and the last error is the message's."""
     _subscriber(site)
@@ -70,7 +66,6 @@ def test_technical_errors_are_tried_again_three_times_and_then_final(site: Site,
     assert site.retry(process) == 0
 
 
-@sentence("B5", "C8")
 def test_attempts_and_interval_can_be_set(site: Site) -> None:
     """Taken up not before the interval is over, and as often as is set."""
     process = site.open(partly_fails_before_failed=1, partly_failed_interval=10.0)
@@ -86,7 +81,6 @@ def test_attempts_and_interval_can_be_set(site: Site) -> None:
     assert state_of(process, number) is State.FAILED
 
 
-@sentence("C8")
 def test_what_is_taken_up_together_goes_by_the_time_of_its_source(site: Site, process: Processing) -> None:
     """The earliest message first, whenever it failed."""
     order: list[int] = []
@@ -103,7 +97,6 @@ def test_what_is_taken_up_together_goes_by_the_time_of_its_source(site: Site, pr
     assert order == [early, late]
 
 
-@sentence("C8")
 def test_a_process_in_the_background_retries_by_the_clock(site: Site) -> None:
     """Workers and upkeep of their own; nobody but the clock moves anything."""
     process = site.open(poll_period=60.0)
@@ -118,7 +111,6 @@ def test_a_process_in_the_background_retries_by_the_clock(site: Site) -> None:
     assert state_of(process, number) is State.OK
 
 
-@sentence("C2", "C9", "C1")
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -149,7 +141,6 @@ def test_errors_that_no_attempt_would_change_end_the_processing_at_once(
         assert message.description == str(error)
 
 
-@sentence("C4", "C5")
 def test_business_errors_are_collected_over_attempts_and_confirmed_at_the_end(
     site: Site, process: Processing
 ) -> None:
@@ -200,7 +191,6 @@ def test_a_business_error_that_was_collected_survives_its_process(site: Site, pr
     assert len(site.calls_of("billing")) == 1
 
 
-@sentence("C10")
 def test_whatever_a_route_raises_is_an_error_of_its_message_alone(site: Site, process: Processing) -> None:
     """The next message is processed as if nothing had been."""
 
@@ -214,7 +204,6 @@ def test_whatever_a_route_raises_is_an_error_of_its_message_alone(site: Site, pr
     assert (state_of(process, bad), state_of(process, good)) == (State.PARTLY_FAILED, State.OK)
 
 
-@sentence("C11")
 def test_an_error_is_handled_where_it_occurs_or_by_the_route_above(site: Site, process: Processing) -> None:
     """A route that catches it goes on; one that does not passes it to the one that called it."""
 
@@ -239,7 +228,6 @@ def test_an_error_is_handled_where_it_occurs_or_by_the_route_above(site: Site, p
     assert site.calls_of("crm") == [b"note that it failed"]
 
 
-@sentence("B6")
 def test_a_blank_attempt_does_not_count(site: Site, process: Processing) -> None:
     """As often as it may be; it is taken up again like one that failed, and there was no error."""
 
@@ -258,7 +246,6 @@ def test_a_blank_attempt_does_not_count(site: Site, process: Processing) -> None
     assert state_of(process, number) is State.OK
 
 
-@sentence("D1", "D2", "D3")
 def test_custom_data_goes_from_attempt_to_attempt_and_into_the_record(
     site: Site, process: Processing
 ) -> None:

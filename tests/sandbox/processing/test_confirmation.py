@@ -31,7 +31,6 @@ from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.validation import judge
 from tests.sandbox.processing.conftest import START, Site, Told
-from tests.sandbox.processing.sentences import sentence
 
 OK = Confirmation(1, "CRM", "c-1", State.OK, None, START, b"")
 
@@ -51,7 +50,6 @@ def _ends(site: Site, process: Processing) -> list[int]:
     return numbers
 
 
-@sentence("G1")
 def test_the_source_is_told_of_every_end(site: Site, process: Processing) -> None:
     """OK, FAILED with the reason, CANCEL; once each."""
     _ends(site, process)
@@ -66,7 +64,6 @@ def test_as_coded_a_cancelled_message_is_not_confirmed(site: Site) -> None:
     assert site.told.results == ["OK", "FAILED"]
 
 
-@sentence("G2")
 def test_by_default_the_result_is_a_line_in_the_log(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     """Nobody else is told."""
     caplog.set_level(logging.INFO, "sandbox.processing")
@@ -76,7 +73,6 @@ def test_by_default_the_result_is_a_line_in_the_log(site: Site, caplog: pytest.L
     assert caplog.messages == ["CRM c-1 is OK", "CRM c-2 is FAILED: no such field", "CRM c-3 is CANCEL"]
 
 
-@sentence("G3", "G4", "G5")
 def test_each_source_system_is_told_in_its_own_way_or_not_at_all(caplog: pytest.LogCaptureFixture) -> None:
     """By its name, in capitals or not; one that has no way is written to the log."""
     caplog.set_level(logging.INFO, "sandbox.processing")
@@ -145,7 +141,6 @@ def _source_system(status: int) -> Iterator[tuple[str, list[Any]]]:
             thread.join()
 
 
-@sentence("G6")
 def test_a_source_system_is_told_over_http() -> None:
     """With the fields of the published service; anything but a success is told again."""
     with _source_system(200) as (url, heard), httpx.Client() as client:

@@ -8,7 +8,6 @@ from sandbox.processing import AS_CODED, Administration, Exchange, KeyKind, Proc
 from sandbox.processing.parameters import Dialect
 from sandbox.processing.transitions import IllegalTransitionError
 from tests.sandbox.processing.conftest import START, Site, causes_of, message_of, state_of
-from tests.sandbox.processing.sentences import sentence
 
 
 def _route(site: Site, operation: str = "set", kind: KeyKind = KeyKind.ENTITY) -> None:
@@ -29,7 +28,6 @@ def _three(site: Site, process: Processing, **given: str) -> list[int]:
     return numbers
 
 
-@sentence("E2", "E3", "E7")
 def test_a_message_is_skipped_when_a_newer_one_of_the_same_object_succeeded(
     site: Site, process: Processing
 ) -> None:
@@ -46,7 +44,6 @@ def test_a_message_is_skipped_when_a_newer_one_of_the_same_object_succeeded(
     )
 
 
-@sentence("E7")
 def test_a_skipped_message_is_never_processed_again(site: Site, process: Processing) -> None:
     """Neither by itself nor by hand; and its source, which was told of the newer one, is not told."""
     _route(site)
@@ -60,7 +57,6 @@ def test_a_skipped_message_is_never_processed_again(site: Site, process: Process
     assert site.told.results == ["OK", "OK"]
 
 
-@sentence("E3")
 def test_another_object_makes_nothing_obsolete(site: Site, process: Processing) -> None:
     """The identifiers differ: both are processed."""
     _route(site)
@@ -74,7 +70,6 @@ def test_another_object_makes_nothing_obsolete(site: Site, process: Processing) 
     assert state_of(process, second) is State.OK
 
 
-@sentence("E1", "E8")
 @pytest.mark.parametrize(
     ("kind", "end"),
     [(KeyKind.ENTITY, State.SKIPPED), (KeyKind.CUSTOM, State.SKIPPED), (KeyKind.MESSAGE, State.OK)],
@@ -90,7 +85,6 @@ def test_the_check_is_the_calls_and_by_its_kind_of_key(
     assert state_of(process, second) is end
 
 
-@sentence("E4")
 def test_the_object_id_is_mandatory_where_a_call_is_known_by_its_object(
     site: Site, process: Processing
 ) -> None:
@@ -117,13 +111,11 @@ def _two_operations(site: Site, process: Processing, **given: str) -> State:
     return state_of(process, first)
 
 
-@sentence("E5")
 def test_by_default_the_operation_is_a_part_of_the_object(site: Site, process: Processing) -> None:
     """The same id in two operations is two objects."""
     assert _two_operations(site, process) is State.OK
 
 
-@sentence("E6")
 def test_an_entity_type_makes_the_objects_of_two_operations_one(site: Site, process: Processing) -> None:
     """Both change the customer: the newer makes the older obsolete."""
     assert _two_operations(site, process, entity_type="customer") is State.SKIPPED

@@ -11,10 +11,8 @@ from sandbox.processing import Exchange, Limit, Processing, State
 from sandbox.processing.errors import Code, StoppingError, ThrottledError
 from sandbox.processing.routes import start_endpoint
 from tests.sandbox.processing.conftest import START, Site, causes_of, message_of, put, state_of
-from tests.sandbox.processing.sentences import sentence
 
 
-@sentence("A1", "A4", "H1")
 def test_a_message_is_persisted_before_its_source_hears_that_it_was_taken(
     site: Site, process: Processing
 ) -> None:
@@ -25,7 +23,6 @@ def test_a_message_is_persisted_before_its_source_hears_that_it_was_taken(
     assert causes_of(process, number) == ["received", "queued"]
 
 
-@sentence("H1")
 def test_what_cannot_be_persisted_is_not_acknowledged(
     site: Site, process: Processing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -40,7 +37,6 @@ def test_what_cannot_be_persisted_is_not_acknowledged(
     assert process.drain() == 0
 
 
-@sentence("A2", "A3")
 def test_new_messages_are_not_taken_from_the_store(site: Site, process: Processing) -> None:
     """Only PARTLY_FAILED and POSTPONED ones are, when their time has come; a queued one stays where it is."""
     other = site.open()
@@ -56,7 +52,6 @@ def test_new_messages_are_not_taken_from_the_store(site: Site, process: Processi
     assert processed == [numbers[State.PARTLY_FAILED], numbers[State.POSTPONED]]
 
 
-@sentence("A2")
 def test_a_message_is_processed_by_the_process_that_received_it(site: Site, process: Processing) -> None:
     """It is in that one's memory alone."""
     site.routes.add("customer", "set", lambda _: None)
@@ -65,7 +60,6 @@ def test_a_message_is_processed_by_the_process_that_received_it(site: Site, proc
     assert process.drain() == 1
 
 
-@sentence("A5", "A6")
 def test_service_and_operation_name_the_route(site: Site, process: Processing) -> None:
     """Both come with the message; the same operation of two services is two routes."""
     taken: list[str] = []
@@ -78,7 +72,6 @@ def test_service_and_operation_name_the_route(site: Site, process: Processing) -
     assert start_endpoint("customer", "set") == "direct:customer_set_out_route"
 
 
-@sentence("A5")
 def test_a_message_without_a_route_waits_for_a_process_that_has_one(site: Site, process: Processing) -> None:
     """It is PARTLY_FAILED, and says which route is missing and which there are."""
     site.routes.add("customer", "get", lambda _: None)
@@ -102,7 +95,6 @@ def test_a_route_has_one_processor(site: Site) -> None:
         site.routes.add("customer", "set", lambda _: None)
 
 
-@sentence("B1")
 def test_a_route_is_given_the_record_and_the_payload(site: Site, process: Processing) -> None:
     """The payload byte for byte."""
     seen: list[Exchange] = []

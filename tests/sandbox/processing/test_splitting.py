@@ -18,7 +18,6 @@ from sandbox.processing import (
 from sandbox.processing.errors import Code
 from sandbox.processing.parameters import Dialect
 from tests.sandbox.processing.conftest import Site, causes_of, message_of, state_of
-from tests.sandbox.processing.sentences import sentence
 
 
 def _family(site: Site, *bodies: bytes, binding: Binding = Binding.HARD) -> list[bytes]:
@@ -44,7 +43,6 @@ def _states(process: Processing, number: int) -> list[State]:
     return [state_of(process, number), *(child.state for child in process.store.children(number))]
 
 
-@sentence("F1", "F2", "F5")
 def test_a_parent_is_ok_when_all_its_children_are(site: Site, process: Processing) -> None:
     """Not before the last one is; the source is told of it with the business errors of all."""
     _family(site, b"1", b"2", b"3")
@@ -65,7 +63,6 @@ def test_a_parent_is_ok_when_all_its_children_are(site: Site, process: Processin
         )
 
 
-@sentence("F3")
 def test_a_parent_is_failed_when_any_child_is(site: Site, process: Processing) -> None:
     """At once, with the child's error, though others are still under way."""
     _family(site, b"1")
@@ -90,7 +87,6 @@ def test_a_parent_is_failed_when_any_child_is(site: Site, process: Processing) -
     assert _states(process, number)[:2] == [State.FAILED, State.OK]
 
 
-@sentence("F4", "F6")
 def test_children_are_first_processed_one_after_another_in_the_order_given(
     site: Site, process: Processing
 ) -> None:
@@ -103,7 +99,6 @@ def test_children_are_first_processed_one_after_another_in_the_order_given(
     assert order == [b"parent ", b"c", b"a", b"b", b"later"]
 
 
-@sentence("F7", "F8")
 def test_a_child_that_fails_holds_up_no_other(site: Site, process: Processing) -> None:
     """The second is processed though the first failed; then they go by themselves, in any order."""
     order = _family(site, b"1", b"2", b"3")

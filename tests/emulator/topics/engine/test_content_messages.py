@@ -1,4 +1,4 @@
-"""Cases for the sentences about ``publish``, ``sow`` and ``oof`` messages."""
+"""``publish``, ``sow`` and ``oof`` messages: what docs/requirements/amps.yaml says of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from emulator.topics.engine.messages import (
     SowMessage,
     handed_to,
 )
-from tests.emulator.topics.engine.cases import shows
 from tests.emulator.topics.engine.conftest import NOON, Client, World, raw, said
 
 PLAIN: Final = Topic(name="objects")
@@ -69,8 +68,7 @@ def tell(world: World, topics: Topics) -> None:
     topics.tend()
 
 
-@shows("C01")
-def live_and_replayed_messages_come_in_the_order_of_publishing(world: World) -> None:
+def test_live_and_replayed_messages_come_in_the_order_of_publishing(world: World) -> None:
     _, ann, bob = pair(world, LOGGED)
     for number in range(5):
         ann.do(Publish("objects", raw(id=number % 2, number=number)))
@@ -80,8 +78,7 @@ def live_and_replayed_messages_come_in_the_order_of_publishing(world: World) -> 
     assert [said(message)["number"] for message in bob.published] == list(range(9))
 
 
-@shows("C02")
-def a_query_is_answered_with_what_is_there_now(world: World) -> None:
+def test_a_query_is_answered_with_what_is_there_now(world: World) -> None:
     _, ann, bob = pair(world, SOW)
     ann.do(Publish("objects", raw(id=1, size=1)))
     ann.do(Publish("objects", raw(id=1, size=2)))
@@ -91,8 +88,7 @@ def a_query_is_answered_with_what_is_there_now(world: World) -> None:
     assert bob.records == [{"id": 1, "size": 2}]
 
 
-@shows("C03")
-def orderby_orders_by_the_data(world: World) -> None:
+def test_orderby_orders_by_the_data(world: World) -> None:
     _, ann, bob = pair(world, SOW)
     for number, (size, title) in enumerate([(10, "b"), (9, "a"), (None, "c"), (10, "a")]):
         ann.do(Publish("objects", raw(id=number, size=size, title=title)))
@@ -110,8 +106,7 @@ def orderby_orders_by_the_data(world: World) -> None:
     assert sorted(record["id"] for record in bob.records) == [0, 1, 2, 3]
 
 
-@shows("C04", "C32")
-def an_oof_comes_in_its_place_and_only_for_what_was_sent(world: World) -> None:
+def test_an_oof_comes_in_its_place_and_only_for_what_was_sent(world: World) -> None:
     _, ann, bob = pair(world, SOW)
     ann.do(Publish("objects", raw(id=1, size=1)))
     ann.do(Publish("objects", raw(id=2, size=5)))
@@ -122,8 +117,7 @@ def an_oof_comes_in_its_place_and_only_for_what_was_sent(world: World) -> None:
     assert seen == [(PublishMessage, 2), (OofMessage, 3), (PublishMessage, 1)]
 
 
-@shows("C32")
-def an_oof_is_sent_only_if_asked_for(world: World) -> None:
+def test_an_oof_is_sent_only_if_asked_for(world: World) -> None:
     _, ann, bob = pair(world, SOW)
     ann.do(Publish("objects", raw(id=1)))
     bob.do(SowAndSubscribe("objects", sub_id="s"))
@@ -131,8 +125,7 @@ def an_oof_is_sent_only_if_asked_for(world: World) -> None:
     assert bob.oofs == []
 
 
-@shows("C05")
-def a_message_that_matches_is_sent(world: World) -> None:
+def test_a_message_that_matches_is_sent(world: World) -> None:
     _, ann, bob = pair(world, PLAIN)
     bob.do(Subscribe("objects", sub_id="s", filter="/size IN (1, 3)"))
     for size in (1, 2, 3):
@@ -140,8 +133,7 @@ def a_message_that_matches_is_sent(world: World) -> None:
     assert [said(message)["size"] for message in bob.published] == [1, 3]
 
 
-@shows("C06", "C07")
-def the_publishers_headers_are_passed_on(world: World) -> None:
+def test_the_publishers_headers_are_passed_on(world: World) -> None:
     for topic, definitions in (("objects", (PLAIN,)), ("objects", (SOW,)), ("slow", (SOW, REPLICA))):
         topics, ann, bob = pair(world, *definitions)
         bob.do(Subscribe(topic, sub_id="s"))
@@ -151,8 +143,7 @@ def the_publishers_headers_are_passed_on(world: World) -> None:
         assert (message.topic, message.user_id, message.correlation_id) == (topic, "ann", "abc")
 
 
-@shows("C08")
-def a_view_joins_and_aggregates(world: World) -> None:
+def test_a_view_joins_and_aggregates(world: World) -> None:
     files = Topic(name="files", keys=("/name",))
     view = View(
         name="holdings",
@@ -180,8 +171,7 @@ def a_view_joins_and_aggregates(world: World) -> None:
     assert [oof.reason for oof in bob.oofs] == ["deleted"]
 
 
-@shows("C09")
-def a_conflated_topic_tells_the_last_of_an_interval(world: World) -> None:
+def test_a_conflated_topic_tells_the_last_of_an_interval(world: World) -> None:
     topics, ann, bob = pair(world, SOW, REPLICA)
     bob.do(SowAndSubscribe("slow", sub_id="s", opts="oof"))
     for size in range(3):
@@ -199,8 +189,7 @@ def a_conflated_topic_tells_the_last_of_an_interval(world: World) -> None:
     assert [oof.reason for oof in bob.oofs] == ["deleted", "deleted"]
 
 
-@shows("C10")
-def a_delta_is_its_publishers(world: World) -> None:
+def test_a_delta_is_its_publishers(world: World) -> None:
     topics, ann, bob = pair(world, SOW)
     bob.do(Subscribe("objects", sub_id="s"))
     ann.do(Publish("objects", raw(id=1)))
@@ -208,8 +197,7 @@ def a_delta_is_its_publishers(world: World) -> None:
     assert [(one.user_id, one.correlation_id) for one in bob.published] == [("ann", ""), ("cat", "new")]
 
 
-@shows("C11", "C08")
-def a_synthetic_message_has_no_origin(world: World) -> None:
+def test_a_synthetic_message_has_no_origin(world: World) -> None:
     for topic, more in (("kinds", ()), ("slow", (ConflatedTopic(name="slow", of="kinds"),))):
         topics, ann, bob = pair(world, SOW, VIEW, *more)
         bob.do(Subscribe(topic, sub_id="s"))
@@ -220,8 +208,7 @@ def a_synthetic_message_has_no_origin(world: World) -> None:
         assert not {"correlation_id", "user_id"} & written(message).keys()
 
 
-@shows("C12")
-def a_publish_message_says_what_it_is(world: World) -> None:
+def test_a_publish_message_says_what_it_is(world: World) -> None:
     _, ann, bob = pair(world, PLAIN)
     bob.do(Subscribe("obj.*", sub_id="s"))
     ann.do(Publish("objects", raw(id=1)))
@@ -229,8 +216,7 @@ def a_publish_message_says_what_it_is(world: World) -> None:
     assert (message["cmd"], message["topic"], message["data"]) == ("publish", "objects", {"id": 1})
 
 
-@shows("C13", "C14")
-def the_correlation_id_after_publish_and_delta(world: World) -> None:
+def test_the_correlation_id_after_publish_and_delta(world: World) -> None:
     _, ann, bob = pair(world, SOW)
     bob.do(Subscribe("objects", sub_id="s"))
     for kind, correlation_id, seen in (
@@ -247,8 +233,7 @@ def the_correlation_id_after_publish_and_delta(world: World) -> None:
         assert bob.published[-1].correlation_id == seen
 
 
-@shows("C15")
-def the_user_is_the_sessions(world: World) -> None:
+def test_the_user_is_the_sessions(world: World) -> None:
     topics, ann, bob = pair(world, LOGGED)
     bob.do(Subscribe("objects", sub_id="live"))
     ann.do(Publish("objects", raw(id=1)))
@@ -257,8 +242,7 @@ def the_user_is_the_sessions(world: World) -> None:
     assert [one.user_id for one in bob.published + late.published] == ["ann", "ann"]
 
 
-@shows("C16")
-def access_can_withhold_the_user(world: World) -> None:
+def test_access_can_withhold_the_user(world: World) -> None:
     topics = world.topics(LOGGED, access=Access(reveal_users=False))
     ann, bob, cat = Client(topics, "ann"), Client(topics, "bob"), Client(topics, "cat")
     bob.do(Subscribe("objects", sub_id="live"))
@@ -267,8 +251,7 @@ def access_can_withhold_the_user(world: World) -> None:
     assert [one.user_id for one in bob.published + cat.published] == ["", ""]
 
 
-@shows("C17")
-def the_ids_of_one_session_are_folded(world: World) -> None:
+def test_the_ids_of_one_session_are_folded(world: World) -> None:
     topics, ann, bob = pair(world, SOW)
     other = Client(topics, "cat")
     for sub_id, text in (("s1", ""), ("s2", "/id = 1"), ("s3", "/id = 2"), ("s4", "/id > 0")):
@@ -280,8 +263,7 @@ def the_ids_of_one_session_are_folded(world: World) -> None:
     assert [one.sids for one in other.published] == ["mine"]
 
 
-@shows("C18", "C35")
-def a_handler_sees_its_own_id_alone(world: World) -> None:
+def test_a_handler_sees_its_own_id_alone(world: World) -> None:
     _, ann, bob = pair(world, SOW)
     for sub_id in ("s1", "s2"):
         bob.do(SowAndSubscribe("objects", sub_id=sub_id, opts="oof"))
@@ -295,8 +277,7 @@ def a_handler_sees_its_own_id_alone(world: World) -> None:
         ]
 
 
-@shows("C19")
-def a_bookmark_is_had_in_the_log_and_rises(world: World) -> None:
+def test_a_bookmark_is_had_in_the_log_and_rises(world: World) -> None:
     _, ann, bob = pair(world, LOGGED, Topic(name="plain"))
     bob.do(Subscribe(".*", sub_id="s"))
     for topic in ("objects", "plain", "objects", "undefined"):
@@ -306,8 +287,7 @@ def a_bookmark_is_had_in_the_log_and_rises(world: World) -> None:
     assert plain == undefined == ""
 
 
-@shows("C20")
-def a_timestamp_is_had_where_it_was_asked_for(world: World) -> None:
+def test_a_timestamp_is_had_where_it_was_asked_for(world: World) -> None:
     _, ann, bob = pair(world, PLAIN)
     bob.do(Subscribe("objects", sub_id="with", opts="timestamp"))
     bob.do(Subscribe("objects", sub_id="without"))
@@ -318,8 +298,7 @@ def a_timestamp_is_had_where_it_was_asked_for(world: World) -> None:
     assert datetime.fromisoformat(times["with"]).timestamp() == NOON + 2.5
 
 
-@shows("C21")
-def a_message_of_a_queue_says_when_its_lease_ends(world: World) -> None:
+def test_a_message_of_a_queue_says_when_its_lease_ends(world: World) -> None:
     _, ann, bob = pair(world, LOGGED, Queue(name="work", of=("objects",), lease=30))
     bob.do(Subscribe("work", sub_id="s"))
     ann.do(Publish("objects", raw(id=1)))
@@ -328,8 +307,7 @@ def a_message_of_a_queue_says_when_its_lease_ends(world: World) -> None:
     assert message["topic"] == "work"
 
 
-@shows("C22")
-def the_key_is_had_where_there_is_a_state_of_the_world(world: World) -> None:
+def test_the_key_is_had_where_there_is_a_state_of_the_world(world: World) -> None:
     _, ann, bob = pair(world, SOW, Topic(name="given", keys="publisher"), Topic(name="plain"))
     bob.do(Subscribe(".*", sub_id="s"))
     ann.do(Publish("objects", raw(id=1)))
@@ -351,15 +329,13 @@ def queried(world: World, batch_size: int = 1, **query: Any) -> tuple[list[dict[
     return [written(message) for message in bob.all(SowMessage)], bob
 
 
-@shows("C23")
-def a_sow_message_says_what_it_is(world: World) -> None:
+def test_a_sow_message_says_what_it_is(world: World) -> None:
     messages, bob = queried(world)
     assert [(one["cmd"], one["topic"], len(one["data"])) for one in messages] == [("sow", "objects", 1)] * 3
     assert [type(one) for one in bob.inbox] == [GroupBegin, *[SowMessage] * 3, GroupEnd]
 
 
-@shows("C24")
-def each_record_has_its_key(world: World) -> None:
+def test_each_record_has_its_key(world: World) -> None:
     (message,), bob = queried(world, batch_size=5)
     keys = [record["sow_key"] for record in message["data"]]
     assert len(set(keys)) == 3
@@ -369,30 +345,26 @@ def each_record_has_its_key(world: World) -> None:
     assert sorted(record["id"] for record in bob.records) == [1, 333]
 
 
-@shows("C25", "C29")
-def a_message_has_a_batch_of_records(world: World) -> None:
+def test_a_message_has_a_batch_of_records(world: World) -> None:
     messages, _ = queried(world, batch_size=2)
     assert [(one["batch_size"], len(one["data"])) for one in messages] == [(2, 2), (1, 1)]
     assert all({"sow_key", "data"} <= record.keys() for one in messages for record in one["data"])
 
 
-@shows("C26")
-def a_sow_message_says_when_it_was_made(world: World) -> None:
+def test_a_sow_message_says_when_it_was_made(world: World) -> None:
     world.clock.advance(60)
     messages, _ = queried(world)
     assert {datetime.fromisoformat(one["timestamp"]).timestamp() for one in messages} == {NOON + 60}
 
 
-@shows("C27")
-def a_sow_message_says_of_which_query_it_is(world: World) -> None:
+def test_a_sow_message_says_of_which_query_it_is(world: World) -> None:
     for query, said_id in (({"query_id": "q", "cmd_id": "c"}, "q"), ({"cmd_id": "c"}, "c")):
         messages, bob = queried(world, **query)
         assert {one["query_id"] for one in messages} == {said_id}
         assert [one.query_id for one in bob.all(GroupBegin) + bob.all(GroupEnd)] == [said_id] * 2
 
 
-@shows("C28", "C31")
-def lengths_are_of_what_comes_next(world: World) -> None:
+def test_lengths_are_of_what_comes_next(world: World) -> None:
     (message,), bob = queried(world, batch_size=3)
     lengths = [len(bytes(record.data)) for record in bob.all(SowMessage)[0].data]
     assert message["msg_len"] == lengths[0]
@@ -400,8 +372,7 @@ def lengths_are_of_what_comes_next(world: World) -> None:
     assert lengths[1] > 22 * 2
 
 
-@shows("C30")
-def each_record_has_its_correlation_id(world: World) -> None:
+def test_each_record_has_its_correlation_id(world: World) -> None:
     (message,), _ = queried(world, batch_size=3)
     assert [record.get("correlation_id") for record in message["data"]] == ["one", None, "three"]
 
@@ -431,8 +402,7 @@ def left(world: World, how: str) -> tuple[OofMessage, str]:
     return oof, bob.all(SowMessage)[0].sow_key
 
 
-@shows("C33")
-def an_oof_says_what_it_is(world: World) -> None:
+def test_an_oof_says_what_it_is(world: World) -> None:
     oof, key = left(world, "deleted")
     message = written(oof)
     assert (message["cmd"], message["topic"], message["sow_key"], message["sids"]) == (
@@ -443,14 +413,12 @@ def an_oof_says_what_it_is(world: World) -> None:
     )
 
 
-@shows("C34")
-def an_oof_has_one_of_four_reasons(world: World) -> None:
+def test_an_oof_has_one_of_four_reasons(world: World) -> None:
     for reason in ("deleted", "expired", "filter", "entitlement"):
         assert left(world, reason)[0].reason == reason
 
 
-@shows("C34")
-def an_entitlement_that_is_taken_away_is_a_reason(world: World) -> None:
+def test_an_entitlement_that_is_taken_away_is_a_reason(world: World) -> None:
     topics, ann, bob = pair(world, SOW)
     ann.do(Publish("objects", raw(id=1)))
     bob.do(SowAndSubscribe("objects", sub_id="s", opts="oof"))
@@ -463,8 +431,7 @@ def an_entitlement_that_is_taken_away_is_a_reason(world: World) -> None:
     assert [said(message)["size"] for message in bob.published] == [3]
 
 
-@shows("C36")
-def an_oof_has_the_records_correlation_id(world: World) -> None:
+def test_an_oof_has_the_records_correlation_id(world: World) -> None:
     found = {
         how: left(world, how)[0].correlation_id for how in ("deleted", "expired", "filter", "entitlement")
     }
@@ -476,8 +443,7 @@ def an_oof_has_the_records_correlation_id(world: World) -> None:
     assert "correlation_id" not in written(bob.oofs[0])
 
 
-@shows("C37")
-def an_oof_has_the_updated_record_except_for_entitlement(world: World) -> None:
+def test_an_oof_has_the_updated_record_except_for_entitlement(world: World) -> None:
     assert said(left(world, "filter")[0]) == {"id": 1, "size": 2}
     assert said(left(world, "deleted")[0]) == {"id": 1, "size": 1}
     assert said(left(world, "expired")[0]) == {"id": 1, "size": 1}

@@ -1,4 +1,4 @@
-"""Cases for the sentences about ``publish`` and ``delta_publish``."""
+"""``publish`` and ``delta_publish``: what docs/requirements/amps.yaml says of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from emulator.topics.engine import Access, Entitlement, Topic, Topics
 from emulator.topics.engine.commands import Command, DeltaPublish, Publish, Sow, Subscribe
 from emulator.topics.engine.transaction_log import TransactionLog
-from tests.emulator.topics.engine.cases import shows
 from tests.emulator.topics.engine.conftest import Client, World, raw, said
 
 BOTH: Final[tuple[type[Publish], ...]] = (Publish, DeltaPublish)
@@ -26,8 +25,7 @@ def records(topics: Topics, topic: str = "objects") -> list[object]:
     return reader.records
 
 
-@shows("P01")
-def a_second_message_with_the_key_updates_the_record(world: World) -> None:
+def test_a_second_message_with_the_key_updates_the_record(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(SOW)
         ann = Client(topics, "ann")
@@ -38,8 +36,7 @@ def a_second_message_with_the_key_updates_the_record(world: World) -> None:
         assert records(topics) == [{"id": 1, "title": "c"}, {"id": 2, "title": "b"}]
 
 
-@shows("P02")
-def what_is_replayed_is_what_was_delivered(world: World) -> None:
+def test_what_is_replayed_is_what_was_delivered(world: World) -> None:
     topics = world.topics(LOGGED)
     ann, live, late = Client(topics, "ann"), Client(topics, "bob"), Client(topics, "cat")
     live.do(Subscribe("objects", sub_id="s"))
@@ -53,8 +50,7 @@ def what_is_replayed_is_what_was_delivered(world: World) -> None:
     ]
 
 
-@shows("P03")
-def the_record_is_found_by_all_key_fields(world: World) -> None:
+def test_the_record_is_found_by_all_key_fields(world: World) -> None:
     topics = world.topics(Topic(name="objects", keys=("/id", "/held/by")))
     ann = Client(topics, "ann")
     ann.do(Publish("objects", raw(id=1, held={"by": "x"}, title="a")))
@@ -66,8 +62,7 @@ def the_record_is_found_by_all_key_fields(world: World) -> None:
     ]
 
 
-@shows("P04")
-def fields_are_overwritten_and_appended(world: World) -> None:
+def test_fields_are_overwritten_and_appended(world: World) -> None:
     topics = world.topics(SOW)
     ann = Client(topics, "ann")
     ann.do(Publish("objects", raw(id=1, title="a", tags=[1, 2], held={"by": "x", "since": 1})))
@@ -77,8 +72,7 @@ def fields_are_overwritten_and_appended(world: World) -> None:
     assert list(record) == ["id", "title", "tags", "held", "size"]
 
 
-@shows("P05")
-def a_delta_without_a_record_is_kept_whole(world: World) -> None:
+def test_a_delta_without_a_record_is_kept_whole(world: World) -> None:
     messages = []
     for kind in BOTH:
         topics = world.topics(SOW)
@@ -90,8 +84,7 @@ def a_delta_without_a_record_is_kept_whole(world: World) -> None:
     assert messages[0] == messages[1]
 
 
-@shows("P06")
-def a_delta_on_a_plain_topic_passes_as_it_is(world: World) -> None:
+def test_a_delta_on_a_plain_topic_passes_as_it_is(world: World) -> None:
     messages = []
     for kind in BOTH:
         topics = world.topics(Topic(name="news", logged=True))
@@ -103,8 +96,7 @@ def a_delta_on_a_plain_topic_passes_as_it_is(world: World) -> None:
     assert messages[0] == messages[1]
 
 
-@shows("P07")
-def a_subscriber_is_sent_the_merged_record(world: World) -> None:
+def test_a_subscriber_is_sent_the_merged_record(world: World) -> None:
     topics = world.topics(SOW)
     ann, bob = Client(topics, "ann"), Client(topics, "bob")
     ann.do(Publish("objects", raw(id=1, title="a", size=1)))
@@ -116,8 +108,7 @@ def a_subscriber_is_sent_the_merged_record(world: World) -> None:
     assert said(message) == {"id": 1, "title": "a", "size": 2}
 
 
-@shows("P08", "P09")
-def the_command_is_read_by_its_public_names(world: World) -> None:
+def test_the_command_is_read_by_its_public_names(world: World) -> None:
     topics = world.topics(SOW)
     ann = Client(topics, "ann")
     for name, size in (("publish", 1), ("delta_publish", 2)):
@@ -133,8 +124,7 @@ def read(command: dict[str, object]) -> Command:
     return msgspec.json.decode(msgspec.json.encode(command), type=Command)
 
 
-@shows("P10", "P19", "P22", "P27", "P31", "P39")
-def each_kind_asked_for_is_sent_once_with_a_status(world: World) -> None:
+def test_each_kind_asked_for_is_sent_once_with_a_status(world: World) -> None:
     for kind in BOTH:
         ann = Client(world.topics(SOW), "ann")
         got = ann.do(kind("objects", raw(id=1), ack_type="received, processed,completed,persisted"))
@@ -142,8 +132,7 @@ def each_kind_asked_for_is_sent_once_with_a_status(world: World) -> None:
         assert {ack.status for ack in got} == {"success"}
 
 
-@shows("P10")
-def a_kind_that_does_not_exist_is_an_error(world: World) -> None:
+def test_a_kind_that_does_not_exist_is_an_error(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(SOW)
         (ack,) = Client(topics, "ann").do(kind("objects", raw(id=1), ack_type="processed,stored"))
@@ -152,8 +141,7 @@ def a_kind_that_does_not_exist_is_an_error(world: World) -> None:
         assert records(topics) == []
 
 
-@shows("P11")
-def acknowledgements_carry_the_command_id(world: World) -> None:
+def test_acknowledgements_carry_the_command_id(world: World) -> None:
     for kind in BOTH:
         for topic in (SOW, LOGGED):
             topics = world.topics(topic)
@@ -168,8 +156,7 @@ def acknowledgements_carry_the_command_id(world: World) -> None:
             )
 
 
-@shows("P12")
-def a_record_is_there_for_its_lifetime_and_no_longer(world: World) -> None:
+def test_a_record_is_there_for_its_lifetime_and_no_longer(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(MORTAL)
         ann = Client(topics, "ann")
@@ -184,8 +171,7 @@ def a_record_is_there_for_its_lifetime_and_no_longer(world: World) -> None:
         assert ack.reason.startswith("bad expiration: -1")
 
 
-@shows("P12")
-def the_message_goes_before_the_topic_and_each_publish_begins_anew(world: World) -> None:
+def test_the_message_goes_before_the_topic_and_each_publish_begins_anew(world: World) -> None:
     topics = world.topics(Topic(name="objects", keys=("/id",), expiration=10))
     ann = Client(topics, "ann")
     ann.do(Publish("objects", raw(id=1)))
@@ -198,8 +184,7 @@ def the_message_goes_before_the_topic_and_each_publish_begins_anew(world: World)
     assert records(topics) == [{"id": 2}]
 
 
-@shows("P13")
-def a_number_that_was_there_is_a_repeat(world: World) -> None:
+def test_a_number_that_was_there_is_a_repeat(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(SOW)
         ann, bob = Client(topics, "ann", "client-1"), Client(topics, "bob", "client-2")
@@ -217,8 +202,7 @@ def a_number_that_was_there_is_a_repeat(world: World) -> None:
         assert ann.session.last_seq == 6
 
 
-@shows("P14", "P15")
-def the_correlation_id_arrives_as_it_was_given(world: World) -> None:
+def test_the_correlation_id_arrives_as_it_was_given(world: World) -> None:
     for kind in BOTH:
         for topic in (SOW, Topic(name="objects")):
             topics = world.topics(topic)
@@ -230,8 +214,7 @@ def the_correlation_id_arrives_as_it_was_given(world: World) -> None:
             assert b"correlation_id" not in msgspec.json.encode(bob.published[1])
 
 
-@shows("P16")
-def other_characters_in_a_correlation_id_are_refused(world: World) -> None:
+def test_other_characters_in_a_correlation_id_are_refused(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(SOW)
         ann = Client(topics, "ann")
@@ -241,8 +224,7 @@ def other_characters_in_a_correlation_id_are_refused(world: World) -> None:
         assert records(topics) == []
 
 
-@shows("P17")
-def the_publisher_names_the_record(world: World) -> None:
+def test_the_publisher_names_the_record(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(GIVEN)
         ann = Client(topics, "ann")
@@ -255,8 +237,7 @@ def the_publisher_names_the_record(world: World) -> None:
         assert ack.reason.startswith("bad sow key: a publisher gives the keys of topic 'objects'")
 
 
-@shows("P17")
-def a_key_is_refused_where_the_topic_makes_its_own(world: World) -> None:
+def test_a_key_is_refused_where_the_topic_makes_its_own(world: World) -> None:
     for topic in (SOW, Topic(name="objects")):
         (ack,) = Client(world.topics(topic), "ann").do(
             Publish("objects", raw(id=1), sow_key="one", ack_type="processed")
@@ -264,8 +245,7 @@ def a_key_is_refused_where_the_topic_makes_its_own(world: World) -> None:
         assert ack.reason.startswith("bad sow key: topic 'objects' takes none from publishers")
 
 
-@shows("P18")
-def other_characters_in_a_key_are_refused(world: World) -> None:
+def test_other_characters_in_a_key_are_refused(world: World) -> None:
     for kind in BOTH:
         ann = Client(world.topics(GIVEN), "ann")
         assert (
@@ -275,8 +255,7 @@ def other_characters_in_a_key_are_refused(world: World) -> None:
         assert ack.reason.startswith("bad sow key: 'a-b'")
 
 
-@shows("P20")
-def one_acknowledgement_stands_for_a_run_of_successes(world: World) -> None:
+def test_one_acknowledgement_stands_for_a_run_of_successes(world: World) -> None:
     topics = world.topics(LOGGED)
     ann = Client(topics, "ann")
     for seq in range(1, 6):
@@ -292,8 +271,7 @@ def one_acknowledgement_stands_for_a_run_of_successes(world: World) -> None:
     ]
 
 
-@shows("P21")
-def nothing_is_acknowledged_that_was_not_asked_for(world: World) -> None:
+def test_nothing_is_acknowledged_that_was_not_asked_for(world: World) -> None:
     for kind in BOTH:
         ann = Client(world.topics(SOW), "ann")
         for asked in ("", "none"):
@@ -301,8 +279,7 @@ def nothing_is_acknowledged_that_was_not_asked_for(world: World) -> None:
             assert ann.do(kind("objects", raw(title="no key"), cmd_id="c", ack_type=asked)) == []
 
 
-@shows("P22", "P23", "P29")
-def completed_is_not_a_success_where_processed_is_none(world: World) -> None:
+def test_completed_is_not_a_success_where_processed_is_none(world: World) -> None:
     for kind in BOTH:
         ann = Client(world.topics(SOW), "ann")
         good = ann.do(kind("objects", raw(id=1), ack_type="completed,processed"))
@@ -317,8 +294,7 @@ def completed_is_not_a_success_where_processed_is_none(world: World) -> None:
         ]
 
 
-@shows("P24", "P25")
-def persisted_comes_after_the_log_is_safe(world: World) -> None:
+def test_persisted_comes_after_the_log_is_safe(world: World) -> None:
     happened: list[str] = []
     sync = TransactionLog.sync
 
@@ -336,8 +312,7 @@ def persisted_comes_after_the_log_is_safe(world: World) -> None:
     assert records(world.topics(SOW, durable=True)) == [{"id": 1}]
 
 
-@shows("P24", "P25")
-def a_log_that_cannot_be_made_safe_is_not_acknowledged(world: World) -> None:
+def test_a_log_that_cannot_be_made_safe_is_not_acknowledged(world: World) -> None:
     def full(_: TransactionLog) -> None:
         raise OSError(28, "No space left on device")
 
@@ -348,15 +323,13 @@ def a_log_that_cannot_be_made_safe_is_not_acknowledged(world: World) -> None:
     assert (ack.status, ack.reason.startswith("not stored")) == ("failure", True)
 
 
-@shows("P26")
-def persisted_is_sent_for_a_topic_that_keeps_nothing(world: World) -> None:
+def test_persisted_is_sent_for_a_topic_that_keeps_nothing(world: World) -> None:
     for kind in BOTH:
         (ack,) = Client(world.topics(), "ann").do(kind("news", raw(id=1), ack_type="persisted", cmd_id="c"))
         assert (ack.ack_type, ack.status, ack.cmd_id) == ("persisted", "success", "c")
 
 
-@shows("P28", "P33")
-def what_is_wrong_is_in_processed_and_in_the_log(world: World) -> None:
+def test_what_is_wrong_is_in_processed_and_in_the_log(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(SOW)
         ann = Client(topics, "ann")
@@ -374,8 +347,7 @@ def what_is_wrong_is_in_processed_and_in_the_log(world: World) -> None:
         assert records(topics) == []
 
 
-@shows("P29")
-def entitlement_is_checked_before_processed(world: World) -> None:
+def test_entitlement_is_checked_before_processed(world: World) -> None:
     access = Access(entitlements=(Entitlement(user="ann", topic="objects", filter="/size < 10"),))
     for kind in BOTH:
         topics = world.topics(SOW, access=access)
@@ -387,8 +359,7 @@ def entitlement_is_checked_before_processed(world: World) -> None:
         assert statuses == ["", "not entitled", "not entitled"]
 
 
-@shows("P30")
-def processed_comes_before_persisted(world: World) -> None:
+def test_processed_comes_before_persisted(world: World) -> None:
     for kind in BOTH:
         topics = world.topics(LOGGED)
         ann = Client(topics, "ann")
@@ -399,22 +370,19 @@ def processed_comes_before_persisted(world: World) -> None:
         assert [ack.ack_type for ack in ann.acks] == ["processed", "persisted"]
 
 
-@shows("P31")
-def received_is_sent_even_for_what_is_wrong(world: World) -> None:
+def test_received_is_sent_even_for_what_is_wrong(world: World) -> None:
     for kind in BOTH:
         (ack,) = Client(world.topics(SOW), "ann").do(kind("objects", raw(), ack_type="received"))
         assert (ack.ack_type, ack.status) == ("received", "success")
 
 
-@shows("P32")
-def stats_of_a_publish_are_not_sent(world: World) -> None:
+def test_stats_of_a_publish_are_not_sent(world: World) -> None:
     for kind in BOTH:
         got = Client(world.topics(SOW), "ann").do(kind("objects", raw(id=1), ack_type="stats,processed"))
         assert [ack.ack_type for ack in got] == ["processed"]
 
 
-@shows("P34")
-def an_error_is_not_sent_where_processed_was_not_asked_for(world: World) -> None:
+def test_an_error_is_not_sent_where_processed_was_not_asked_for(world: World) -> None:
     for kind in BOTH:
         ann = Client(world.topics(SOW), "ann")
         assert [ack.ack_type for ack in ann.do(kind("objects", raw(), ack_type="received"))] == ["received"]
@@ -422,8 +390,7 @@ def an_error_is_not_sent_where_processed_was_not_asked_for(world: World) -> None
         assert ann.do(kind("objects", raw(id=1), ack_type="received"))[-1].ack_type == "received"
 
 
-@shows("P35")
-def every_other_client_with_a_matching_subscription_is_sent_it(world: World) -> None:
+def test_every_other_client_with_a_matching_subscription_is_sent_it(world: World) -> None:
     topics = world.topics()
     ann, bob, cat, dan = (Client(topics, user) for user in ("ann", "bob", "cat", "dan"))
     bob.do(Subscribe("news", sub_id="s", filter="/size > 1"))
@@ -436,8 +403,7 @@ def every_other_client_with_a_matching_subscription_is_sent_it(world: World) -> 
     assert dan.published == []
 
 
-@shows("P36", "P37")
-def the_same_publish_does_what_the_topic_is_configured_for(world: World) -> None:
+def test_the_same_publish_does_what_the_topic_is_configured_for(world: World) -> None:
     for topic, keeps, logs in (
         (Topic(name="objects"), False, False),
         (SOW, True, False),
@@ -454,8 +420,7 @@ def the_same_publish_does_what_the_topic_is_configured_for(world: World) -> None
         assert len(records(topics) if keeps else []) == keeps
 
 
-@shows("P38")
-def a_repeat_after_a_restart_is_known(world: World) -> None:
+def test_a_repeat_after_a_restart_is_known(world: World) -> None:
     topics = world.topics(LOGGED, durable=True)
     Client(topics, "ann", "client-1").do(Publish("objects", raw(id=1), seq=5))
     topics.close()
