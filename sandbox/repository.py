@@ -221,7 +221,7 @@ class Repository:
         asked = {"id": message_id, "digest": digest, "channel": channel}
         with self._lock:
             known = self._store.execute(
-                _KNOWN, asked | {"sequence": sequence, "position": position}
+                _KNOWN, asked | {"sequence": sequence, "position": _storable(position)}
             ).fetchone()
         return ArrivalStatus(known[0]) if known else ArrivalStatus.NEW
 

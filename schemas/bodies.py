@@ -13,6 +13,8 @@ KINDS: Final = {
     "thesisDissertation": "objects.ThesisDissertation",
 }
 """The resource types that have a definition of their own; all others are research objects."""
+MOST_PARTS: Final = 2**31 - 1
+"""The largest total of a sequence that is taken: what a column of the pipeline's tables can hold."""
 
 
 def body_definition(message: dict[str, Any]) -> str | None:
@@ -42,7 +44,7 @@ def _object_definition(body: object) -> str:
 
 def is_part(message: dict[str, Any]) -> bool:
     """Whether a message is one of several and its body a slice of text, as ``schemas.sequence`` cuts it."""
-    return isinstance(message.get("messageBody"), str) and total(message) > 1
+    return isinstance(message.get("messageBody"), str) and 1 < total(message) <= MOST_PARTS
 
 
 def total(message: dict[str, Any]) -> int:

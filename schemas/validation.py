@@ -6,7 +6,7 @@ text, which the published 4.0.0 schema files do not hold whole:
 
 - the messageType settles the form of the body,
 - a dataset, an article, a thesis or dissertation meets the rules of its own kind,
-- the position lies within the total, and a part of a sequence carries text,
+- the position lies within the total, the total within 32 bits, and a part of a sequence carries text,
 - the errorCode is one of the 14.
 
 ``as_published`` leaves these four out: the verdict is then the one of the files.
@@ -126,7 +126,7 @@ def _accepts(message: JSON, *, joined: bool, as_published: bool) -> bool:
     place = header["messageSequence"]
     total = place["total"]
     return (
-        1 <= place["position"] <= total
+        1 <= place["position"] <= total <= bodies.MOST_PARTS
         and (part or joined or total == 1)
         and ("errorCode" not in header or header["errorCode"] in ERROR_CODES)
     )

@@ -83,11 +83,17 @@ ERROR_CODES: Final = frozenset(str(code) for code in ErrorCode)
 
 
 def _beyond_the_schema(message: JSON) -> Iterator[Found]:
-    """What the published schemas leave out of the header: a place within the total, a known error code."""
+    """What the published schemas leave out of the header: a possible place and total, a known error code."""
     place, total = bodies.position(message), bodies.total(message)
     if not 1 <= place <= total:
         path = "/messageHeader/messageSequence/position"
         yield ErrorCode.GENERR004, Violation(path, "position", f"{place} is not within the total of {total}")
+    if total > bodies.MOST_PARTS:
+        path = "/messageHeader/messageSequence/total"
+        yield (
+            ErrorCode.GENERR004,
+            Violation(path, "total", f"{total} is more than {bodies.MOST_PARTS:,} parts"),
+        )
     code = message["messageHeader"].get("errorCode")
     if isinstance(code, str) and code and code not in ERROR_CODES:
         text = f"{show(code)} is none of the {len(ErrorCode)} error codes"

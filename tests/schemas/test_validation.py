@@ -262,6 +262,11 @@ class TestBeyondThePublishedFiles:
             (lambda m: m["messageHeader"]["messageSequence"].update(position=2), "GENERR004"),
             (lambda m: m["messageHeader"]["messageSequence"].update(total=-1), "GENERR004"),
             (lambda m: m["messageHeader"]["messageSequence"].update(total=2), "GENERR001"),
+            (lambda m: m["messageHeader"]["messageSequence"].update(total=2**31), "GENERR004"),
+            (
+                lambda m: m["messageHeader"]["messageSequence"].update(position=10**30, total=10**30),
+                "GENERR004",
+            ),
             (lambda m: m["messageHeader"].update(errorCode="GENERR011"), "GENERR004"),
         ],
     )

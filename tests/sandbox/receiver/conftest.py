@@ -96,6 +96,7 @@ class Site:
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)
     step: Callable[[], None] = lambda: None
     patience: float = 3600.0
+    as_published: bool = False
     application: Application | None = None
     crash: ClassVar[type[BaseException]] = Crash
 
@@ -122,7 +123,7 @@ class Site:
         rejects = Rejects(gateways, buckets, self.originals, self.clock, Machine("test", "localhost"))
         return Receiver(
             channel(self.input), repository, self.application or self._remember, rejects, self.clock,
-            patience=self.patience,
+            patience=self.patience, as_published=self.as_published,
         )  # fmt: skip
 
     def _remember(self, arrival: Arrival, store: sqlite3.Connection) -> None:

@@ -112,6 +112,23 @@ def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
     assert rejected["messageHeader"]["errorCode"] == "GENERR004"
 
 
+@pytest.mark.parametrize("as_published", [False, True])
+@pytest.mark.parametrize("number", [2**31, 2**63, 10**400], ids=["32 bits", "64 bits", "no bits"])
+def test_a_sequence_of_more_parts_than_can_be_is_rejected(
+    site: Any, messages: Any, number: int, *, as_published: bool
+) -> None:
+    """However the message is judged; what comes after it is received."""
+    site.as_published = as_published
+    part, good = json.loads(messages.parts(2)[0]), serialise(messages.small())
+    part["messageHeader"]["messageSequence"] |= {"position": number, "total": number}
+    for data in (json.dumps(part).encode(), json.dumps(part).encode(), good):
+        site.input.put(data)
+    site.receive()
+    assert [row[1] for row in site.arrivals()] == [good]
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert rejected["messageHeader"]["errorCode"] in {"GENERR001", "GENERR004"}
+
+
 def test_parts_whose_others_never_come_are_given_up_in_time(site: Any, messages: Any) -> None:
     """When the patience is over, also amid other messages, the parts are in the invalid queue, GENERR001."""
     site.patience = 60.0
