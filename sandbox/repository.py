@@ -215,7 +215,8 @@ class Repository:
 
         A message that was rejected is known by its bytes only: repaired and sent again under the same
         messageId, it is processed. A ``part``, by its sequence and position, is not known by another part of
-        its sequence that has the same messageId.
+        its sequence that has the same messageId; nor is anything known by the parts of a sequence that
+        waits, since the message that they are of has not been processed.
         """
         sequence, position = part or (None, None)
         asked = {"id": message_id, "digest": digest, "channel": channel}
@@ -379,6 +380,7 @@ SELECT 'echo' FROM messages
 UNION ALL
 SELECT 'duplicate' FROM messages WHERE messageId = :id AND outcome IN ('waiting', 'processed')
   AND NOT (coalesce(total, 1) > 1 AND sequence IS :sequence AND position IS NOT :position)
+  AND NOT (outcome = 'waiting' AND coalesce(total, 1) > 1 AND sequence IS NOT :sequence)
 UNION ALL
 SELECT 'duplicate' FROM messages WHERE digest = :digest AND outcome = 'rejected'
 LIMIT 1

@@ -22,6 +22,7 @@ POLL_SECONDS: Final = 0.2
 FIRST_BACK_OFF: Final = 0.1
 LONGEST_BACK_OFF: Final = 5.0
 _MOST_RECORDS: Final = 10_000
+_MOST_RENEWALS: Final = 20
 
 _Answer = TypeVar("_Answer")
 
@@ -121,11 +122,15 @@ class KinesisChannel:
 
     def _records(self, shard: str, after: str | None, limit: int) -> GetRecordsOutputTypeDef:
         iterator = self._iterators.get(shard) or self._iterator(shard, after)
-        try:
-            return self._reading(lambda: self._client.get_records(ShardIterator=iterator, Limit=limit))
-        except ExpiredIteratorError:
-            renewed = self._iterator(shard, after)
-            return self._reading(lambda: self._client.get_records(ShardIterator=renewed, Limit=limit))
+        for _ in range(_MOST_RENEWALS):
+            try:
+                return self._reading(partial(self._client.get_records, ShardIterator=iterator, Limit=limit))
+            except ExpiredIteratorError:
+                # Where the clock runs fast, the new one may have expired as well when it is used.
+                iterator = self._iterator(shard, after)
+        raise ChannelUnavailableError(
+            f"{self.name}: {_MOST_RENEWALS} iterators of {shard} in a row had expired"
+        )
 
     def _iterator(self, shard: str, after: str | None) -> str:
         place: dict[str, Any] = (

@@ -29,3 +29,11 @@ def read_page(token: str, now: int) -> tuple[str, str, dict[str, Any] | None]:
             "ExpiredNextTokenException", "The NextToken has expired: list again from the start."
         )
     return stream, after, chosen
+
+
+def stream_of_page(token: str) -> str | None:
+    """The stream whose listing a token goes on with; None for a token that is not of this engine."""
+    try:
+        return _decode(b64decode(token, validate=True))[0]
+    except (ValueError, msgspec.DecodeError):
+        return None

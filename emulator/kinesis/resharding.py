@@ -88,7 +88,8 @@ class Resharding:
     def _close(self, shard: ShardState) -> tuple[int, int]:
         """Close ``shard`` and return the earliest epoch and the time (ms) for what goes on from it."""
         running = self._stream.shards.get(shard.id)
-        ended = running.arrival(self._now) if running else shard.created
+        horizon = self._stream.horizon(self._now)
+        ended = running.arrival(self._now, horizon) if running else shard.created
         following = running.records.next if running else 1
         prefix = sequence_numbers.prefix(shard.epoch, shard.index, self._stream.state.number)
         self._shards[shard.index] = msgspec.structs.replace(

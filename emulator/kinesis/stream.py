@@ -46,9 +46,12 @@ class Shard:
         """Whether the shard was open at ``at`` ms since the epoch."""
         return self.state.created <= at and (self.state.closed is None or self.state.closed >= at)
 
-    def arrival(self, now: int) -> int:
-        """The arrival of a record at ``now`` ms: time never runs backwards in a shard or from its parents."""
-        return sequence_numbers.bounded(max(now, self.records.last_arrival, self.state.created))
+    def arrival(self, now: int, horizon: int) -> int:
+        """The arrival of a record at ``now`` ms: time never runs backwards in a shard or from its parents.
+
+        A clock that went back may be behind the trim ``horizon``: what arrives then would be gone at once.
+        """
+        return sequence_numbers.bounded(max(now, horizon, self.records.last_arrival, self.state.created))
 
     def starting_sequence_number(self) -> str:
         return sequence_numbers.number(self.prefix, 0, self.state.created)

@@ -61,7 +61,7 @@ def write(
     """
     horizon = stream.horizon(now)
     for shard, indexes in routed.items():
-        stamp = _Stamp(shard.arrival(now), stream.state.encryption)
+        stamp = _Stamp(shard.arrival(now, horizon), stream.state.encryption)
         block = _render(shard, entries, sizes, indexes, stamp)
         shard.records.trim(horizon)
         try:

@@ -13,6 +13,7 @@ from typing import Final
 
 from emulator.events import Events
 from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.paging import stream_of_page
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 from emulator.listeners.aws.credentials import Caller
 from emulator.listeners.aws.interception import Request, stream_named
@@ -100,10 +101,10 @@ class StreamAccess:
             fnmatchcase(operation, pattern.removeprefix(_SERVICE)) for pattern in permission.operations
         ):
             return False
-        if request.get("NextToken"):
-            # Whoever holds a token was given it by a call that named the stream.
-            return True
         stream = self._stream(request)
+        if stream is None and request.get("NextToken"):
+            # An upstream's token names no stream that could be read; it came of a call that did.
+            return True
         return "*" in permission.streams or (
             stream is not None and any(fnmatchcase(stream, pattern) for pattern in permission.streams)
         )
@@ -111,6 +112,8 @@ class StreamAccess:
     def _stream(self, request: Request) -> str | None:
         if iterator := request.get("ShardIterator"):
             return self._stream_of_iterator(iterator)
+        if (token := request.get("NextToken")) and (listed := stream_of_page(token)):
+            return listed
         resource = str(request.get("ResourceARN") or "")
         if consumer := consumer_of(resource):
             resource = consumer.stream_arn

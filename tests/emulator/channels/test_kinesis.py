@@ -90,6 +90,20 @@ def test_an_expired_iterator_is_taken_anew(bench: Bench) -> None:
     assert [d.data for d in channel.read(limit=2)] == [b"2", b"3"]
 
 
+def test_iterators_that_expire_at_once_are_taken_anew(bench: Bench) -> None:
+    """As they do while the clock runs fast; what always expires is said."""
+    channel = bench.open()
+    channel.publish_many([(b"%d" % number, "k") for number in range(2)])
+    bench.fault("expire_iterator", limit=7)
+    assert [d.data for d in channel.read()] == [b"0", b"1"]
+    bench.fault("expire_iterator")
+    channel.publish(b"2", "k")
+    with pytest.raises(
+        ChannelUnavailableError, match="20 iterators of shardId-000000000000 in a row had expired"
+    ):
+        channel.read()
+
+
 def test_a_record_delivered_again_is_marked(bench: Bench) -> None:
     """A sequence number that was seen before in this session is a redelivery."""
     channel = bench.open()

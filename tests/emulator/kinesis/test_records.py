@@ -134,6 +134,22 @@ def test_a_clock_that_goes_back_does_not_take_the_records_with_it(api: Api) -> N
     assert records[0]["SequenceNumber"] < records[1]["SequenceNumber"]
 
 
+def test_what_comes_after_the_clock_went_back_is_kept(api: Api) -> None:
+    """Also where the trim horizon is ahead of it, over a reshard and a restart."""
+    api.clock.resume_real_time()
+    api.create()
+    api.put(b"yesterday's")
+    api.clock.advance(72 * 3600)
+    assert api.drain() == []
+    api.clock.resume_real_time()
+    api.put(b"now")
+    assert api.drain() == [b"now"]
+    api("SplitShard", StreamName="s", ShardToSplit="shardId-000000000000", NewStartingHashKey=str(2**127))
+    api.clock.advance(3600)
+    api.restart()
+    assert [record["Data"] for record in api.get(api.iterator())["Records"]] == [b"now"]
+
+
 def test_readers_in_the_process_need_no_iterator(api: Api) -> None:
     """They read after a sequence number, or from the oldest record on."""
     api.create()

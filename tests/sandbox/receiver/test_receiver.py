@@ -371,6 +371,23 @@ def test_parts_that_share_a_message_id_are_joined_and_counted(
     assert site.rejected(Queue.INVALID) == []
 
 
+def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Any, messages: Any) -> None:
+    """Its first sequence stayed incomplete; the second has the same messageId, and a third comes too late."""
+    parts, tries = [json.loads(part) for part in messages.parts(3)], []
+    for _ in range(3):
+        sequence = messages.draws.uuid4()
+        for part in parts:
+            part["messageHeader"]["messageId"] = parts[0]["messageHeader"]["messageId"]
+            part["messageHeader"]["messageSequence"]["sequence"] = sequence
+        tries.append([serialise(part) for part in parts])
+    for part in (tries[0][0], *tries[1], tries[0][1], *tries[2]):
+        site.input.put(part)
+    site.receive()
+    ((_, data, _),) = site.arrivals()
+    assert body_of(data) == body_of(join(tries[1]))
+    assert site.counted("duplicate") == 1 + len(tries[2])
+
+
 def test_an_application_drops_what_it_sent_itself(site: Any, messages: Any) -> None:
     """A sender is given its own message back, and drops it."""
     mine, theirs = serialise(messages.small()), serialise(messages.small())

@@ -135,6 +135,20 @@ def test_a_consumer_and_a_tagged_stream_are_that_streams(control: Client, connec
     denied(scoped.list_tags_for_resource, ResourceARN=arn)
 
 
+def test_the_next_page_of_a_listing_is_that_streams(control: Client, connect: Connect) -> None:
+    """A token that somebody else was given opens no other stream."""
+    other = connect("any-other")
+    token = {
+        stream: other.list_shards(StreamName=stream, MaxResults=1)["NextToken"]
+        for stream in ("input", "output")
+    }
+    control.access.permit("scoped", StreamPermission(("input",)))
+    scoped = connect("scoped")
+
+    assert len(scoped.list_shards(NextToken=token["input"])["Shards"]) == 1
+    assert "stream/output because" in denied(scoped.list_shards, NextToken=token["output"])
+
+
 def test_an_operation_that_there_is_not_is_refused(control: Client) -> None:
     """The name that matches nothing is told, with those that there are."""
     with pytest.raises(
