@@ -8,6 +8,9 @@ import msgspec
 
 from sandbox.receiver import Arrival
 from sandbox.repository import Repository
+from schemas.error_codes import ErrorCode
+from schemas.peek import Peek, peek
+from schemas.sequence import SequenceError, body_of
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS deeds (
@@ -17,13 +20,16 @@ CREATE TABLE IF NOT EXISTS deeds (
 
 
 class ActivityLogEntry(msgspec.Struct, frozen=True):
-    """One message's effect; ``time`` in seconds since the epoch."""
+    """One message's effect, or why it had none; ``time`` in seconds since the epoch.
+
+    What a refused message does not say is None.
+    """
 
     row: int
     time: float
-    message_id: str
-    message_type: str
-    object_uuid: str
+    message_id: str | None
+    message_type: str | None
+    object_uuid: str | None
     did: str
 
 
@@ -33,11 +39,30 @@ def make_table(store: sqlite3.Connection) -> None:
 
 def write_entry(store: sqlite3.Connection, arrival: Arrival, object_uuid: str, did: str, now: float) -> None:
     """Within the transaction in which it was done."""
-    seen = arrival.header
-    row = (now, seen.message_id, seen.message_type, object_uuid, did)
+    _write(store, arrival.header, object_uuid, did, now)
+
+
+def write_refusal(store: sqlite3.Connection, data: bytes, code: ErrorCode, why: str, now: float) -> None:
+    """Within the transaction in which a message goes to the queue of ``code``."""
+    make_table(store)
+    _write(store, peek(data), _object_in(data), f"refused: {code} {' '.join(why.split())}", now)
+
+
+def _write(store: sqlite3.Connection, seen: Peek, object_uuid: str | None, did: str, now: float) -> None:
     store.execute(
-        "INSERT INTO deeds (time, messageId, messageType, objectUUID, did) VALUES (?, ?, ?, ?, ?)", row
+        "INSERT INTO deeds (time, messageId, messageType, objectUUID, did) VALUES (?, ?, ?, ?, ?)",
+        (now, seen.message_id, seen.message_type, object_uuid, did),
     )
+
+
+def _object_in(data: bytes) -> str | None:
+    """The objectUUID of a message that may be anything."""
+    try:
+        body = msgspec.json.decode(body_of(data))
+    except (SequenceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    uuid = body.get("objectUUID") if isinstance(body, dict) else None
+    return uuid if isinstance(uuid, str) else None
 
 
 def entries_after(repository: Repository, row: int) -> list[ActivityLogEntry]:

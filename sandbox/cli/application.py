@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
+    from schemas.error_codes import ErrorCode
 
 _KINDS = {"repository": "institutional repository", "preservation": "preservation system"}
 
@@ -92,7 +93,8 @@ def run(
 
     A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
     with the files it refers to, tells so with a PreservationEvent, and flags what is deleted. What cannot be
-    processed goes to the error or invalid queue. Stopped, it continues from there the next time.
+    processed is printed as refused, with its code, and goes to the error or invalid queue. Stopped, it
+    continues from there the next time.
 
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
@@ -109,7 +111,10 @@ def run(
         if as_json:
             print_json(deed)
         else:
-            click.echo(f"{deed.message_type:<17}  {deed.object_uuid}  {deed.did}")
+            about = deed.object_uuid or deed.message_id or "-"
+            row = f"{deed.message_type or '-':<17}  {about:<36}  {deed.did}"
+            # What was refused may hold anything, and none of it is for the terminal to obey.
+            click.echo("".join(letter if letter.isprintable() else "·" for letter in row))
 
     try:
         with (
@@ -125,6 +130,7 @@ def run(
                 queues=found.queues,
                 as_published=as_published,
                 refused=opened.refused,
+                rejected=partial(_note_refusal, opened.repository, clock),
             ) as receiver,
         ):
             if later is None:
@@ -135,6 +141,13 @@ def run(
             run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
     except (ChannelUnavailableError, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
         raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+
+
+def _note_refusal(repository: Repository, clock: Clock, data: bytes, code: ErrorCode, why: str) -> None:
+    from sandbox.applications.activity_log import write_refusal
+
+    with repository.transaction() as store:
+        write_refusal(store, data, code, why, clock.time())
 
 
 def _nothing_left(later: Asynchronous, *, once: bool) -> bool:

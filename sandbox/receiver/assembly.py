@@ -13,7 +13,7 @@ from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.application import Application, Refused
 from sandbox.receiver.originals import Originals
 from sandbox.receiver.receiver import Receiver
-from sandbox.receiver.rejects import Rejects
+from sandbox.receiver.rejects import Rejected, Rejects
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 
@@ -42,6 +42,7 @@ def assembled_receiver(
     queues: Mapping[Queue, str] = QUEUES,
     as_published: bool = False,
     refused: Refused = lambda _arrival, _code, _why: None,
+    rejected: Rejected = lambda _data, _code, _why: None,
 ) -> Iterator[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
     with ExitStack() as stack:
@@ -52,7 +53,7 @@ def assembled_receiver(
             return channel
 
         gateways = {queue: Gateway(opened(queues[queue]), repository, clock) for queue in Queue}
-        rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE)
+        rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected)
         yield Receiver(
             opened(stream),
             repository,

@@ -13,6 +13,7 @@ from sandbox.receiver.application import Application, Refused
 from sandbox.receiver.assembly import QUEUES, assembled_receiver
 from sandbox.receiver.originals import S3Originals
 from sandbox.receiver.receiver import Receiver
+from sandbox.receiver.rejects import Rejected
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 
@@ -27,6 +28,7 @@ def receiver_over_kinesis(
     queues: Mapping[Queue, str] = QUEUES,
     as_published: bool = False,
     refused: Refused = lambda _arrival, _code, _why: None,
+    rejected: Rejected = lambda _data, _code, _why: None,
 ) -> AbstractContextManager[Receiver]:
     """A receiver of ``stream`` that begins where the repository says, while the context lasts.
 
@@ -48,4 +50,5 @@ def receiver_over_kinesis(
         queues=queues,
         as_published=as_published,
         refused=refused,
+        rejected=rejected,
     )

@@ -8,8 +8,9 @@ limit is kept whole in the queue's bucket, and the message says where.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
+from typing import TypeAlias
 
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
@@ -21,6 +22,9 @@ from schemas.peek import peek
 
 LONGEST_DESCRIPTION = 4_000
 """Characters of an errorDescription: enough to say why, and never what makes a message too large."""
+
+Rejected: TypeAlias = Callable[[bytes, ErrorCode, str], None]
+"""Is told of every message that goes to a queue, and why, in the transaction that writes it down."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,17 +39,21 @@ class Rejects:
         originals: Originals,
         clock: Clock,
         machine: Machine,
+        *,
+        rejected: Rejected = lambda _data, _code, _why: None,
     ) -> None:
         self._gateways = gateways
         self._buckets = buckets
         self._originals = originals
         self._clock = clock
         self._machine = machine
+        self._rejected = rejected
 
     def keep(self, data: bytes, code: ErrorCode, description: str) -> None:
         """Write the decorated message down, within the open transaction, for ``flush`` to dispatch."""
         _LOG.warning("%s: %s", code, description)
         self._gateways[code.queue].keep([self._decorated(data, code, description)])
+        self._rejected(data, code, description)
 
     def flush(self) -> None:
         """Dispatch what was kept, also by an earlier process. Raises ``SendFailedError``."""

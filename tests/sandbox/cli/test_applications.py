@@ -114,3 +114,37 @@ def test_the_rdss_topology_routes_between_processes(process: Ask, tmp_path: Path
     history = json.loads(received.out)["messageHeader"]["messageHistory"]
     assert history[-1]["machineId"] == "rdss-institutional-content-based-router"
     assert process("down").code == 0
+
+
+@pytest.mark.parametrize("how", [(), ("--asynchronous",)], ids=["at once", "later"])
+def test_what_a_repository_refuses_is_a_row_as_well(ask: Ask, how: tuple[str, ...]) -> None:
+    """A read of what is not there, a body that is none, and bytes: type, id, the code and the reason."""
+    read = Samples(5).message("MetadataDelete")
+    uuid = read["messageBody"]["objectUUID"]
+    read["messageHeader"]["messageType"] = "MetadataRead"
+    create = Samples(6).message("MetadataCreate", "dataset")
+    create["messageBody"] = {}
+    Path("refused.ndjson").write_bytes(serialise(read) + b"\n" + serialise(create) + b"\n")
+    Path("bytes.json").write_bytes(b"\x1b[2Jno message")
+    assert ask("send", "refused.ndjson").code == 0
+    assert ask("send", "bytes.json", "--as-is").code == 0
+    ran = ask("application", "run", "repository", "--once", *how)
+    said = {line.split()[0]: line.split(maxsplit=2)[1:] for line in ran.out.splitlines()}
+    assert said["MetadataRead"] == [uuid, f"refused: APPERRMET003 there is no object {uuid} to read"]
+    message_id, why = said["MetadataCreate"]
+    assert message_id == create["messageHeader"]["messageId"]
+    assert why.startswith("refused: GENERR001 ")
+    assert said["-"][1].startswith("refused: GENERR")
+    assert "\x1b" not in ran.out
+
+
+def test_a_refusal_is_printed_for_programs(ask: Ask) -> None:
+    """With --json the same: what the message says, and why nothing came of it; by either application."""
+    message = Samples(5).message("MetadataDelete")
+    message["messageBody"]["objectUUID"] = "none"
+    Path("one.json").write_bytes(serialise(message))
+    assert ask("send", "one.json").code == 0
+    for kind in ("repository", "preservation"):
+        (deed,) = _lines(ask("application", "run", kind, "--once", "--json").out)
+        assert (deed["message_type"], deed["object_uuid"]) == ("MetadataDelete", "none")
+        assert deed["did"].startswith("refused: GENERR010 /messageBody/objectUUID")
