@@ -18,23 +18,24 @@ Step = str | int
 _WHERE = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_NOT_AMONG = re.compile(r"Invalid enum value .*")
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Where settings come from: a table of a TOML file, or for those in ``nearer`` what is said there."""
+    """Where settings come from: below a key of a TOML file, or for those in ``nearer`` what is said there."""
 
     file: Path
     text: str
-    table: str
+    below: tuple[Step, ...]
     nearer: dict[str, str] = field(default_factory=dict)
 
     def of(self, *path: Step) -> str:
         """Where the setting at this path stands: ``sandbox.toml:3``, or an option's or variable's name."""
-        name = str(path[0])
-        if name in self.nearer:
+        if path and (name := str(path[0])) in self.nearer:
             return self.nearer[name]
-        return f"{self.file}:{line_of(self.text, (self.table, *path))}"
+        return f"{self.file}:{line_of(self.text, (*self.below, *path))}"
 
 
 def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: type, origins: Origins) -> str:
@@ -45,15 +46,21 @@ def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: t
     path: list[Step] = [name or int(number) for name, number in _STEP.findall(at.partition("[...]")[0])]
     unknown = _UNKNOWN.fullmatch(what)
     if unknown is not None:
-        return f"{origins.of(*path, unknown[1])}: {_no_such(unknown[1], _keys(shape, path))}"
+        return f"{origins.of(*path, unknown[1])}: {no_such_key(unknown[1], _keys(shape, path))}"
+    missing = _MISSING.fullmatch(what)
+    name = ".".join(str(step) for step in path)
+    if missing is not None:
+        return f"{origins.of(*path)}: {f'{name} has ' if name else 'there is '}no {missing[1]}; give one"
     value: Any = given
     for step in path:
         value = value[step]
-    name = ".".join(map(str, path))
+    if _NOT_AMONG.fullmatch(what):
+        what = f"it is one of {', '.join(map(str, _choices(shape, path)))}"
     return f"{origins.of(*path)}: {name} is {value!r}: {what[:1].lower()}{what[1:]}"
 
 
-def _no_such(name: str, keys: tuple[str, ...]) -> str:
+def no_such_key(name: str, keys: tuple[str, ...]) -> str:
+    """What is said of a key that nobody knows."""
     close = get_close_matches(name, keys, 1)
     meant = f" (did you mean {close[0]}?)" if close else ""
     return f"there is no key {name!r}{meant}; there are: {', '.join(keys)}"
@@ -61,17 +68,33 @@ def _no_such(name: str, keys: tuple[str, ...]) -> str:
 
 def _keys(shape: type, path: list[Step]) -> tuple[str, ...]:
     """The names that an object at this path of the shape can have."""
+    kind = _kind(shape, path)
+    assert isinstance(kind, msgspec.inspect.StructType)
+    return tuple(each.encode_name for each in kind.fields)
+
+
+def _choices(shape: type, path: list[Step]) -> tuple[object, ...]:
+    """The values that there are at this path of the shape."""
+    kind = _kind(shape, path)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return tuple(each for one in kind.types for each in _values(one))
+    return _values(kind)
+
+
+def _values(kind: Any) -> tuple[object, ...]:
+    if isinstance(kind, msgspec.inspect.EnumType):
+        return tuple(each.value for each in kind.cls)
+    return tuple(kind.values) if isinstance(kind, msgspec.inspect.LiteralType) else ()
+
+
+def _kind(shape: type, path: list[Step]) -> Any:
     kind: Any = msgspec.inspect.type_info(shape)
     for step in [*path, None]:
         if isinstance(kind, msgspec.inspect.UnionType):
-            kind = next(
-                each
-                for each in kind.types
-                if isinstance(each, msgspec.inspect.StructType | msgspec.inspect.VarTupleType)
-            )
+            within = (msgspec.inspect.StructType, msgspec.inspect.VarTupleType)
+            kind = next((each for each in kind.types if isinstance(each, within)), kind)
         if isinstance(kind, msgspec.inspect.StructType) and step is not None:
             kind = next(each.type for each in kind.fields if each.encode_name == step)
         elif isinstance(kind, msgspec.inspect.VarTupleType):
             kind = kind.item_type
-    assert isinstance(kind, msgspec.inspect.StructType)
-    return tuple(each.encode_name for each in kind.fields)
+    return kind

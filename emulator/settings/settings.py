@@ -158,7 +158,7 @@ def read_settings(
     """
     directory = directory or Path()
     text, merged = _from_file(directory / FILE_NAME)
-    origins = Origins(directory / FILE_NAME, text, _TABLE)
+    origins = Origins(directory / FILE_NAME, text, (_TABLE,))
     for name in _Given.__struct_fields__:
         variable = f"SANDBOX_{name.upper()}"
         if (said := environment.get(variable)) is not None:

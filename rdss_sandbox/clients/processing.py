@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rdss_sandbox.shapes.processing import (
+    Answer,
     AsyncMessage,
     AsyncMessageDetail,
     AsyncMessagePage,
@@ -48,6 +49,11 @@ class Processing:
     def cancel(self, number: int) -> AsyncMessageDetail:
         cancelled: AsyncMessageDetail = self._ask(AsyncMessageDetail, "POST", f"{_MESSAGES}/{number}/cancel")
         return cancelled
+
+    def answer(self, number: int, answer: Answer) -> AsyncMessageDetail:
+        path = f"{_MESSAGES}/{number}/answer"
+        answered: AsyncMessageDetail = self._ask(AsyncMessageDetail, "POST", path, body=answer)
+        return answered
 
     def systems(self) -> tuple[OutsideSystem, ...]:
         found: OutsideSystemList = self._ask(OutsideSystemList, "GET", "/processing/systems")

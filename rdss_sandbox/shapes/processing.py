@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-Action = Literal["restart", "cancel"]
+Action = Literal["restart", "cancel", "answer"]
 
 
 class AsyncMessage(msgspec.Struct, frozen=True):
@@ -55,7 +55,10 @@ class StateChange(msgspec.Struct, frozen=True):
 
 
 class OutsideCall(msgspec.Struct, frozen=True):
-    """A call to an outside system, or a confirmation; ``key`` is what it is checked for repetition by."""
+    """A call to an outside system, or a confirmation; ``key`` is what it is checked for repetition by.
+
+    ``failed`` counts how often it failed; a confirmation is tried again when it is ``due``.
+    """
 
     operation: str
     key: str
@@ -103,6 +106,12 @@ class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["partial", "total"] = "partial"
 
 
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a message that is WAITING_FOR_RES waits for, as text."""
+
+    answer: str
+
+
 class OutsideSystem(msgspec.Struct, frozen=True):
     """A simulated system: what it will answer to the next calls (after that, ok), how often it was called."""
 
@@ -118,6 +127,9 @@ class OutsideSystemList(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Answers: ``ok``, ``ok: TEXT``, ``business: WHY``, ``500``, ``timeout 5s``, ``slow 2s``, ``down 1m``."""
+    """Answers: ``ok``, ``ok: TEXT``, ``business: WHY``, ``validation: WHY``, ``500``, ``timeout 5s``...
+
+    ``slow 2s`` and ``down 1m`` are the rest of them.
+    """
 
     answers: tuple[str, ...]

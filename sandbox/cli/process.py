@@ -10,7 +10,7 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem
+    from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall, OutsideSystem
 
 _TITLES = ("number", "received", "state", "service", "operation", "source", "correlation", "failed", "why")
 
@@ -122,6 +122,20 @@ def cancel(number: int, control: str | None, as_json: bool) -> None:
 
 
 @process.command()
+@click.argument("number", type=int)
+@click.argument("answer")
+@control_option
+@json_option
+def answer(number: int, answer: str, control: str | None, as_json: bool) -> None:
+    """Give message NUMBER the ANSWER that it waits for, and process it again."""
+    from rdss_sandbox.shapes.processing import Answer
+
+    with connect(control) as client:
+        found = client.processing.answer(number, Answer(answer))
+    _show(found, as_json=as_json)
+
+
+@process.command()
 @click.argument("name", required=False)
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...")
 @control_option
@@ -129,7 +143,8 @@ def cancel(number: int, control: str | None, as_json: bool) -> None:
 def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_json: bool) -> None:
     """Show the simulated systems; with NAME, have that one answer ANSWERs from now on, and ok after them.
 
-    An ANSWER is ok, "ok: TEXT", "business: WHY", 500, "timeout 5s", "slow 2s" or "down 1m".
+    An ANSWER is ok, "ok: TEXT", "business: WHY", "validation: WHY", 500, "timeout 5s", "slow 2s" or
+    "down 1m".
     """
     from rdss_sandbox.shapes.processing import Script
 
@@ -163,6 +178,13 @@ def _system(system: OutsideSystem) -> tuple[object, ...]:
     return system.name, system.received, ", ".join(system.script) or "ok"
 
 
+def _again(call: OutsideCall) -> str | None:
+    """When a confirmation that failed is tried again; a call waits for its message."""
+    from rdss_sandbox.timestamps import timestamp
+
+    return timestamp(call.due) if call.due and call.state == "FAILED" else None
+
+
 def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
@@ -177,8 +199,8 @@ def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
     print_table(("time", "was", "what happened", "is", "why"), changes)
     if found.calls:
         click.echo()
-        calls = ((e.operation, e.key, e.state, e.failed, e.description) for e in found.calls)
-        print_table(("call", "key", "state", "failed", "why"), calls)
+        calls = ((e.operation, e.key, e.state, e.failed, _again(e), e.description) for e in found.calls)
+        print_table(("call", "key", "state", "failed", "again at", "why"), calls)
     if found.children:
         click.echo()
         print_table(_TITLES, (_row(each) for each in found.children))

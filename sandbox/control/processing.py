@@ -17,6 +17,7 @@ from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.rng import new_uuid
 from rdss_sandbox.shapes.processing import (
     Action,
+    Answer,
     AsyncMessage,
     AsyncMessageDetail,
     AsyncMessagePage,
@@ -29,12 +30,13 @@ from rdss_sandbox.shapes.processing import (
     StateChange,
 )
 from sandbox.processing.administration import Administration, Details, Search
-from sandbox.processing.confirmation import EventConfirmation
 from sandbox.processing.errors import ProcessingError
 from sandbox.processing.integration import Integration, routes_of, systems_of
+from sandbox.processing.integration_file import IntegrationError
 from sandbox.processing.processing import Processing
 from sandbox.processing.records import CallRecord, Message, NewMessage
 from sandbox.processing.simulated_systems import SimulatedSystems
+from sandbox.processing.sources import Sources, refused_destination
 from sandbox.processing.transitions import IllegalTransitionError
 
 _STORE = "processing.sqlite3"
@@ -52,6 +54,12 @@ class _Running(NamedTuple):
     processing: Processing
     outside: SimulatedSystems
     administration: Administration
+    sources: Sources
+
+    def close(self) -> None:
+        """Stop processing, wait until that is so, and tell nobody any more."""
+        self.processing.close()
+        self.sources.close()
 
 
 class ProcessingResources:
@@ -73,6 +81,14 @@ class ProcessingResources:
             self._open()
         return self
 
+    def check_destinations(self) -> None:
+        """IntegrationError when a source would be told at a place that must not be called.
+
+        It is to be asked once the sandbox's ports are open.
+        """
+        if (why := refused_destination(self._integration, self._parts)) is not None:
+            raise IntegrationError(why)
+
     def routes(self) -> list[Route]:
         messages, one = "/processing/messages", "/processing/messages/{number}"
         systems, script = "/processing/systems", "/processing/systems/{name}/script"
@@ -92,6 +108,9 @@ class ProcessingResources:
             Route("GET", one, "A message, its calls, changes and children", self._show, detail),
             Route("POST", f"{one}/restart", "Process it again", self._restart, detail, body=Restart),
             Route("POST", f"{one}/cancel", "End it", self._cancel, detail),
+            Route(
+                "POST", f"{one}/answer", "Give it the answer it waits for", self._answer, detail, body=Answer
+            ),
             Route("GET", systems, "The simulated outside systems", self._systems, OutsideSystemList),
             Route("PUT", script, "What a system answers next", self._script, OutsideSystemList, body=Script),
         ]
@@ -112,14 +131,14 @@ class ProcessingResources:
                 file.unlink(missing_ok=True)
         if running is not None:
             # A worker may wait for an outside system: a reset does not wait for that.
-            threading.Thread(target=running.processing.close, name="abandoned", daemon=True).start()
+            threading.Thread(target=running.close, name="abandoned", daemon=True).start()
 
     def close(self) -> None:
         """Stop processing; what is not done is done by the next sandbox on this data."""
         with self._lock:
             running, self._running = self._running, None
         if running is not None:
-            running.processing.close()
+            running.close()
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -128,6 +147,7 @@ class ProcessingResources:
             if self._running is None:
                 parts, integration = self._parts, self._integration
                 outside = systems_of(integration, parts.clock, parts.fault_engine)
+                sources = Sources(integration, parts)
                 processing = Processing(
                     self._path(),
                     routes_of(integration),
@@ -135,11 +155,12 @@ class ProcessingResources:
                     parts.clock,
                     parts.events,
                     parameters=integration.parameters,
-                    confirm=EventConfirmation(parts.events),
+                    confirm=sources,
+                    tellings=sources.tellings,
                     fsync=parts.settings.fsync,
                 )
                 processing.start()
-                self._running = _Running(processing, outside, Administration(processing))
+                self._running = _Running(processing, outside, Administration(processing), sources)
             return self._running
 
     def _path(self) -> Path:
@@ -191,6 +212,12 @@ class ProcessingResources:
         number = _number(asked)
         with _refused():
             self._open().administration.cancel(number)
+        return self._detail(number)
+
+    def _answer(self, asked: Asked[Nothing, Answer]) -> AsyncMessageDetail:
+        number = _number(asked)
+        with _refused():
+            self._open().processing.answer(number, asked.body.answer.encode())
         return self._detail(number)
 
     def _systems(self, _: Asked[Nothing, None]) -> OutsideSystemList:

@@ -115,14 +115,16 @@ class Administration:
         """
         cancelled = self._processing.progress.move(number, Cause.CANCELLED, why="by hand")
         assert cancelled is not None
-        self._processing.confirmations.tell()
+        self._processing.tell()
         return cancelled
 
     def _restart(self, number: int, *, confirmation_only: bool) -> Message:
         with self._store.transaction():
             why = "the calls that succeeded stay" if confirmation_only else "with all its calls"
             now = self._store.clock.time()
-            restarted = self._store.change(number, Cause.RESTARTED, why=why, due=now)
+            # What outside systems and others said before is asked anew together with the calls.
+            forgotten = {} if confirmation_only else {"business_errors": None, "answer": None}
+            restarted = self._store.change(number, Cause.RESTARTED, why=why, due=now, **forgotten)
             assert restarted is not None
             self._processing.calls.forget(number, confirmation_only=confirmation_only)
             return restarted
@@ -130,7 +132,7 @@ class Administration:
 
 def actions_of(state: State) -> list[str]:
     """What may be done with a message in that state."""
-    actions = {"restart": Cause.RESTARTED, "cancel": Cause.CANCELLED}
+    actions = {"restart": Cause.RESTARTED, "cancel": Cause.CANCELLED, "answer": Cause.ANSWERED}
     return [name for name, cause in actions.items() if state in befores(cause)]
 
 

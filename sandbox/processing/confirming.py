@@ -3,34 +3,49 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
+from collections.abc import Mapping
 
 from sandbox.processing.calls import CONFIRMATION
 from sandbox.processing.confirmation import Confirmation, ConfirmationCallback
+from sandbox.processing.errors import final_error
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.records import Message
 from sandbox.processing.states import CallState, State
 from sandbox.processing.store import Store
+from sandbox.processing.telling import EVERYBODY, Telling
 
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 100
+_USUAL = Telling()
+_SHORTEST_PERIOD = 1.0
 
 
 class Confirmations:
-    """Of every process on the store; each is told by one at a time, and again when that one is gone."""
+    """Of every process on the store; each is told by one at a time, and again when that one is gone.
 
-    def __init__(self, store: Store, parameters: Parameters, callback: ConfirmationCallback) -> None:
+    ``tellings`` say by source, in capitals, of what and how often; ``*`` is whoever is not named.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        parameters: Parameters,
+        callback: ConfirmationCallback,
+        tellings: Mapping[str, Telling],
+    ) -> None:
         self._store = store
         self._parameters = parameters
         self._callback = callback
+        self._tellings = tellings
         self._noted: deque[tuple[int, float]] = deque()
 
     def note(self, message: Message) -> None:
         """Write down, in the transaction in which a message ends, that its source has to be told."""
-        told = {State.OK, State.FAILED} | (
-            {State.CANCEL} if self._parameters.ways.cancel_is_confirmed else set()
-        )
-        if message.state not in told:
+        if message.state is State.CANCEL and not self._parameters.ways.cancel_is_confirmed:
+            return
+        if message.state.value not in self._telling(message).ends:
             return
         now = self._store.clock.time()
         until = now + self._parameters.lease
@@ -43,10 +58,25 @@ class Confirmations:
             )
         self._noted.append((message.number, until))
 
+    @property
+    def period(self) -> float:
+        """How often ``tell_due`` is to be asked, in seconds, for no interval to be much overrun."""
+        declared = (telling.interval for telling in self._tellings.values())
+        shortest = min((each for each in declared if each is not None), default=math.inf)
+        return min(self._parameters.poll_period, max(shortest, _SHORTEST_PERIOD))
+
+    @property
+    def noted(self) -> bool:
+        """Whether ``tell`` has anything to do."""
+        return bool(self._noted)
+
     def tell(self) -> None:
         """Tell what was noted by this process since."""
-        while self._noted:
-            number, until = self._noted.popleft()
+        while True:
+            try:
+                number, until = self._noted.popleft()
+            except IndexError:  # another worker may have been faster
+                return
             self._tell(number, until)
 
     def tell_due(self) -> int:
@@ -69,23 +99,49 @@ class Confirmations:
             return store.execute(claim, (until, number, CONFIRMATION, key, at)).rowcount == 1
 
     def _tell(self, number: int, until: float) -> None:
-        message = self._store.message(number)
+        message = self._ended(number, until)
+        if message is None:
+            return
         try:
             self._callback(_confirmation(message, self._store.clock.time()))
         except Exception as error:  # noqa: BLE001 -- whatever it is, the source has not been told
             _LOG.warning("the end of message %s could not be confirmed: %s", number, error)
-            self._failed(message, until, str(error) or repr(error))
+            self._failed(message, until, error)
         else:
             self._set(message, until, CallState.OK)
 
-    def _failed(self, message: Message, until: float, why: str) -> None:
+    def _ended(self, number: int, until: float) -> Message | None:
+        """The message as it ended; None when somebody has restarted it since, or told it."""
+        claimed = "SELECT 1 FROM calls WHERE message = ? AND operation = ? AND due = ?"
+        with self._store.transaction():
+            if not self._store.rows(claimed, number, CONFIRMATION, until):
+                return None
+            return self._store.message(number)
+
+    def _failed(self, message: Message, until: float, error: Exception) -> None:
         query = "SELECT failed FROM calls WHERE message = ? AND operation = ? AND key = ?"
         found = self._store.rows(query, message.number, CONFIRMATION, _key(message))
-        if found and found[0][0] >= self._parameters.confirmation_failures:
-            self._set(message, until, CallState.FAILED_END, failures=1, why=why)
-        else:
-            due = self._store.clock.time() + self._parameters.confirmation_interval
-            self._set(message, until, CallState.FAILED, failures=1, due=due, why=why)
+        failures = found[0][0] + 1 if found else 1
+        telling, parameters = self._telling(message), self._parameters
+        retries = parameters.confirmation_failures if telling.retries is None else telling.retries
+        interval = parameters.confirmation_interval if telling.interval is None else telling.interval
+        last = failures > retries or final_error(error) is not None
+        due = None if last else self._store.clock.time() + interval
+        why = str(error) or repr(error)
+        state = CallState.FAILED_END if last else CallState.FAILED
+        self._set(message, until, state, failures=1, due=due, why=why)
+        self._store.events.emit(
+            "processing.unconfirmed",
+            message=message.number,
+            source=message.source,
+            correlation=message.correlation,
+            failures=failures,
+            due=due,
+            why=why,
+        )
+
+    def _telling(self, message: Message) -> Telling:
+        return self._tellings.get(message.source) or self._tellings.get(EVERYBODY) or _USUAL
 
     def _set(
         self,
@@ -114,5 +170,18 @@ def _confirmation(message: Message, now: float) -> Confirmation:
     said = [text for text in (message.description, *message.business_errors) if text]
     info = "; ".join(said) or None
     return Confirmation(
-        message.number, message.source, message.correlation, message.state, info, now, message.body
+        message.number,
+        message.source,
+        message.correlation,
+        message.state,
+        info,
+        now,
+        message.body,
+        step=message.step,
+        service=message.service,
+        operation=message.operation,
+        process=message.process,
+        object_id=message.object_id,
+        entity_type=message.entity_type,
+        business_errors=message.business_errors,
     )

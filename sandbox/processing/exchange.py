@@ -175,6 +175,8 @@ class Exchange:
         columns = self.kept(failing=False)
         if cause is Cause.POSTPONED:
             columns["due"] = now + parameters.postponed_interval
+        elif cause is Cause.OBSOLETE:
+            columns |= {"error_code": None, "description": why}
         elif cause is Cause.OUT_OF_ORDER:
             late = f"postponed too long: {why}"
             columns |= {"error_code": Code.POSTPONED_TOO_LONG, "description": late}

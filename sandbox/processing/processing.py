@@ -27,6 +27,7 @@ from sandbox.processing.progress import Progress
 from sandbox.processing.records import Message, NewMessage
 from sandbox.processing.routes import Routes
 from sandbox.processing.store import Store
+from sandbox.processing.telling import Telling
 from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
 
@@ -51,6 +52,7 @@ class Processing:
         *,
         parameters: Parameters | None = None,
         confirm: ConfirmationCallback | None = None,
+        tellings: Mapping[str, Telling] | None = None,
         validators: Sequence[TraceValidator] = (),
         fsync: bool = False,
     ) -> None:
@@ -59,7 +61,9 @@ class Processing:
         self.owner = f"{os.getpid()}-{new_uuid()[:8]}"
         self.store = Store(path, clock, events, self.owner, fsync=fsync)
         self.calls = Calls(self.store, self.parameters)
-        self.confirmations = Confirmations(self.store, self.parameters, confirm or LogConfirmation())
+        self.confirmations = Confirmations(
+            self.store, self.parameters, confirm or LogConfirmation(), tellings or {}
+        )
         self.progress = Progress(self.store, self.confirmations)
         self._events = events
         self._routes = routes
@@ -132,13 +136,21 @@ class Processing:
         self.confirmations.tell_due()
         return len(taken)
 
+    def tell(self) -> None:
+        """Confirm what ended since; by the workers where there are any, so that nobody waits for a source."""
+        if not self._threads:
+            self.confirmations.tell()
+            return
+        with self._more:
+            self._more.notify()
+
     def look_after(self) -> None:
         """Keep what this process has, and free what a process had that is gone."""
         with self._more:
             held = dict(self._held)
         self.store.renew(held, self.parameters.lease)
         if self._upkeep.free_stuck():
-            self.confirmations.tell()
+            self.tell()
 
     # In the background
 
@@ -148,6 +160,7 @@ class Processing:
         work = [self._work] * self.parameters.consumers
         work += [
             lambda: self._repeat(period, self._poll),
+            lambda: self._repeat(self.confirmations.period, self.confirmations.tell_due),
             lambda: self._repeat(lease / _RENEWALS, self.look_after),
         ]
         self._threads = [threading.Thread(target=each, name="processing", daemon=True) for each in work]
@@ -181,9 +194,9 @@ class Processing:
     def _work(self) -> None:
         while not self._stopping:
             with self._more:
-                self._more.wait_for(lambda: self._queue or self._stopping)
+                self._more.wait_for(lambda: self._queue or self.confirmations.noted or self._stopping)
             if not self._stopping:
-                self._guarded(self.process_next)
+                self._guarded(self.confirmations.tell if self.confirmations.noted else self.process_next)
 
     def _repeat(self, period: float, work: Callable[[], object]) -> None:
         while self.clock.wait(period, lambda: self._stopping):

@@ -15,7 +15,7 @@ from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
 from emulator.kinesis.batches import Entry
 from rdss_sandbox.durations import seconds
-from sandbox.processing.errors import BusinessError, TechnicalError
+from sandbox.processing.errors import BusinessError, TechnicalError, ValidationError
 
 CHANNEL: Final = "outside/{}"
 """The channel by which a fault names an outside system; ``outside/*`` is all of them."""
@@ -25,7 +25,7 @@ CHANNEL: Final = "outside/{}"
 class Answer:
     """One answer. ``seconds``: how long it takes, or how long the system is down from this call on."""
 
-    kind: Literal["ok", "business", "error", "timeout", "slow", "down"]
+    kind: Literal["ok", "business", "validation", "error", "timeout", "slow", "down"]
     text: str = ""
     seconds: float = 0.0
 
@@ -39,7 +39,8 @@ class Answer:
 def read_answer(written: str) -> Answer:
     """An answer as people write it. ValueError says what can be written.
 
-    ``ok``, ``ok: text``, ``business: why``, ``500``, ``timeout 5s``, ``slow 2s``, ``down 1m``.
+    ``ok``, ``ok: text``, ``business: why``, ``validation: why``, ``500``, ``timeout 5s``, ``slow 2s``,
+    ``down 1m``.
     """
     head, _, text = (part.strip() for part in written.partition(":"))
     word, _, length = head.partition(" ")
@@ -51,11 +52,15 @@ def read_answer(written: str) -> Answer:
         return Answer(_TIMED[word], seconds=seconds(length or "30s"))
     raise ValueError(
         f"{written!r} is no answer of an outside system; "
-        "write ok, ok: TEXT, business: WHY, 500, timeout 30s, slow 2s or down 1m"
+        "write ok, ok: TEXT, business: WHY, validation: WHY, 500, timeout 30s, slow 2s or down 1m"
     )
 
 
-_SPOKEN: Final[dict[str, Literal["ok", "business"]]] = {"ok": "ok", "business": "business"}
+_SPOKEN: Final[dict[str, Literal["ok", "business", "validation"]]] = {
+    "ok": "ok",
+    "business": "business",
+    "validation": "validation",
+}
 _TIMED: Final[dict[str, Literal["timeout", "slow", "down"]]] = {
     "timeout": "timeout",
     "slow": "slow",
@@ -94,7 +99,7 @@ class OutsideSystem:
             self._down_until = 0.0
 
     def call(self, request: bytes, key: str = "") -> bytes:
-        """Its answer. Raises BusinessError, TechnicalError, and TimeoutError for no answer."""
+        """Its answer. Raises BusinessError, ValidationError, TechnicalError; TimeoutError for no answer."""
         answers: list[bytes] = []
 
         def put(entries: Sequence[Entry]) -> list[Outcome]:
@@ -120,6 +125,8 @@ class OutsideSystem:
         self.received.append(request)
         if answer.kind == "business":
             raise BusinessError(answer.text or f"{self.name} refused it")
+        if answer.kind == "validation":
+            raise ValidationError(answer.text or f"{self.name} says that it is not valid")
         return answer.text.encode()
 
     def _next(self) -> Answer:

@@ -65,7 +65,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.journal import DamagedLogError
     from sandbox.control.processing import ProcessingResources
     from sandbox.control.scenarios import scenario_resources
-    from sandbox.processing.integration import IntegrationError, read_integration
+    from sandbox.processing.integration_file import IntegrationError, read_integration
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -73,6 +73,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     try:
         processing = ProcessingResources(read_integration(settings.integration))
         async with Embedded(settings, more=(scenario_resources, processing.over)) as emulator:
+            await asyncio.to_thread(processing.check_destinations)
             found = _described(settings, emulator)
             running.write(found)
             try:

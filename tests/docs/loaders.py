@@ -11,8 +11,9 @@ import msgspec
 from emulator.settings.settings import FILE_NAME, read_settings
 from emulator.topics.configuration import read_configuration
 from emulator.topics.engine import commands
-from sandbox.processing.integration import read_integration
+from sandbox.processing.integration_file import read_integration
 from sandbox.scenarios.scenario import read_scenario
+from tests.docs.integration import lived
 from tests.docs.pages import Block
 from tui.keys.preferences import read as read_preferences
 
@@ -52,3 +53,5 @@ def load(block: Block, directory: Path) -> None:
     path = directory / f"block.{block.language}"
     path.write_text(block.text, encoding="utf-8")
     LOADERS[kind](path)
+    if kind == "integration" and "then" in block.said:
+        lived(path, block.said["then"])

@@ -5,7 +5,7 @@ A comment stands directly before a block and is not shown to readers:
 ``<!-- not run: why -->``     it needs what is not here: Docker, a cluster, AWS
 ``<!-- slow: why -->``        it takes minutes: run by ``make test-slow``
 ``<!-- given: ... -->``       what a reader has before: commands or Python that are run first
-``<!-- then: ... -->``        what must be so afterwards, in the same language
+``<!-- then: ... -->``        what must be so afterwards, in the same language; of an integration, in Python
 ``<!-- file: NAME -->``       the block is what is in this file of the reader's
 ``<!-- loaded as: WHAT -->``  which of ``loaders.LOADERS`` reads it
 """

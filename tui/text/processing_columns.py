@@ -46,7 +46,9 @@ def life_of(found: AsyncMessageDetail) -> list[Hop]:
 def _calls(calls: Iterable[OutsideCall]) -> Iterable[Hop]:
     for call in calls:
         tries = f", {call.failed} failed before" if call.failed else ""
-        what = f"{call.operation} {call.state}{tries}"
+        again = f", again at {figures.clock_time(call.due)}" if call.due and call.state == "FAILED" else ""
+        why = f": {call.description}" if call.description else ""
+        what = f"{call.operation} {call.state}{tries}{again}{why}"
         yield Hop(call.changed, "  call", what, _TONES.get(call.state, ""))
 
 

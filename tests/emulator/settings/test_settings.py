@@ -184,7 +184,7 @@ type = "duplicate"
         ),
         (FILE % ("toxicity = 'all'", ""), r"sandbox\.toml:13: faults\.1\.toxicity is 'all': expected"),
         (FILE % ("", "streams = {a = 'x'}"), r"sandbox\.toml:16: topology\.streams is .*expected `int`"),
-        ("[[sandbox.faults]]\nchannel = 'a'\n", r"sandbox\.toml:1: faults\.0 is .*required field `type`"),
+        ("[[sandbox.faults]]\nchannel = 'a'\n", r"sandbox\.toml:1: faults\.0 has no type; give one"),
         (
             FILE % ("", "strems = {}"),
             r"sandbox\.toml:16: there is no key 'strems' \(did you mean streams",

@@ -19,7 +19,8 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.processing import AsyncMessageDetail, NewAsyncMessage, Restart, Script
 from sandbox.cli import main
 from sandbox.control.processing import ProcessingResources
-from sandbox.processing.integration import DEFAULT, IntegrationError, read_integration
+from sandbox.processing.integration import DEFAULT, Integration
+from sandbox.processing.integration_file import read_integration
 
 NOON = 1_790_000_000.0
 CREATE = NewAsyncMessage("metadata", "create", body="{}", object_id="1", entity_type="object")
@@ -51,9 +52,9 @@ def _fields(message: NewAsyncMessage) -> dict[str, Any]:
 
 
 @contextmanager
-def house(data_dir: Path | None = None) -> Iterator[House]:
+def house(data_dir: Path | None = None, integration: Integration = DEFAULT) -> Iterator[House]:
     clock = Clock(frozen_at=NOON)
-    resources = ProcessingResources(DEFAULT)
+    resources = ProcessingResources(integration)
     settings = Settings(aws_port=0, control_port=0, data_dir=data_dir)
     with embedded(settings, clock, more=(resources.over,)) as emulator, Client(emulator.control) as client:
         try:
@@ -187,7 +188,7 @@ def test_the_end_is_told_to_the_source_as_an_event(shared: House) -> None:
     while not told and waiting.elapsed() < deadline:
         events = shared.client.events(limit=10_000)
         confirmed = (event.fields for event in events if event.kind == "processing.confirmed")
-        told = [fields for fields in confirmed if fields["message"] == number]
+        told = [fields for fields in confirmed if fields["correlation"] == "end-of-told"]
     assert [(each["source"], each["correlation"], each["result"]) for each in told] == [
         ("CONTROL", "end-of-told", "OK")
     ]
@@ -226,27 +227,6 @@ def test_the_command_line_does_all_of_it(shared: House, capfd: pytest.CaptureFix
     assert "500, down 60s" in table
     assert "repository" not in table
     run("process", "systems", "catalogue", "ok")
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("systems = 1", "systems"),
-        ('routes = []\n[systems.a]\nscript = ["never"]', "systems.a: 'never' is no answer"),
-        (
-            '[[routes]]\nservice = "s"\noperation = "o"\ncalls = ["b"]\n[systems.a]',
-            "s.o calls b; the systems are a",
-        ),
-        ("[", "cannot be used"),
-    ],
-)
-def test_an_integration_that_cannot_be_used_says_why(tmp_path: Path, text: str, why: str) -> None:
-    """With the file's name and what is wrong in it."""
-    path = tmp_path / "integration.toml"
-    path.write_text(text)
-    with pytest.raises(IntegrationError, match=r"integration\.toml cannot be used") as refused:
-        read_integration(path)
-    assert why in str(refused.value)
 
 
 def test_an_integration_of_ones_own(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Lives of a process that ends itself with kill -9 at one step after another; each on a store of its own.
 
-``python -m tests.sandbox.processing.killed FOLDER`` prints for each step what was left when another process
-had looked after it. It forks, so it is a process without threads.
+``python -m tests.sandbox.processing.killed FOLDER HOW`` prints for each step what was left when another
+process had looked after it; HOW its routes are made: ``python`` or ``declared``. It forks, so it is a
+process without threads.
 """
 
 from __future__ import annotations
@@ -21,13 +22,37 @@ from emulator.clock import Clock
 from emulator.events import Events
 from sandbox.processing import Child, Exchange, NewMessage, Parameters, Processing, Routes, TechnicalError
 from sandbox.processing.confirmation import Confirmation
+from sandbox.processing.integration import Integration, RouteOf, System, routes_of
 from sandbox.processing.states import FINAL
+from sandbox.processing.steps import Call, ChildOf, Split
 from sandbox.processing.transitions import after
 from tests.sandbox.receiver.mortal import MortalStore
 
 _START = 1_700_000_000.0
 _MOST_ROUNDS = 12
 _SENT = {"split": "split", "set": "set"}
+
+
+_HOW = sys.argv[2] if len(sys.argv) > 2 else "python"
+_CORRELATION = "$.message.correlation"
+_DECLARED = Integration(
+    systems={name: System() for name in ("billing", "mno", "crm")},
+    routes=(
+        RouteOf(
+            "customer",
+            "set",
+            steps=(Call(system="billing", request=_CORRELATION), Call(system="mno", request=_CORRELATION)),
+        ),
+        RouteOf(
+            "customer",
+            "split",
+            steps=(
+                Call(system="crm", request=_CORRELATION),
+                Split(children=(ChildOf(service="customer", operation="set"),) * 2),
+            ),
+        ),
+    ),
+)
 
 
 class WrittenStore(MortalStore):
@@ -46,9 +71,12 @@ class Stage:
         self.folder = folder
         self.step = step
         self.clock = Clock(frozen_at=now)
-        routes = Routes()
-        routes.add("customer", "set", self._set)
-        routes.add("customer", "split", self._split)
+        if _HOW == "declared":
+            routes = routes_of(_DECLARED)
+        else:
+            routes = Routes()
+            routes.add("customer", "set", self._set)
+            routes.add("customer", "split", self._split)
         parameters = Parameters(throttling=None)
         self.process = Processing(
             folder / "store.sqlite3",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -16,8 +15,7 @@ import pytest
 
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.kinesis import Engine
-from sandbox.gateway import Gateway, Machine
-from sandbox.gateway.outbox import Outbox
+from sandbox.gateway import Machine
 from sandbox.processing import AS_CODED, Administration, Exchange, Processing, State, ValidationError
 from sandbox.processing.confirmation import (
     Confirmation,
@@ -26,7 +24,6 @@ from sandbox.processing.confirmation import (
     LogConfirmation,
     RdssConfirmation,
 )
-from sandbox.repository import Repository
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.validation import judge
@@ -158,22 +155,32 @@ def test_a_source_system_is_told_over_http() -> None:
 
 
 @pytest.mark.parametrize(("state", "code"), [(State.OK, None), (State.FAILED, "GENERR009")])
-def test_a_source_system_is_told_with_an_rdss_message(
-    site: Site, tmp_path: Path, state: State, code: str | None
-) -> None:
+def test_a_source_system_is_told_with_an_rdss_message(site: Site, state: State, code: str | None) -> None:
     """A valid one of the same type and body, whose correlationId is the messageId of what it answers."""
     message = next(Samples(3).stream(1))
-    with ExitStack() as stack:
-        engine = stack.enter_context(closing(Engine(None, site.clock, site.events)))
+    with closing(Engine(None, site.clock, site.events)) as engine:
         engine.call("CreateStream", {"StreamName": "output", "ShardCount": 1}, DEFAULT_SCOPE)
-        repository = stack.enter_context(closing(Repository(tmp_path / "crm.sqlite3", site.clock)))
-        gateway = Gateway(MemoryChannel(engine, "output", clock=site.clock), repository, site.clock)
-        outbox = Outbox(gateway, site.clock, generator="CRM", machine=Machine("crm", "localhost"))
-        RdssConfirmation(outbox)(Confirmation(1, "CRM", "c", state, "full", START, serialise(message)))
-        (answer,) = MemoryChannel(engine, "output", clock=site.clock).read(limit=9)
+        channel = MemoryChannel(engine, "output", clock=site.clock)
+        tell = RdssConfirmation(channel, site.clock, generator="CRM", machine=Machine("crm", "localhost"))
+        ended = Confirmation(1, "CRM", "c", state, "full", START, serialise(message))
+        tell(ended)
+        tell(ended)
+        answer, again = channel.read(limit=9)
     assert judge(answer.data).valid
     told = json.loads(answer.data)
     header = told["messageHeader"]
     assert header["correlationId"] == message["messageHeader"]["messageId"]
     assert (header.get("errorCode"), header.get("errorDescription")) == (code, code and "FAILED: full")
     assert told["messageBody"] == message["messageBody"]
+    # Told twice, as after a crash: who listens sees a duplicate.
+    assert json.loads(again.data)["messageHeader"]["messageId"] == header["messageId"]
+
+
+def test_what_is_no_rdss_message_cannot_be_answered_with_one(site: Site) -> None:
+    """It says so, and no other attempt is made."""
+    with closing(Engine(None, site.clock, site.events)) as engine:
+        channel = MemoryChannel(engine, "output", clock=site.clock)
+        tell = RdssConfirmation(channel, site.clock, generator="CRM", machine=Machine("crm", "localhost"))
+        for body in (b"", b"{}", b"[]", b'{"messageHeader": 5}', b"<confirm/>"):
+            with pytest.raises(ValidationError, match="no RDSS message"):
+                tell(Confirmation(1, "CRM", "c", State.OK, None, START, body))

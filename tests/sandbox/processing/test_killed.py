@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _OK = {"set": "OK", "split": "OK", "split_1": "OK", "split_2": "OK"}
 _CALLS = {
     "billing set": 1,
@@ -20,10 +22,11 @@ _CALLS = {
 }
 
 
-def test_a_process_ended_by_kill_9_at_any_step_loses_and_repeats_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["python", pytest.param("declared", marks=pytest.mark.slow)])
+def test_a_process_ended_by_kill_9_at_any_step_loses_and_repeats_nothing(tmp_path: Path, how: str) -> None:
     """Before each statement of its store, and before and after each call outside, one by one."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "tests.sandbox.processing.killed", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.sandbox.processing.killed", str(tmp_path), how]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""

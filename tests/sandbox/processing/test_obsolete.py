@@ -45,7 +45,7 @@ def test_a_message_is_skipped_when_a_newer_one_of_the_same_object_succeeded(
 
 
 def test_a_skipped_message_is_never_processed_again(site: Site, process: Processing) -> None:
-    """Neither by itself nor by hand; and its source, which was told of the newer one, is not told."""
+    """Neither by itself nor by hand; and its source is told that it was, and why."""
     _route(site)
     _, second, _ = _three(site, process, object_id="5")
     site.retry(process)
@@ -54,7 +54,8 @@ def test_a_skipped_message_is_never_processed_again(site: Site, process: Process
     for action in (Administration(process).restart_partly, Administration(process).cancel):
         with pytest.raises(IllegalTransitionError):
             action(second)
-    assert site.told.results == ["OK", "OK"]
+    assert site.told.results == ["OK", "OK", "SKIPPED"]
+    assert "is newer" in str(site.told.confirmations[-1].additional_info)
 
 
 def test_another_object_makes_nothing_obsolete(site: Site, process: Processing) -> None:
