@@ -199,6 +199,8 @@ class Embedded:
             websockets=True,
         )
         self._stack.callback(app.close)
+        if settings.topics and topics.configuration.downstreams:
+            await asyncio.to_thread(topics.replicate)
 
     async def _listen_at(self, port: FallbackPort, app: App, *, websockets: bool = False) -> str:
         server, note = await serve_at(

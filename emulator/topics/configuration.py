@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.settings.settings import SettingsError
 from emulator.topics.engine.definitions import Definition, Topic
-from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Entitlement
+from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
 
 _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, expiration=0)
 
@@ -26,7 +26,8 @@ class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """Topics beside ``objects``, or ``objects`` anew. Without ``users`` clients say themselves who they are.
 
     ``entitlements`` as in ``Access``: without any everybody may do everything. ``retention`` is how many
-    seconds, a week, the transaction log can be replayed at least; None for ever.
+    seconds, a week, the transaction log can be replayed at least; None for ever. ``downstreams`` are the
+    sandboxes that topics can name.
     """
 
     topics: tuple[Definition, ...] = ()
@@ -34,6 +35,7 @@ class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     entitlements: tuple[Entitlement, ...] | None = None
     reveal_users: bool = True
     retention: float | None = 604_800.0
+    downstreams: tuple[Downstream, ...] = ()
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -63,6 +65,9 @@ def read_configuration(path: Path) -> TopicConfiguration:
         found = msgspec.convert(_parsed(path), TopicConfiguration)
     except (OSError, ValueError) as error:
         raise SettingsError(f"topics {path} cannot be used: {error}") from error
+    for topic in found.topics:
+        if isinstance(topic, Topic) and topic.name == OBJECTS and topic.message_type != "json":
+            raise SettingsError(f"topics {path} cannot be used: the topic {OBJECTS!r} is fed with JSON")
     for name in (user.name for user in found.users):
         if name == OURS:
             raise SettingsError(f"topics {path} cannot be used: the user {name!r} is the sandbox itself")

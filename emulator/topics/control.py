@@ -10,7 +10,16 @@ import msgspec
 
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.topics.service import TopicService
-from rdss_sandbox.shapes.topics import OBJECTS, Access, Topic, TopicChangePage, TopicList, TopicRecordPage
+from rdss_sandbox.shapes.topics import (
+    OBJECTS,
+    Access,
+    DownstreamList,
+    Topic,
+    TopicChangePage,
+    TopicLinkList,
+    TopicList,
+    TopicRecordPage,
+)
 
 if TYPE_CHECKING:
     from emulator.topics.watch import TopicWatch
@@ -45,6 +54,7 @@ class TopicResources:
         self._service = service
 
     def routes(self) -> list[Route]:
+        point = "Say which sandboxes are downstream"
         records, changes = "The records of a topic", "What changed in a topic since somebody asked"
         return [
             Route("GET", "/topics", "The topics", self._list, TopicList),
@@ -52,6 +62,8 @@ class TopicResources:
             Route("GET", "/topics/changes", changes, self._changes, TopicChangePage, ChangeQuery),
             Route("GET", "/topics/access", "Who may do what with which topic", self._access, Access),
             Route("PUT", "/topics/access", "Say who may do what", self._entitle, Access, body=Access),
+            Route("GET", "/topics/downstreams", "The sandboxes downstream", self._links, TopicLinkList),
+            Route("PUT", "/topics/downstreams", point, self._point, TopicLinkList, body=DownstreamList),
         ]
 
     def _list(self, _: Asked[Nothing, None]) -> TopicList:
@@ -95,6 +107,16 @@ class TopicResources:
         except ValueError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_entitlement", str(error)) from error
         return self._service.access
+
+    def _links(self, _: Asked[Nothing, None]) -> TopicLinkList:
+        return TopicLinkList(tuple(self._service.open().replication.links()))
+
+    def _point(self, asked: Asked[Nothing, DownstreamList]) -> TopicLinkList:
+        try:
+            self._service.point(asked.body.downstreams)
+        except ValueError as error:
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_downstream", str(error)) from error
+        return TopicLinkList(tuple(self._service.open().replication.links()))
 
     @cached_property
     def _watch(self) -> TopicWatch:

@@ -20,12 +20,13 @@ from emulator.faults.fault import Kind
 from emulator.journal import unlist_below
 from emulator.streams.merged_reading import Streams
 from emulator.streams.service import StreamService
-from rdss_sandbox.shapes.topics import OURS, Access
+from rdss_sandbox.shapes.topics import OURS, Access, Downstream
 
 if TYPE_CHECKING:
     from emulator.topics.configuration import TopicConfiguration
     from emulator.topics.engine import Session, Topics
     from emulator.topics.engine.messages import Message
+    from emulator.topics.links import TopicLinks
     from emulator.topics.object_projection import ObjectProjection
 
 _CATCH_UP_SECONDS: Final = 2.0
@@ -70,6 +71,7 @@ class TopicService:
         self._lock = threading.RLock()
         self._running: _Running | None = None
         self._access: Access | None = None
+        self._downstreams: tuple[Downstream, ...] | None = None
         self._closers: set[Callable[[str], None]] = set()
 
     @property
@@ -128,6 +130,32 @@ class TopicService:
             self._access = access
         self._events.emit("topic.access_changed", access=msgspec.to_builtins(access))
 
+    @property
+    def downstreams(self) -> tuple[Downstream, ...]:
+        """The sandboxes that topics can name."""
+        return self.configuration.downstreams if self._downstreams is None else self._downstreams
+
+    def point(self, downstreams: tuple[Downstream, ...]) -> None:
+        """From now on, and until a reset, these are the sandboxes that topics can name.
+
+        Raises ``BadDefinitionError``.
+        """
+        with self._lock:
+            running = self._run()
+            running.links.point(downstreams)
+            self._downstreams = downstreams
+        told = [{"name": one.name, "url": one.url, "mode": one.mode} for one in downstreams]
+        self._events.emit("topic.downstreams_changed", downstreams=told)
+
+    def replicate(self) -> None:
+        """Have what downstream sandboxes do not have yet sent on, though nobody asks for topics here."""
+        if not self.downstreams:
+            return
+        try:
+            self.open()
+        except ValueError as error:
+            self._failed(error)
+
     def left(self, session: Session, ended: Callable[[str], None]) -> None:
         """Close a session whose client is gone."""
         self._closers.discard(ended)
@@ -142,7 +170,7 @@ class TopicService:
         """Forget every message, record and session."""
         with self._lock:
             self.close()
-            self._access = None
+            self._access = self._downstreams = None
             if self._directory is not None:
                 unlist_below(self._directory)
                 shutil.rmtree(self._directory, ignore_errors=True)
@@ -168,6 +196,7 @@ class TopicService:
         from emulator.channels.checkpoint_file import CheckpointFile
         from emulator.topics.configuration import with_ours
         from emulator.topics.engine import Topics
+        from emulator.topics.links import TopicLinks
         from emulator.topics.object_projection import ObjectProjection
         from emulator.topics.object_versions import ObjectVersions
 
@@ -179,6 +208,7 @@ class TopicService:
                 self._events,
                 self.configuration.definitions,
                 access=with_ours(self.access),
+                downstreams=self.downstreams,
                 fsync=self._fsync,
                 retention=self.configuration.retention,
             )
@@ -200,7 +230,10 @@ class TopicService:
             stack.callback(worker.close)
             stack.callback(feeding.arrivals.on_records(lambda _stream, _shard: worker.wake()))
             worker.wake()
-            return _Running(topics, session, feed, stack.pop_all())
+            links = TopicLinks(topics.replication, self._failed)
+            stack.callback(links.close)
+            links.start(self.downstreams)
+            return _Running(topics, session, feed, links, stack.pop_all())
 
     def _failed(self, error: Exception) -> None:
         self._events.emit("topics.failed", why=str(error) or repr(error))
@@ -211,6 +244,7 @@ class _Running:
     topics: Topics
     session: Session
     feed: ObjectProjection
+    links: TopicLinks
     stack: ExitStack
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rdss_sandbox.shapes.topics import Access, Topic, TopicChangePage, TopicList, TopicRecordPage
+from rdss_sandbox.shapes.topics import (
+    Access,
+    Downstream,
+    DownstreamList,
+    Topic,
+    TopicChangePage,
+    TopicLink,
+    TopicLinkList,
+    TopicList,
+    TopicRecordPage,
+)
 
 
 class TopicViews:
@@ -44,6 +54,18 @@ class TopicViews:
         settled: Access = self._ask(Access, "PUT", "/topics/access", body=access)
         return settled
 
+    def downstreams(self) -> tuple[TopicLink, ...]:
+        """The sandboxes that topics go on to, as they stand."""
+        found: TopicLinkList = self._ask(TopicLinkList, "GET", "/topics/downstreams")
+        return found.downstreams
+
+    def point(self, *downstreams: Downstream) -> tuple[TopicLink, ...]:
+        """Have these be the sandboxes that topics can name, until a reset."""
+        found: TopicLinkList = self._ask(
+            TopicLinkList, "PUT", "/topics/downstreams", body=DownstreamList(downstreams)
+        )
+        return found.downstreams
+
 
 class AsyncTopicViews:
     """``TopicViews`` for asyncio."""
@@ -78,6 +100,16 @@ class AsyncTopicViews:
     async def entitle(self, access: Access) -> Access:
         settled: Access = await self._ask(Access, "PUT", "/topics/access", body=access)
         return settled
+
+    async def downstreams(self) -> tuple[TopicLink, ...]:
+        found: TopicLinkList = await self._ask(TopicLinkList, "GET", "/topics/downstreams")
+        return found.downstreams
+
+    async def point(self, *downstreams: Downstream) -> tuple[TopicLink, ...]:
+        found: TopicLinkList = await self._ask(
+            TopicLinkList, "PUT", "/topics/downstreams", body=DownstreamList(downstreams)
+        )
+        return found.downstreams
 
 
 def _records(topic: str, matching: str, orderby: str, offset: int, limit: int) -> dict[str, Any]:

@@ -33,10 +33,56 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reveal_users: bool = True
 
 
+class Downstream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Another sandbox, by the ``url`` of its topics port, that topics go on to by ``name``.
+
+    ``sync``: what is published is ``persisted`` when it has it; ``async``: when it was sent it, if it is
+    there. ``downgrade_after``: a synchronous one that has acknowledged nothing for so many seconds is treated
+    as asynchronous until it has caught up; None waits for ever. ``token`` and ``user`` say who asks there.
+    """
+
+    name: str
+    url: str
+    mode: Literal["sync", "async"] = "sync"
+    downgrade_after: float | None = None
+    token: str = ""
+    user: str = ""
+
+
+class DownstreamList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every sandbox that topics go on to."""
+
+    downstreams: tuple[Downstream, ...]
+
+
+class TopicLink(msgspec.Struct, frozen=True):
+    """How a downstream sandbox stands. ``behind``: how many entries of the log it has not acknowledged.
+
+    ``state``: ``up``, ``down``, or ``refusing`` what it is sent; ``why`` unless it is up. ``downgraded``: it
+    is synchronous, and not waited for until it has caught up.
+    """
+
+    name: str
+    url: str
+    mode: Literal["sync", "async"]
+    state: Literal["up", "down", "refusing"]
+    behind: int
+    topics: tuple[str, ...]
+    downgraded: bool = False
+    why: str = ""
+
+
+class TopicLinkList(msgspec.Struct, frozen=True):
+    """Every downstream sandbox, by name."""
+
+    downstreams: tuple[TopicLink, ...]
+
+
 class Topic(msgspec.Struct, frozen=True):
     """A topic as it is. ``kind``: topic, queue, view or conflated.
 
     ``records`` is None where it keeps no state of the world, ``logged`` whether it is in the transaction log.
+    ``downstreams`` are the sandboxes that it goes on to.
     """
 
     name: str
@@ -44,6 +90,8 @@ class Topic(msgspec.Struct, frozen=True):
     records: int | None
     subscriptions: int
     logged: bool
+    message_type: str = "json"
+    downstreams: tuple[TopicLink, ...] = ()
 
 
 class TopicList(msgspec.Struct, frozen=True):

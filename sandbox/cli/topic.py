@@ -10,6 +10,7 @@ import click
 
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.failures import CommandFailedError, Exit
+from sandbox.cli.output import json_option, print_json, print_table
 from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from emulator.topics.client import TopicPort
     from emulator.topics.engine.commands import Publish
     from emulator.topics.engine.messages import Message, SowRecord
+    from rdss_sandbox.shapes.topics import Topic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,8 +47,16 @@ def port_options(command: F) -> F:
 def publishing(command: F) -> F:
     """What a message to a topic can have."""
     for option in (
-        click.argument("data", nargs=-1, metavar="[JSON|-]..."),
+        click.argument("data", nargs=-1, metavar="[MESSAGE|-]..."),
         click.argument("name", metavar="TOPIC"),
+        click.option(
+            "--as",
+            "type_",
+            type=click.Choice(["json", "nvfix", "binary"]),
+            default="json",
+            show_default=True,
+            help="What a message is written in; text of another type is taken as it is.",
+        ),
         click.option(
             "--expiration", type=float, metavar="SECONDS", help="How long the record lives; 0 means for ever."
         ),
@@ -61,10 +71,24 @@ def publishing(command: F) -> F:
     return port_options(command)
 
 
+@topic.command("list")
+@control_option
+@json_option
+def list_(control: str | None, as_json: bool) -> None:
+    """List the topics: what they are, and how the sandboxes stand that they go on to."""
+    with connect(control) as client:
+        found = client.topics.list()
+    if as_json:
+        print_json({"topics": found})
+        return
+    columns = ("topic", "kind", "type", "records", "subscribed", "log", "downstream")
+    print_table(columns, map(_row, found))
+
+
 @topic.command()
 @publishing
 def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
-    """Publish each JSON to TOPIC; without any, each line of standard input."""
+    """Publish each MESSAGE to TOPIC; without any, each line of standard input."""
     from emulator.topics.engine import commands
 
     _publish(commands.Publish, name, data, **given)
@@ -73,7 +97,7 @@ def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
 @topic.command()
 @publishing
 def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
-    """Lay the fields in each JSON over those of its record in TOPIC."""
+    """Lay the fields in each MESSAGE over those of its record in TOPIC."""
     from emulator.topics.engine.commands import DeltaPublish
 
     _publish(DeltaPublish, name, data, **given)
@@ -186,19 +210,26 @@ def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **give
 
 
 def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **given: Any) -> None:
+    from emulator.topics.engine.messages import Ack
+
     fields = {each: given.pop(each) for each in ("expiration", "correlation_id", "sow_key")}
-    count = 0
+    type_, count, persisted = given.pop("type_"), 0, 0
     with _port(**given) as port:
         for text in _texts(data):
-            port.execute(kind(topic=name, data=_raw(text), ack_type="persisted", **fields))
+            command = kind(topic=name, data=_raw(text, type_), ack_type="persisted", **fields)
+            answers = port.execute(command)
             count += 1
-    click.echo(f"sandbox: {count} published", err=True)
+            persisted += any(isinstance(one, Ack) and one.ack_type == "persisted" for one in answers)
+    waiting = f", {count - persisted} of them not persisted yet" if persisted < count else ""
+    click.echo(f"sandbox: {count} published{waiting}", err=True)
 
 
-def _raw(text: str) -> Raw:
-    """The text, if it is JSON."""
+def _raw(text: str, type_: str = "json") -> Raw:
+    """The text as data: JSON as it is, and of another type as a string, in Base64 if it is binary."""
     import msgspec
 
+    if type_ != "json":
+        return msgspec.Raw(msgspec.json.encode(text.encode() if type_ == "binary" else text))
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -209,7 +240,7 @@ def _raw(text: str) -> Raw:
 def _texts(data: tuple[str, ...]) -> Iterable[str]:
     for text in data or ("-",):
         if text == "-":
-            yield from (line for line in sys.stdin if line.strip())
+            yield from (line.rstrip("\r\n") for line in sys.stdin if line.strip())
         else:
             yield text
 
@@ -223,6 +254,18 @@ def _port(control: str | None, user: str | None, token: str | None) -> TopicPort
     if url is None:
         raise CommandFailedError("this sandbox has no topics port", Exit.ENVIRONMENT)
     return TopicPort(url, token=token or reach(control)[1], user=user)
+
+
+def _row(topic: Topic) -> tuple[str, ...]:
+    links = (
+        f"{link.name} {'downgraded' if link.downgraded else link.mode} {link.state}"
+        + (f", {link.behind} behind" if link.behind else "")
+        for link in topic.downstreams
+    )
+    records = "" if topic.records is None else str(topic.records)
+    logged = "yes" if topic.logged else ""
+    subscribed = str(topic.subscriptions)
+    return topic.name, topic.kind, topic.message_type, records, subscribed, logged, "; ".join(links)
 
 
 def _content(messages: Iterable[Message]) -> Iterable[Message]:

@@ -12,7 +12,7 @@ from emulator.topics.engine.definitions import (
 from emulator.topics.engine.engine import LogEntry, NameInUseError, Topics, TopicSummary
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.session import Session
-from rdss_sandbox.shapes.topics import Access, Entitlement
+from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 
 __all__ = [
     "Access",
@@ -21,6 +21,7 @@ __all__ = [
     "CommandRefusedError",
     "ConflatedTopic",
     "Definition",
+    "Downstream",
     "Entitlement",
     "LogEntry",
     "NameInUseError",

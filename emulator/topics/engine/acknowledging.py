@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from emulator.topics.engine.commands import Command, Undecoded
+from emulator.topics.engine.links import NOWHERE, Place
 from emulator.topics.engine.messages import Ack, Status
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscriber
@@ -16,24 +18,35 @@ CONFLATION_SECONDS = 1.0
 
 
 class _Settled(msgspec.Struct):
-    """A command that has been decided, or, when it has no ``cmd_id``, all up to ``seq``."""
+    """A command that has been decided, or, when it has no ``cmd_id``, all up to ``seq``.
+
+    ``due``: only a downstream sandbox keeps it from being acknowledged.
+    """
 
     cmd_id: str
     seq: int | None
     status: Status
     reason: str
+    place: Place = NOWHERE
+    due: bool = False
 
     def covers(self, other: _Settled) -> bool:
-        """Whether one acknowledgement can stand for ``self`` and what came before."""
+        """Whether one acknowledgement can stand for ``self`` and ``other``, which came before."""
         both = (self, other)
-        return not any(one.cmd_id or one.reason or one.seq is None for one in both)
+        return not other.due and not any(one.cmd_id or one.reason or one.seq is None for one in both)
+
+    @property
+    def held(self) -> bool:
+        """Whether a downstream sandbox must have it first."""
+        return any(link.holds(self.place.number) for link in self.place.links)
 
 
 class Persistence:
     """The acknowledgements ``persisted`` of one session, in the order of its commands.
 
     Where there is a transaction log they come about a second later, and one that carries the last sequence
-    number stands for a run of successes without a ``cmd_id``. Without one they come at once.
+    number stands for a run of successes without a ``cmd_id``. Without one they come at once. One that waits
+    for a downstream sandbox keeps those behind it waiting.
     """
 
     def __init__(self, registry: TopicRegistry, session: Subscriber) -> None:
@@ -41,21 +54,45 @@ class Persistence:
         self._session = session
         self._waiting: list[_Settled] = []
 
-    def settle(self, cmd_id: str, seq: int | None, status: Status, reason: str) -> None:
+    def settle(self, settled: _Settled) -> None:
         """Acknowledge a command, once what it did is durable."""
-        settled = _Settled(cmd_id, seq, status, reason)
-        if self._waiting and settled.covers(self._waiting[-1]):
+        last = self._waiting[-1] if self._waiting else None
+        if last is not None and settled.covers(last):
+            settled.place = last.place.joined(settled.place)
             self._waiting[-1] = settled
             return
         self._waiting.append(settled)
         if not self._registry.conflates:
             self.flush()
-        elif len(self._waiting) == 1:
-            self._registry.schedule.put(CONFLATION_SECONDS, self.flush)
+        elif last is None or last.due:
+            self._registry.schedule.put(CONFLATION_SECONDS, self._fall_due)
 
     def flush(self) -> None:
-        """Send what waits."""
-        waiting, self._waiting = self._waiting, []
+        """Send what waits for nothing but its time."""
+        self._fall_due()
+
+    def go_on(self) -> None:
+        """A downstream sandbox has come further: send what waited only for that."""
+        self._send([one for one in self._waiting if one.due])
+
+    def _fall_due(self) -> None:
+        for one in self._waiting:
+            one.due = True
+        self._send(self._waiting)
+
+    def _send(self, due: list[_Settled]) -> None:
+        free = list(takewhile(lambda one: not one.held, due))
+        if self._session.closed:
+            self._waiting = []
+        else:
+            self._waiting = self._waiting[len(free) :]
+        if self._waiting:
+            self._registry.held[self] = None
+        else:
+            self._registry.held.pop(self, None)
+        self._deliver(free)
+
+    def _deliver(self, waiting: list[_Settled]) -> None:
         if not waiting or self._session.closed:
             return
         try:
@@ -100,15 +137,19 @@ class Receipt:
         if counts:
             self.give("stats", reason=reason, **counts)
 
-    def persisted(self, reason: str = "", status: Status = "success") -> None:
-        """Say that what the command did is durable, as soon as it is."""
-        if "persisted" in self.asked:
-            command = self._command
-            self._persistence.settle(command.cmd_id, getattr(command, "seq", None), status, reason)
+    def persisted(self, place: Place) -> None:
+        """Say that what the command did is durable, as soon as it is here and downstream of ``place``."""
+        self._settle("success", "", place)
 
     def refused(self, refused: CommandRefusedError, *, persists: bool) -> None:
         """The command is not done, and why; ``persists``: it is one that is acknowledged as persisted."""
         self.give("processed", status="failure", reason=refused.reason)
         self.give("completed", status="failure", reason=refused.reason)
         if persists:
-            self.persisted(refused.reason, "failure")
+            self._settle("failure", refused.reason, NOWHERE)
+
+    def _settle(self, status: Status, reason: str, place: Place) -> None:
+        if "persisted" in self.asked:
+            command = self._command
+            seq = getattr(command, "seq", None)
+            self._persistence.settle(_Settled(command.cmd_id, seq, status, reason, place))

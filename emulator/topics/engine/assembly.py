@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
-
 from emulator.topics.engine.checkpoints import Checkpoint, Checkpoints
 from emulator.topics.engine.conflation import Conflator
 from emulator.topics.engine.definitions import (
@@ -20,15 +18,15 @@ from emulator.topics.engine.definitions import (
 from emulator.topics.engine.filters import read_path
 from emulator.topics.engine.keys import KeyFields
 from emulator.topics.engine.live_topic import LiveTopic
+from emulator.topics.engine.message_types import JSON, MessageType, message_type
 from emulator.topics.engine.queues import MessageQueue
 from emulator.topics.engine.records import Record, Store
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.topic_patterns import NAME
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, bookmark_of
 from emulator.topics.engine.update import Update
 from emulator.topics.engine.views import ViewMaker
-
-_decode = msgspec.json.Decoder().decode
 
 
 def assemble(registry: TopicRegistry, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
@@ -62,11 +60,35 @@ def _topic(registry: TopicRegistry, definition: Definition) -> LiveTopic:
     if not NAME.fullmatch(definition.name):
         raise ValueError("a name has letters, digits and the characters . / : _ -")
     _check(definition)
-    return LiveTopic(definition.name, definition, registry.door, _store(definition))
+    kind = _message_type(definition)
+    if isinstance(definition, Topic) and definition.keys not in ((), "publisher") and not kind.has_fields:
+        raise ValueError(f'{kind.name} messages have no fields to make keys of; say keys = "publisher"')
+    return LiveTopic(definition.name, definition, registry.door, _store(definition), kind)
+
+
+def _message_type(definition: Definition) -> MessageType:
+    """What is published to it is written in; of what is made of other topics, theirs takes its place."""
+    if not isinstance(definition, Topic | Queue):
+        return JSON
+    found = message_type(definition.message_type, definition.separator)
+    if isinstance(definition, Queue) and definition.of and found != JSON:
+        raise ValueError("a queue of other topics has their message_type; leave it out")
+    return found
+
+
+def _become_of_type(topic: LiveTopic, origins: Sequence[LiveTopic]) -> None:
+    """Have ``topic`` in what its ``origins`` are written in. Raises BadDefinitionError where they differ."""
+    kinds = list(dict.fromkeys(one.message_type for one in origins))
+    if len(kinds) > 1:
+        said = " and ".join(repr(one.name) for one in origins)
+        raise BadDefinitionError(f"{topic.name!r}: {said} are of different message types")
+    topic.message_type = kinds[0]
 
 
 def _check(definition: Definition) -> None:
     match definition:
+        case Topic(logged=False, downstreams=(name, *_)):
+            raise ValueError(f"logged = true is needed: {name!r} is brought up from the transaction log")
         case Topic(expiration=seconds) if seconds is not None and not 0 <= seconds < math.inf:
             raise ValueError(f"expiration {seconds} is no number of seconds from 0 on")
         case Queue(lease=seconds, max_backlog=most) if not 0 < seconds < math.inf or most < 1:
@@ -98,6 +120,7 @@ def _attach_queue(registry: TopicRegistry, definition: Queue) -> None:
                 f"queue {definition.name!r}: {origin!r} is no topic in the transaction log"
             )
         followed.followers.append(queue)
+    _become_of_type(topic, [registry.topics[origin] for origin in definition.of or (definition.name,)])
 
 
 def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> None:
@@ -109,21 +132,36 @@ def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> 
         maker, origins, kinds = ViewMaker(registry, topic, definition), definition.of, (Topic,)
     else:
         maker, origins, kinds = Conflator(registry, topic, definition), (definition.of,), (Topic, View)
+    followed: list[LiveTopic] = []
     for name in origins:
         origin = registry.topics.get(name)
         if origin is None or origin.store is None or not isinstance(origin.definition, kinds):
             raise BadDefinitionError(
                 f"{definition.kind} {definition.name!r}: {name!r} keeps no state of the world"
             )
+        followed.append(origin)
+    _become_of_type(topic, followed)
+    if isinstance(definition, View):
+        _check_columns(topic, definition)
+    for origin in followed:
         origin.followers.append(maker)
-        for record in origin.store:
+        for record in origin.store or ():
             maker.updated(record.said(origin.name))
     if isinstance(maker, Conflator):
         maker.tell()
 
 
+def _check_columns(topic: LiveTopic, definition: View) -> None:
+    names = [str(read_path(path)[-1]) for path in definition.keys] + [one.name for one in definition.columns]
+    try:
+        topic.message_type.render(dict.fromkeys(names))
+    except ValueError as error:
+        raise BadDefinitionError(f"view {definition.name!r}: {error}") from None
+
+
 def _recall_checkpoint(registry: TopicRegistry, checkpoint: Checkpoint) -> None:
     registry.sequences.update(checkpoint.sequences)
+    registry.arrivals.update(checkpoint.arrivals)
     for entry in checkpoint.records:
         topic = registry.topics.get(entry.topic)
         if topic is not None and topic.store is not None:
@@ -138,6 +176,8 @@ def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
     """Have happened again what ``entry`` says."""
     if entry.seq is not None and entry.publisher:
         registry.sequences[entry.publisher] = entry.seq
+    if entry.arrived is not None:
+        registry.arrivals[entry.arrived.source] = entry.arrived.number
     topic = registry.topics.get(entry.topic)
     if topic is None:
         return
@@ -178,8 +218,14 @@ def _said(registry: TopicRegistry, entry: Entry, number: int) -> Update:
 def _take_up(registry: TopicRegistry) -> None:
     """Parse what was recalled and is still there, and have it expire when it must."""
     for topic in registry.topics.values():
-        for record in topic.store or ():
-            record.data = _decode(record.body)
-            registry.watch(topic, record)
-        if isinstance(topic.queue, MessageQueue):
-            topic.queue.recalled()
+        try:
+            for record in topic.store or ():
+                record.data = topic.message_type.parse(record.body)
+                registry.watch(topic, record)
+            if isinstance(topic.queue, MessageQueue):
+                topic.queue.recalled()
+        except CommandRefusedError as refused:
+            raise BadDefinitionError(
+                f"topic {topic.name!r} holds what is not {topic.message_type.name} ({refused.reason}); "
+                "give it the message_type that it had, or another name"
+            ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,13 +32,14 @@ class Waiting(msgspec.Struct, array_like=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, gc=False):
-    """What all entries before ``next`` come to, under ``definitions``."""
+    """What all entries before ``next`` come to, under ``definitions``; ``arrivals`` as in ``TopicRegistry``."""
 
     next: int
     definitions: tuple[Definition, ...]
     sequences: dict[str, int]
     records: list[Entry]
     waiting: list[Waiting]
+    arrivals: dict[str, int] = {}
 
 
 _encode = msgspec.json.Encoder().encode
@@ -95,10 +97,17 @@ class Checkpoints:
                 registry.log.sync()
                 _save(self._path, self._made(), fsync=self._fsync)
             if self._retention is not None:
-                registry.log.trim(registry.clock.time() - self._retention)
+                registry.log.trim(min(registry.clock.time() - self._retention, self._needed_since()))
         except OSError as error:
             registry.events.emit("topic.checkpoint_failed", error=str(error))
         self.begin()
+
+    def _needed_since(self) -> float:
+        """The time of the oldest entry that a downstream sandbox may not have."""
+        registry = self._registry
+        reached = [link.acked for topic in registry.topics.values() for link in topic.links]
+        oldest = next(registry.log.entries(min(reached) + 1, 1), None) if reached else None
+        return math.inf if oldest is None else oldest[1].time
 
     def _put(self) -> None:
         self._registry.schedule.put(0.0, self.write)
@@ -111,6 +120,7 @@ class Checkpoints:
             self._registry.sequences,
             [entry for topic in topics for entry in _records(topic)],
             [one for topic in topics for one in _waiting(topic)],
+            self._registry.arrivals,
         )
 
 

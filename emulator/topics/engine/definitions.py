@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from emulator.topics.engine.message_types import TypeName
 from rdss_sandbox.shapes.topics import Access
 
 Aggregate: TypeAlias = Literal["last", "count", "sum", "min", "max", "avg"]
@@ -38,17 +39,23 @@ class Topic(_Definition, frozen=True, tag="topic"):
     ``keys``: the fields that make a record's SOW key, as ``/objectUUID``, or ``publisher`` where the
     publisher gives it; none, and the topic keeps no state of the world. ``logged``: in the transaction log.
     ``expiration``: whether records expire, and after how many seconds unless the message says; 0 for never.
+    ``message_type`` is what its messages are written in; ``separator`` ends a field of NVFIX, without it SOH.
+    ``downstreams`` names the sandboxes that have what is published here as well.
     """
 
     keys: tuple[str, ...] | Literal["publisher"] = ()
     logged: bool = False
     expiration: float | None = None
+    message_type: TypeName = "json"
+    separator: str = ""
+    downstreams: tuple[str, ...] = ()
 
 
 class Queue(_Definition, frozen=True, tag="queue"):
     """What is published to the logged topics ``of``, each message to one subscriber.
 
-    Without ``of`` it is what is published to the queue's own name. A message is leased for ``lease`` seconds
+    Without ``of`` it is what is published to the queue's own name, of ``message_type`` with ``separator``,
+    as for a ``Topic``; else of theirs. A message is leased for ``lease`` seconds
     and comes back unless it is acknowledged; ``max_backlog`` bounds what a subscription may hold; after
     ``max_cancels`` returns by ``cancel`` a message is thrown away.
     """
@@ -58,6 +65,8 @@ class Queue(_Definition, frozen=True, tag="queue"):
     lease: float = 60.0
     max_backlog: int = 1
     max_cancels: int | None = None
+    message_type: TypeName = "json"
+    separator: str = ""
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.commands import SowDelete
 from emulator.topics.engine.headers import listed, read_options
-from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.publishing import parsed, repeats
+from emulator.topics.engine.live_topic import LiveTopic, check_fields
+from emulator.topics.engine.publishing import repeats
 from emulator.topics.engine.querying import read_filter
 from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import CommandRefusedError
@@ -21,16 +21,18 @@ def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, re
     """Delete, and say how many; a publisher's repeat is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
     deleted = 0
+    # What a repeat says is somewhere before the end of the log.
+    number = registry.log.next - 1 if repeat else 0
     if not repeat:
         topic = registry.passing(command.topic)
         if topic.queue is not None:
             deleted = _settle(registry, session, command, topic)
         else:
-            deleted = _delete(registry, session, command, topic)
+            deleted, number = _delete(registry, session, command, topic)
         if command.seq is not None:
             session.processed(command.seq)
     receipt.done("duplicate" if repeat else "", records_deleted=deleted)
-    receipt.persisted()
+    receipt.persisted(registry.place(command.topic, number))
 
 
 def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
@@ -46,7 +48,10 @@ def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic
     return topic.queue.settle(session, listed(command.bookmark), options)
 
 
-def _delete(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
+def _delete(
+    registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic
+) -> tuple[int, int]:
+    """How many records were deleted, and the number of the last of them in the log."""
     read_options(command.opts, frozenset())
     store = topic.store
     if store is None or not topic.takes_publishes:
@@ -60,10 +65,10 @@ def _delete(registry: TopicRegistry, session: Session, command: SowDelete, topic
     entries = [Entry("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
     if entries and command.seq is not None:
         entries[-1].publisher, entries[-1].seq = session.publisher, command.seq
-    registry.keep(topic, *entries)
+    first = registry.keep(topic, *entries)
     for record in records:
         topic.withdraw(record, "deleted")
-    return len(records)
+    return len(records), first + len(records) - 1
 
 
 def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
@@ -79,6 +84,8 @@ def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
         )
     if command.filter:
         filtered = read_filter(command.filter)
+        if filtered is not None and filtered.by_content:
+            check_fields(topic)
         return [one for one in store if filtered is not None and filtered.holds(one.data)]
     if command.sow_keys:
         keys = dict.fromkeys(listed(command.sow_keys))
@@ -87,5 +94,5 @@ def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
             "bad sow key", f"publishers give the keys of {topic.name!r}, so data has none; use sow_keys"
         )
     else:
-        keys = {store.key_fields.key(parsed(command.data)): None}
+        keys = {store.key_fields.key(topic.message_type.parse(command.data)): None}
     return [one for one in map(store.get, keys) if one is not None]

@@ -32,11 +32,12 @@ from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.messages import Message
 from emulator.topics.engine.publishing import publish
 from emulator.topics.engine.querying import sow
+from emulator.topics.engine.replication import Replication
 from emulator.topics.engine.session import Handler, Session
 from emulator.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
-from rdss_sandbox.shapes.topics import Access
+from rdss_sandbox.shapes.topics import Access, Downstream, TopicLink
 
 HANDLERS: Final[dict[type[Command], Handler]] = {
     Publish: publish,
@@ -63,6 +64,7 @@ class TopicSummary(msgspec.Struct, frozen=True):
 
     ``records`` in its state of the world, in a queue the messages that nobody has acknowledged; None where
     there is neither. ``kind`` is empty for a topic that is not defined and only has subscriptions.
+    ``downstreams`` are the sandboxes that it goes on to.
     """
 
     name: str
@@ -70,6 +72,8 @@ class TopicSummary(msgspec.Struct, frozen=True):
     records: int | None
     subscriptions: int
     logged: bool
+    message_type: str
+    downstreams: tuple[TopicLink, ...]
 
 
 class LogEntry(msgspec.Struct, frozen=True):
@@ -88,9 +92,10 @@ class LogEntry(msgspec.Struct, frozen=True):
 class Topics:
     """Thread-safe. ``directory`` None keeps nothing beyond the process.
 
-    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power. The log can be
-    replayed for ``retention`` seconds at least, None for ever. Raises ``DamagedLogError``, and
-    ``BadDefinitionError`` for definitions that cannot be.
+    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power, and is in the
+    ``downstreams`` that its topic names; ``replication`` is the way to them. The log can be replayed for
+    ``retention`` seconds at least, None for ever. Raises ``DamagedLogError``, and ``BadDefinitionError`` for
+    definitions that cannot be.
     """
 
     def __init__(
@@ -101,6 +106,7 @@ class Topics:
         definitions: Sequence[Definition] = (),
         *,
         access: Access = EVERYBODY,
+        downstreams: Sequence[Downstream] = (),
         fsync: bool = False,
         retention: float | None = None,
     ) -> None:
@@ -112,6 +118,7 @@ class Topics:
             self._registry = registry = TopicRegistry(clock, events, AccessRules(access), log)
             self._checkpoints = Checkpoints(registry, path, definitions, retention=retention, fsync=fsync)
             assemble(registry, definitions, self._checkpoints)
+            self.replication = Replication(registry, directory, definitions, downstreams)
             if log.torn_bytes:
                 events.emit("journal.cut", file=str(directory), bytes=log.torn_bytes)
         except BaseException:
@@ -173,7 +180,8 @@ class Topics:
         """Every topic that is defined or has subscriptions, by name."""
         with self._registry.lock:
             self._registry.catch_up()
-            return [_summary(topic) for _, topic in sorted(self._registry.topics.items())]
+            links_of = self.replication.links_of
+            return [_summary(topic, links_of(topic)) for _, topic in sorted(self._registry.topics.items())]
 
     def history(self, topic: str, after: str = "0", limit: int = 1000) -> list[LogEntry]:
         """Up to ``limit`` things that happened to ``topic`` after a bookmark, as the log has them.
@@ -227,7 +235,7 @@ class Topics:
                 )
 
 
-def _summary(topic: LiveTopic) -> TopicSummary:
+def _summary(topic: LiveTopic, downstreams: tuple[TopicLink, ...]) -> TopicSummary:
     kept = topic.store if topic.queue is None else topic.queue
     takers = topic.subscriptions if topic.queue is None else topic.queue.takers
     return TopicSummary(
@@ -236,4 +244,6 @@ def _summary(topic: LiveTopic) -> TopicSummary:
         None if kept is None else len(kept),
         len(takers),
         topic.logged,
+        topic.message_type.name,
+        downstreams,
     )

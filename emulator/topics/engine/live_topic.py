@@ -8,9 +8,12 @@ from emulator.topics.engine.access import AccessRules
 from emulator.topics.engine.commands import NO_DATA
 from emulator.topics.engine.definitions import Definition, Queue, Topic
 from emulator.topics.engine.headers import Options
+from emulator.topics.engine.links import Link
 from emulator.topics.engine.matching import Subscriptions
+from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.messages import OofMessage, Reason
 from emulator.topics.engine.records import Record, Store
+from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscriber, Subscription
 from emulator.topics.engine.update import Update, send
 
@@ -45,15 +48,21 @@ class WaitingMessages(Protocol):
 
 
 class LiveTopic:
-    """``store`` None: no state of the world. ``logged``: in the transaction log.
+    """``store`` None: no state of the world. ``logged``: in the transaction log; ``links`` lead on from it.
 
     ``takes_publishes``: clients publish to it, rather than it being made of other topics.
     """
 
     def __init__(
-        self, name: str, definition: Definition | None, door: AccessRules, store: Store | None
+        self,
+        name: str,
+        definition: Definition | None,
+        door: AccessRules,
+        store: Store | None,
+        message_type: MessageType = JSON,
     ) -> None:
         self.name = name
+        self.message_type = message_type
         self.definition = definition
         self.store = store
         self.logged = isinstance(definition, Queue) or (isinstance(definition, Topic) and definition.logged)
@@ -63,6 +72,7 @@ class LiveTopic:
         self.subscriptions = Subscriptions()
         self.followers: list[Follower] = []
         self.queue: WaitingMessages | None = None
+        self.links: list[Link] = []
         self._door = door
 
     @property
@@ -73,10 +83,19 @@ class LiveTopic:
     @property
     def parses(self) -> bool:
         """Whether anybody needs to look into the messages."""
-        return self.store is not None or self.logged or self.subscriptions.needs_data or bool(self.followers)
+        needed = (
+            self.store is not None or self.logged or self.subscriptions.needs_data or bool(self.followers)
+        )
+        return needed or not self.message_type.framed
+
+    def answers(self, subscription: Subscription) -> bool:
+        """Whether its messages have what ``subscription`` looks at."""
+        return self.message_type.has_fields or not subscription.by_content
 
     def attach(self, subscription: Subscription) -> None:
-        """Have ``subscription`` sent what it is entitled to from now on."""
+        """Have ``subscription`` sent what it is entitled to from now on, if it can be asked for."""
+        if not self.answers(subscription):
+            return
         rights = self._door.rights(subscription.session.user, self.name)
         if rights.read and self.queue is not None:
             self.queue.join(subscription)
@@ -149,3 +168,11 @@ class LiveTopic:
             sids = ",".join(one.sub_id for one in folded)
             correlation_id, body = ("", NO_DATA) if secret else (record.correlation_id, record.body)
             folded[0].session.deliver(OofMessage(self.name, record.key, reason, sids, correlation_id, body))
+
+
+def check_fields(topic: LiveTopic) -> None:
+    """Raises CommandRefusedError where a filter finds nothing to look at."""
+    if not topic.message_type.has_fields:
+        kind = topic.message_type.name
+        why = f"the messages of {topic.name!r} are {kind}, which has no fields that a filter could ask for"
+        raise CommandRefusedError("bad filter", why)

@@ -1,4 +1,4 @@
-"""Laying a delta over a record, and finding the delta between two.
+"""Finding the delta between two records.
 
 A delta speaks of the fields at the top of a record. What a field holds, an array or a subdocument too, is
 replaced whole; a field that is not in the delta stays as it is, so a delta cannot take one away.
@@ -10,13 +10,7 @@ from typing import Any
 
 import msgspec
 
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
-
-
-def merged(body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:
-    """``body`` with the fields of ``delta`` laid over it, both objects; what is untouched keeps its bytes."""
-    return msgspec.Raw(_encode(_fields(body) | _fields(delta)))
 
 
 def changed(before: dict[str, Any], after: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,29 +12,33 @@ from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.commands import DeltaPublish, Publish
 from emulator.topics.engine.headers import base64_only
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.merging import merged
 from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.session import Session
 from emulator.topics.engine.topic_registry import TopicRegistry
-from emulator.topics.engine.transaction_log import bookmark_of, published
+from emulator.topics.engine.transaction_log import Arrival, Entry, bookmark_of, published
 from emulator.topics.engine.update import Update
 
-DEEPEST: Final = 200
 
-_decode = msgspec.json.Decoder().decode
+class Author(NamedTuple):
+    """Whose message it is, which of them, and from which other log it came."""
+
+    user_id: str
+    publisher: str = ""
+    seq: int | None = None
+    arrived: Arrival | None = None
 
 
 def publish(registry: TopicRegistry, session: Session, command: Publish, receipt: Receipt) -> None:
     """Take the message in and tell everybody it concerns; a publisher's repeat is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
-    if not repeat:
-        _take(registry, session, command)
-        if command.seq is not None:
-            session.processed(command.seq)
+    # What a repeat says is somewhere before the end of the log.
+    number = registry.log.next - 1 if repeat else _take(registry, session, command)
+    if command.seq is not None and not repeat:
+        session.processed(command.seq)
     if receipt.asked:
         receipt.done("duplicate" if repeat else "")
-        receipt.persisted()
+        receipt.persisted(registry.place(command.topic, number))
 
 
 def repeats(session: Session, seq: int) -> bool:
@@ -49,70 +52,74 @@ def repeats(session: Session, seq: int) -> bool:
     return last is not None and seq <= last
 
 
-def parsed(data: msgspec.Raw) -> Any:
-    """The value that ``data`` writes in JSON. Raises CommandRefusedError."""
-    if not data:
-        raise CommandRefusedError("bad message", "there is no data")
-    try:
-        value = _decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise CommandRefusedError("bad message", f"the data cannot be read as JSON ({error})") from None
-    body = bytes(data)
-    if body.count(b"[") + body.count(b"{") > DEEPEST and _deeper(value):
-        raise CommandRefusedError("bad message", f"the data is nested deeper than {DEEPEST} levels")
-    return value
+def considered(
+    registry: TopicRegistry, topic: LiveTopic, command: Publish, user: str
+) -> tuple[Update, Record | None]:
+    """What ``command`` of ``user`` comes to, and its record; nothing is changed.
 
-
-def _deeper(value: Any) -> bool:
-    """Whether ``value`` is nested deeper than everything that later looks into it can follow."""
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        level = [child for one in level for child in _children(one)]
-        if not level:
-            return False
-    return True
-
-
-def _children(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
-def _take(registry: TopicRegistry, session: Session, command: Publish) -> None:
-    topic = registry.passing(command.topic)
-    rights = registry.door.rights(session.user, topic.name)
-    _check(session, topic, command, rights)
-    body = command.data
-    data = parsed(body) if topic.parses or rights.holds is not None or not body else None
+    Raises CommandRefusedError.
+    """
+    rights = registry.door.rights(user, topic.name)
+    _check(topic, command, rights, user)
+    body, kind = command.data, topic.message_type
+    data = kind.parse(body) if topic.parses or rights.holds is not None or not body else None
+    record: Record | None = None
     if topic.store is None:
         update = Update(topic.name, body, data, registry.clock.time(), "", command.correlation_id)
-        record = None
     else:
         update, record = _overlaid(registry, topic.store, topic, command, data)
     if rights.holds is not None and not rights.holds(update.data):
         raise CommandRefusedError(
-            "not entitled", f"{session.user!r} may not write this message to topic {topic.name!r}"
+            "not entitled", f"{user!r} may not write this message to topic {topic.name!r}"
         )
-    update.user_id = session.user if registry.door.reveals_users else ""
-    update.expires = _expiry(topic, command, update.time)
-    if registry.keeps(topic):
-        _log(registry, topic, session, command, update)
+    return update, record
+
+
+def commit(
+    registry: TopicRegistry, topic: LiveTopic, update: Update, record: Record | None, author: Author
+) -> int:
+    """Log the message, keep it and tell whom it concerns; its number in the log, or 0.
+
+    Raises CommandRefusedError.
+    """
+    update.user_id = author.user_id if registry.door.reveals_users else ""
+    number = registry.keep(topic, _entry(update, author)) if registry.keeps(topic) else 0
+    if topic.logged:
+        update.number, update.bookmark = number, bookmark_of(number)
     if record is not None and topic.store is not None:
         record.show(update)
         topic.store.add(record)
         if record.expires is not None:
             registry.watch(topic, record)
     topic.announce(update, record)
+    return number
 
 
-def _check(session: Session, topic: LiveTopic, command: Publish, rights: Rights) -> None:
+def _entry(update: Update, author: Author) -> Entry:
+    body = bytes(update.body)
+    if b"\n" in body:
+        update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
+    entry = published(update)
+    entry.user_id, entry.publisher, entry.seq = author.user_id, author.publisher, author.seq
+    entry.arrived = author.arrived
+    return entry
+
+
+def _take(registry: TopicRegistry, session: Session, command: Publish) -> int:
+    topic = registry.passing(command.topic)
+    update, record = considered(registry, topic, command, session.user)
+    update.expires = _expiry(topic, command, update.time)
+    publisher = session.publisher if command.seq is not None else ""
+    return commit(registry, topic, update, record, Author(session.user, publisher, command.seq))
+
+
+def _check(topic: LiveTopic, command: Publish, rights: Rights, user: str) -> None:
     if not topic.takes_publishes:
         raise CommandRefusedError(
             "invalid topic", f"{topic.name!r} is made of other topics; publish to those"
         )
     if not rights.write:
-        raise CommandRefusedError("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
+        raise CommandRefusedError("not entitled", f"{user!r} may not write to topic {topic.name!r}")
     if command.correlation_id:
         base64_only(command.correlation_id, "bad correlation id")
     if command.sow_key and (topic.store is None or topic.store.key_fields is not None):
@@ -128,7 +135,8 @@ def _overlaid(
     registry: TopicRegistry, store: Store, topic: LiveTopic, command: Publish, data: Any
 ) -> tuple[Update, Record]:
     """What the message comes to with what is known of its record; nothing is changed yet."""
-    if not isinstance(data, dict):
+    kind = topic.message_type
+    if kind.has_fields and not isinstance(data, dict):
         raise CommandRefusedError(
             "bad message", f"a record of topic {topic.name!r} is a JSON object; this is none"
         )
@@ -136,10 +144,11 @@ def _overlaid(
     known = store.get(key)
     body, correlation_id = command.data, command.correlation_id
     if known is not None and isinstance(command, DeltaPublish):
-        body = merged(known.body, body)
-        data = _decode(body)
+        body = kind.merge(known.body, body)
+        data = kind.parse(body)
         correlation_id = correlation_id or known.correlation_id
     update = Update(topic.name, body, data, registry.clock.time(), key, correlation_id)
+    update.message_type = kind
     if known is not None:
         update.before = known.data
     if store.key_fields is not None:
@@ -163,18 +172,3 @@ def _expiry(topic: LiveTopic, command: Publish, now: float) -> float | None:
         return None
     seconds = topic.expiration if command.expiration is None else command.expiration
     return now + seconds if seconds else None
-
-
-def _log(
-    registry: TopicRegistry, topic: LiveTopic, session: Session, command: Publish, update: Update
-) -> None:
-    body = bytes(update.body)
-    if b"\n" in body:
-        update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
-    entry = published(update)
-    entry.user_id = session.user
-    if command.seq is not None:
-        entry.publisher, entry.seq = session.publisher, command.seq
-    number = registry.log.append(entry)
-    if topic.logged:
-        update.number, update.bookmark = number, bookmark_of(number)

@@ -31,7 +31,9 @@ def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receip
     options = read_options(command.opts, _OPTIONS)
     asking = Subscription(session, "", command.topic)
     asking.pattern = pattern_of(command.topic)
-    result = Result(registry, asking, command, read_filter(command.filter), skip=options.skip_n)
+    filtered = read_filter(command.filter)
+    asking.by_content = filtered is not None and filtered.by_content
+    result = Result(registry, asking, command, filtered, skip=options.skip_n)
     receipt.give("processed", query_id=result.query_id)
     result.send(session)
     receipt.give("completed", query_id=result.query_id)
@@ -72,6 +74,8 @@ class Result:
         found: list[tuple[LiveTopic, Record]] = []
         self._in_topic = 0
         for topic in registry.fitting(asking):
+            if terms:
+                _check_order(topic)
             visible = _visible(registry, asking, topic, keys)
             self._in_topic += len(visible)
             matching = [one for one in visible if filtered is None or filtered.holds(one.data)]
@@ -113,6 +117,12 @@ def _check(command: Query) -> None:
         raise CommandRefusedError("bad command", f"top_n is {command.top_n}; leave it out for all records")
 
 
+def _check_order(topic: LiveTopic) -> None:
+    if not topic.message_type.has_fields:
+        why = f"the messages of {topic.name!r} are {topic.message_type.name}, which has no fields to sort by"
+        raise CommandRefusedError("bad order", why)
+
+
 def _visible(
     registry: TopicRegistry, asking: Subscription, topic: LiveTopic, keys: list[str]
 ) -> list[Record]:
@@ -126,7 +136,7 @@ def _visible(
 
 
 def _message(topic: LiveTopic, query_id: str, records: list[Record], now: str) -> SowMessage:
-    lengths: list[int | None] = [len(memoryview(record.body)) for record in records]
+    lengths: list[int | None] = [topic.message_type.size(record.body) for record in records]
     data = tuple(
         SowRecord(record.key, record.body, record.correlation_id, after)
         for record, after in zip(records, [*lengths[1:], None], strict=True)

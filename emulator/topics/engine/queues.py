@@ -21,8 +21,6 @@ from rdss_sandbox.timestamps import timestamp
 
 Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
 
-_decode = msgspec.json.Decoder().decode
-
 
 class _Lease:
     """A message on its way to ``holder``."""
@@ -71,7 +69,7 @@ class MessageQueue:
     def recalled(self) -> None:
         """That is all: take up where the queue was."""
         for update in self._waiting.values():
-            update.data = _decode(update.body)
+            update.data = self._topic.message_type.parse(update.body)
             self._watch(update)
 
     def outstanding(self) -> list[Update]:

@@ -24,7 +24,7 @@ class Record:
     def __init__(self, key: str) -> None:
         self.key = key
         self.body = msgspec.Raw(b"{}")
-        self.data: dict[str, Any] = {}
+        self.data: Any = {}
         self.correlation_id = ""
         self.user_id = ""
         self.time = 0.0

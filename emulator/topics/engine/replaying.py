@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-import msgspec
+from typing import Any, Final
 
 from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_registry import TopicRegistry
@@ -14,8 +13,6 @@ from emulator.topics.engine.transaction_log import Entry, bookmark_of
 from emulator.topics.engine.update import Update
 
 SLICE: Final = 1000
-
-_decode = msgspec.json.Decoder().decode
 
 
 class Replay:
@@ -57,16 +54,25 @@ class Replay:
         topic = self._registry.topics.get(entry.topic)
         if entry.kind != "published" or topic is None or not topic.replays:
             return False
-        return pattern.fits(entry.topic) if pattern else entry.topic == self._subscription.topic
+        if pattern is None:
+            return entry.topic == self._subscription.topic
+        return pattern.fits(entry.topic) and topic.answers(self._subscription)
 
     def _send(self, number: int, entry: Entry) -> None:
         registry, subscription = self._registry, self._subscription
         rights = registry.door.rights(subscription.session.user, entry.topic)
         test = rights.narrowed(subscription.holds)
-        data = _decode(entry.data) if test is not None else None
-        if not rights.read or (test is not None and not test(data)):
+        if not rights.read or (test is not None and not test(_parsed(registry.named(entry.topic), entry))):
             return
         user_id = entry.user_id if registry.door.reveals_users else ""
-        update = Update(entry.topic, entry.data, data, entry.time, entry.key, entry.correlation_id, user_id)
+        update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id, user_id)
         update.bookmark = bookmark_of(number)
         subscription.session.deliver(update.message(subscription.sub_id, subscription, whole=True))
+
+
+def _parsed(topic: LiveTopic, entry: Entry) -> Any:
+    """What ``entry`` says; nothing where it is of a type that ``topic`` had before."""
+    try:
+        return topic.message_type.parse(entry.data)
+    except CommandRefusedError:
+        return None

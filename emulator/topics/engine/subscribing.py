@@ -89,6 +89,7 @@ def _subscription(session: Session, command: Subscribing, options: Options, *, d
     filtered = read_filter(command.filter)
     if filtered is not None:
         subscription.holds, subscription.equalities = filtered.holds, filtered.equalities
+        subscription.by_content = filtered.by_content
     subscription.shaped(timestamp=options.timestamp, delta=delta, no_empties=options.no_empties)
     return subscription
 

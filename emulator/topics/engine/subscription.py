@@ -31,14 +31,16 @@ class Holdable(Protocol):
 class Subscription:
     """What ``session`` wants to be sent under ``sub_id``, as long as it is ``live``.
 
-    ``pattern`` is ``topic`` where that is a regular expression. ``holds`` None takes everything; ``keys``
-    None every record. ``held`` are the records it was sent and is to be told of when they leave.
-    ``backlog`` counts the messages of a queue that it has on lease. ``shape`` tells apart the forms that
-    one message can have: subscriptions of one session with the same shape are folded into one message.
+    ``pattern`` is ``topic`` where that is a regular expression. ``holds`` None takes everything, and
+    ``by_content`` says that it looks at fields; ``keys`` None takes every record. ``held`` are the records
+    it was sent and is to be told of when they leave. ``backlog`` counts the messages of a queue that it has
+    on lease. ``shape`` tells apart the forms that one message can have: subscriptions of one session with
+    the same shape are folded into one message.
     """
 
     __slots__ = (
         "backlog",
+        "by_content",
         "delta",
         "equalities",
         "held",
@@ -63,6 +65,7 @@ class Subscription:
         self.pattern: Pattern | None = None
         self.holds: Test | None = None
         self.equalities: tuple[Equality, ...] = ()
+        self.by_content = False
         self.keys: frozenset[str] | None = None
         self.oof = self.delta = self.no_empties = self.timestamp = False
         self.max_backlog = 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import Protocol
 
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.topics.engine.access import AccessRules
-from emulator.topics.engine.live_topic import LiveTopic
+from emulator.topics.engine.links import NOWHERE, Place
+from emulator.topics.engine.live_topic import LiveTopic, check_fields
 from emulator.topics.engine.records import Record
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.schedule import Schedule
@@ -19,11 +21,18 @@ _EARLY_SECONDS = 0.001
 _RETRY_SECONDS = 1.0
 
 
+class Held(Protocol):
+    """Acknowledgements that wait for downstream sandboxes."""
+
+    def go_on(self) -> None: ...
+
+
 class TopicRegistry:
     """The topics and what they share. Whoever calls holds ``lock``.
 
     ``sequences`` has the last sequence number of each publisher. ``conflates``: a transaction log is
-    configured, so that acknowledgements of persistence are folded.
+    configured, so that acknowledgements of persistence are folded. ``arrivals`` has the number of the last
+    entry taken from each other log, ``held`` whose acknowledgements wait for downstream sandboxes.
     """
 
     def __init__(self, clock: Clock, events: Events, door: AccessRules, log: TransactionLog) -> None:
@@ -36,6 +45,8 @@ class TopicRegistry:
         self.topics: dict[str, LiveTopic] = {}
         self.sequences: dict[str, int] = {}
         self.conflates = False
+        self.arrivals: dict[str, int] = {}
+        self.held: dict[Held, None] = {}
         self._patterns: dict[Subscription, None] = {}
         self._attached: dict[Subscription, None] = {}
 
@@ -82,8 +93,15 @@ class TopicRegistry:
                 raise CommandRefusedError(
                     "not entitled", f"{user!r} may not read topic {subscription.topic!r}"
                 )
-            return [self.named(subscription.topic)]
-        return [topic for topic in self._meant(subscription) if self.door.rights(user, topic.name).read]
+            topic = self.named(subscription.topic)
+            if subscription.by_content:
+                check_fields(topic)
+            return [topic]
+        return [
+            topic
+            for topic in self._meant(subscription)
+            if self.door.rights(user, topic.name).read and topic.answers(subscription)
+        ]
 
     def attach(self, subscription: Subscription) -> None:
         """Have ``subscription`` sent what comes from now on, if it has not been ended by what came before."""
@@ -155,7 +173,22 @@ class TopicRegistry:
 
         CommandRefusedError.
         """
-        return self.log.append(*entries) if entries and self.keeps(topic) else 0
+        if not entries or not self.keeps(topic):
+            return 0
+        first = self.log.append(*entries)
+        for link in topic.links:
+            link.logged(first + len(entries) - 1)
+        return first
+
+    def place(self, topic: str, number: int) -> Place:
+        """What persisted acknowledgement of ``number`` in ``topic`` waits for."""
+        known = self.topics.get(topic)
+        return Place(number, tuple(known.links)) if known is not None and known.links and number else NOWHERE
+
+    def release(self) -> None:
+        """A downstream sandbox has come further, or is waited for no longer."""
+        for one in tuple(self.held):
+            one.go_on()
 
     def keeps(self, topic: LiveTopic) -> bool:
         """Whether the log has what happens to ``topic``."""

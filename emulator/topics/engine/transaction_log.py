@@ -22,11 +22,20 @@ _READ_LINES = 1000
 _READ_BYTES = 1 << 22
 
 
+class Arrival(msgspec.Struct, array_like=True, gc=False, frozen=True):
+    """Where an entry came from: ``number`` in the log ``source``; it was first in the log ``origin``."""
+
+    source: str
+    number: int
+    origin: str
+
+
 class Entry(msgspec.Struct, array_like=True, gc=False):
     """What happened to the record ``key`` of ``topic``; ``time`` is in seconds since the epoch.
 
     ``taken``: the messages with these ``numbers`` left the queue ``topic``. ``publisher`` and ``seq``
-    say whose message it was and which, so that a repeat is known after a restart.
+    say whose message it was and which, so that a repeat is known after a restart. ``arrived`` says so of
+    what another sandbox sent on.
     """
 
     kind: Kind
@@ -40,6 +49,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     publisher: str = ""
     seq: int | None = None
     numbers: tuple[int, ...] = ()
+    arrived: Arrival | None = None
 
 
 _encode = msgspec.json.Encoder().encode

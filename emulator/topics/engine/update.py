@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 
 from emulator.topics.engine.merging import changed
+from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.messages import PublishMessage
 from emulator.topics.engine.subscription import Subscription
 from rdss_sandbox.timestamps import timestamp
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Update(msgspec.Struct, gc=False):
@@ -21,7 +20,7 @@ class Update(msgspec.Struct, gc=False):
     ``before`` is what the record was, None when it is new or the topic keeps none; ``kept`` are the fields
     that a delta always has. ``time`` and ``expires`` are in seconds since the epoch. ``number`` is its place
     in the transaction log and ``bookmark`` what subscribers are told of it. ``made`` is the delta
-    once it has been made.
+    once it has been made, as ``message_type`` writes it.
     """
 
     topic: str
@@ -37,6 +36,7 @@ class Update(msgspec.Struct, gc=False):
     before: dict[str, Any] | None = None
     kept: tuple[str, ...] = ()
     made: dict[str, Any] | None = None
+    message_type: MessageType = JSON
 
     def delta(self) -> dict[str, Any]:
         """The fields that changed, and those that a delta always has."""
@@ -48,7 +48,7 @@ class Update(msgspec.Struct, gc=False):
         """The message for the subscriptions ``sids``, in the form of this one of them."""
         return PublishMessage(
             self.topic,
-            self.body if whole else msgspec.Raw(_encode(self.delta())),
+            self.body if whole else self.message_type.render(self.delta()),
             sids,
             self.correlation_id,
             self.user_id,

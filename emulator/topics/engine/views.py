@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
 from emulator.topics.engine.definitions import Aggregate, Column, View
 from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.filters.values import number_in
@@ -18,8 +16,6 @@ from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.update import Update
 
 Member: TypeAlias = tuple[str, str]
-
-_encode = msgspec.json.Encoder().encode
 
 
 class ViewMaker:
@@ -71,13 +67,15 @@ class ViewMaker:
     def _show(self, group: str) -> None:
         if self._topic.store is None:
             return
-        data = self._row(self._members[group])
+        row = self._row(self._members[group])
         known = self._topic.store.get(group)
         record = known or Record(group)
-        body = msgspec.Raw(_encode(data))
+        body = self._topic.message_type.render(row)
         if known is not None and bytes(known.body) == bytes(body):
             return
+        data = self._topic.message_type.parse(body)
         update = Update(self._topic.name, body, data, self._registry.clock.time(), group)
+        update.message_type = self._topic.message_type
         update.before = known.data if known is not None else None
         update.kept = tuple(self._keys)
         record.show(update)

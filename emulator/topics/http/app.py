@@ -15,6 +15,7 @@ from emulator.topics.http.conversation import BadCommandError, Conversation
 from emulator.topics.http.events import follow
 from emulator.topics.http.faults import TopicFaults
 from emulator.topics.http.outbox import Outbox
+from emulator.topics.http.replication import taken_over
 from emulator.topics.http.requests import Subscription, command_asked, commands_in, done
 from emulator.topics.http.socket import converse
 from emulator.topics.http.users import Users
@@ -23,6 +24,7 @@ from emulator.topics.service import TopicService
 _SOCKET: Final = "/topics/ws"
 _COMMANDS: Final = ("POST", "/topics/commands")
 _MESSAGES: Final = ("GET", "/topics/messages")
+_REPLICATION: Final = ("POST", "/topics/replication")
 
 
 class TopicsPort:
@@ -49,8 +51,12 @@ class TopicsPort:
             await refusal(_as_ours(error), self._failed)(scope, receive, send)
 
     async def _answer(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        socket = scope["type"] == "websocket"
+        socket, connection = scope["type"] == "websocket", HTTPConnection(scope)
         asked = None if socket else (scope["method"], scope["path"])
+        if asked == _REPLICATION:
+            user = self._users.who(connection.headers, connection.query_params)
+            await (await taken_over(self._service, user, receive))(scope, receive, send)
+            return
         if asked not in {_COMMANDS, _MESSAGES} and not (socket and scope["path"] == _SOCKET):
             raise ApiError(
                 HTTPStatus.NOT_FOUND,
@@ -58,11 +64,11 @@ class TopicsPort:
                 f"there is nothing at {scope['path']}: a WebSocket is at {_SOCKET}, "
                 f"{' '.join(_COMMANDS)} takes commands and {' '.join(_MESSAGES)} subscribes",
             )
-        conversation = self._conversation(HTTPConnection(scope))
+        conversation = self._conversation(connection)
         await conversation.open()
         try:
             if asked == _MESSAGES:
-                command = command_asked(HTTPConnection(scope))
+                command = command_asked(connection)
                 await self._follow(conversation, command, receive, send)
             elif socket:
                 await converse(conversation, receive, send)

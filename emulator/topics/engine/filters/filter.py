@@ -9,19 +9,21 @@ from typing import Any
 from emulator.topics.engine.filters.compiling import compiled
 from emulator.topics.engine.filters.indexing import Equality, equalities
 from emulator.topics.engine.filters.parsing import parse
+from emulator.topics.engine.filters.syntax import has_identifier
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Says of a record, any JSON value, whether it matches ``text``; it never raises.
 
-    ``equalities`` are those that every matching record fulfils. ``holds`` is the
-    bare function, for loops in which a call more counts.
+    ``equalities`` are those that every matching record fulfils; ``by_content`` says that it
+    looks at the record at all. ``holds`` is the bare function, for loops in which a call more counts.
     """
 
     text: str
     equalities: tuple[Equality, ...] = field(compare=False)
     holds: Callable[[Any], bool] = field(compare=False, repr=False)
+    by_content: bool = field(compare=False)
 
     def __call__(self, record: Any) -> bool:
         return self.holds(record)
@@ -30,4 +32,4 @@ class Filter:
 def compile_filter(text: str) -> Filter:
     """The filter that ``text`` states. Raises FilterError, which says where it cannot be understood."""
     condition = parse(text)
-    return Filter(text, equalities(condition), compiled(condition))
+    return Filter(text, equalities(condition), compiled(condition), has_identifier(condition))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeAlias
 
 from emulator.patterns import Pattern
 from emulator.topics.engine.filters.paths import Path
@@ -107,3 +107,12 @@ class Or:
 
 
 Condition: TypeAlias = Comparison | Between | Membership | Match | IsNull | Otherwise | Not | And | Or
+
+
+def has_identifier(part: Any) -> bool:
+    """Whether ``part`` of a filter's tree asks for anything in a record."""
+    if isinstance(part, tuple):
+        return any(map(has_identifier, part))
+    if isinstance(part, Identifier) or not is_dataclass(part):
+        return isinstance(part, Identifier)
+    return any(has_identifier(getattr(part, each.name)) for each in fields(part))

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.engine import Access, Definition, Topics
+from emulator.topics.engine import Access, Definition, Downstream, Topics
 from emulator.topics.engine.commands import Command
 from emulator.topics.engine.definitions import EVERYBODY
 from emulator.topics.engine.messages import Ack, Message, OofMessage, PublishMessage, SowMessage
@@ -82,13 +82,21 @@ class World:
         self,
         *definitions: Definition,
         access: Access = EVERYBODY,
+        downstreams: tuple[Downstream, ...] = (),
         durable: bool = False,
+        folder: str = "topics",
         fsync: bool = False,
         retention: float | None = None,
     ) -> Topics:
-        directory = self.directory / "topics" if durable else None
         topics = Topics(
-            directory, self.clock, self.events, definitions, access=access, fsync=fsync, retention=retention
+            self.directory / folder if durable else None,
+            self.clock,
+            self.events,
+            definitions,
+            access=access,
+            downstreams=downstreams,
+            fsync=fsync,
+            retention=retention,
         )
         self._open.append(topics)
         return topics

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -65,13 +66,16 @@ class Client:
 class Port:
     """A served ``TopicsApp``; ``failures`` is what nobody foresaw."""
 
-    def __init__(self, configuration: TopicConfiguration, clock: Clock) -> None:
+    def __init__(
+        self, configuration: TopicConfiguration, clock: Clock, directory: Path | None = None, port: int = 0
+    ) -> None:
         self.clock = clock
+        self.port = port
         self.happened = Events(clock)
         self.fault_engine = FaultEngine(Chance(7), clock, self.happened)
         nothing: Any = NoStreams()
         self.service = TopicService(
-            None,
+            directory,
             clock=clock,
             events=self.happened,
             fault_engine=self.fault_engine,
@@ -83,7 +87,9 @@ class Port:
         self.stack = AsyncExitStack()
 
     async def begin(self) -> None:
-        self.server = await serve(self.app, "127.0.0.1", 0, on_failure=self.failures.append, websockets=True)
+        self.server = await serve(
+            self.app, "127.0.0.1", self.port, on_failure=self.failures.append, websockets=True
+        )
         self.url = self.server.url
         self.http = await self.stack.enter_async_context(
             httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=SECONDS)

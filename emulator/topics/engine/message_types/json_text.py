@@ -1,0 +1,66 @@
+"""JSON: a body is the message itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from emulator.topics.engine.refusals import CommandRefusedError
+
+DEEPEST: Final = 200
+
+_decode = msgspec.json.Decoder().decode
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """See ``MessageType``. A delta speaks of the fields at the top of a record, which it replaces whole."""
+
+    name: Literal["json"] = "json"
+    has_fields: Literal[True] = True
+    framed: Literal[True] = True
+
+    def parse(self, body: msgspec.Raw) -> Any:
+        """The value that ``body`` writes. Raises CommandRefusedError."""
+        if not body:
+            raise CommandRefusedError("bad message", "there is no data")
+        try:
+            value = _decode(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise CommandRefusedError("bad message", f"the data cannot be read as JSON ({error})") from None
+        written = bytes(body)
+        if written.count(b"[") + written.count(b"{") > DEEPEST and _deeper(value):
+            raise CommandRefusedError("bad message", f"the data is nested deeper than {DEEPEST} levels")
+        return value
+
+    def render(self, fields: dict[str, Any]) -> msgspec.Raw:
+        """An object of ``fields``."""
+        return msgspec.Raw(_encode(fields))
+
+    def merge(self, body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:
+        """``body`` with the fields of ``delta`` laid over it, both objects; the others keep their bytes."""
+        return msgspec.Raw(_encode(_fields(body) | _fields(delta)))
+
+    def size(self, body: msgspec.Raw) -> int:
+        return len(memoryview(body))
+
+
+def _deeper(value: Any) -> bool:
+    """Whether ``value`` is nested deeper than everything that later looks into it can follow."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [child for one in level for child in _children(one)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

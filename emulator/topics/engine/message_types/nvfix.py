@@ -1,0 +1,78 @@
+"""NVFIX: fields by name, each written ``name=value`` and ended by a separator, in a JSON string."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from emulator.topics.engine.refusals import CommandRefusedError
+
+SOH: Final = "\x01"
+"""What FIX ends a field with."""
+
+Fields: TypeAlias = dict[str, str | list[str]]
+
+_text = msgspec.json.Decoder(str).decode
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Nvfix:
+    """See ``MessageType``. Every value is a string, and a name that comes again makes an array.
+
+    Raises ValueError for a separator that is not one character other than ``=``.
+    """
+
+    separator: str = SOH
+    name: Literal["nvfix"] = "nvfix"
+    has_fields: Literal[True] = True
+    framed: Literal[False] = False
+
+    def __post_init__(self) -> None:
+        if len(self.separator) != 1 or self.separator == "=":
+            raise ValueError(f"separator {self.separator!r} is not one character other than =")
+
+    def parse(self, body: msgspec.Raw) -> Fields:
+        """The fields by name, in their order. Raises CommandRefusedError."""
+        written = self._text(body)
+        fields: Fields = {}
+        for pair in written.removesuffix(self.separator).split(self.separator) if written else ():
+            name, equals, value = pair.partition("=")
+            if not name or not equals:
+                raise CommandRefusedError("bad message", f"{pair[:80]!r} is no name=value{self._ending}")
+            known = fields.get(name)
+            if known is None:
+                fields[name] = value
+            else:
+                fields[name] = [*known, value] if isinstance(known, list) else [known, value]
+        return fields
+
+    def render(self, fields: dict[str, Any]) -> msgspec.Raw:
+        """``fields`` written one after another; one that is None is left out."""
+        pairs: list[str] = []
+        for name, value in fields.items():
+            if not name or "=" in name or self.separator in name:
+                raise ValueError(f"{name!r} cannot be the name of a field{self._ending}")
+            values = value if isinstance(value, list) else [value]
+            pairs += [f"{name}={one}{self.separator}" for one in values if one is not None]
+        return msgspec.Raw(_encode("".join(pairs)))
+
+    def merge(self, body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:
+        """``body`` with the fields of ``delta`` laid over it; a name that comes again is replaced whole."""
+        return self.render(self.parse(body) | self.parse(delta))
+
+    def size(self, body: msgspec.Raw) -> int:
+        return len(self._text(body).encode())
+
+    @property
+    def _ending(self) -> str:
+        return f"; messages are nvfix, whose fields end with {self.separator!r}"
+
+    def _text(self, body: msgspec.Raw) -> str:
+        try:
+            return _text(body)
+        except msgspec.DecodeError:
+            why = f"the data is no string{self._ending}: " + r'"id=1\u0001"' if body else "there is no data"
+            raise CommandRefusedError("bad message", why) from None

@@ -1,0 +1,269 @@
+"""Topics that are in another sandbox as well: what is sent on, and what is taken over.
+
+    upstream   log ──▶ shipment(after) ──────▶ receive ──▶ log   downstream
+               Link.acknowledge ◀── Position ◀──┘
+
+Each log has an identity, and what is taken over says of which log and number it is: so the downstream knows
+its position in the upstream's log over any death of either, and takes nothing twice. Nothing is kept in
+memory for a downstream that is behind: it is read from the log when it comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from emulator.machine.private_files import make_directory, touch
+from emulator.rng import new_uuid
+from emulator.topics.engine.commands import Publish
+from emulator.topics.engine.definitions import BadDefinitionError, Definition, Topic
+from emulator.topics.engine.links import Link
+from emulator.topics.engine.live_topic import LiveTopic
+from emulator.topics.engine.publishing import Author, commit, considered
+from emulator.topics.engine.refusals import CommandRefusedError
+from emulator.topics.engine.topic_registry import TopicRegistry
+from emulator.topics.engine.transaction_log import Arrival, Entry
+from rdss_sandbox.shapes.topics import Downstream, TopicLink
+
+MOST_ENTRIES: Final = 1000
+MOST_BYTES: Final = 1 << 22
+
+
+class Shipment(msgspec.Struct):
+    """What the log ``source`` has for a downstream between ``after`` and ``upto``, by number.
+
+    It is only taken by one that stands at ``after``.
+    """
+
+    source: str
+    after: int
+    upto: int
+    entries: list[tuple[int, Entry]] = []
+
+
+class Position(msgspec.Struct, omit_defaults=True):
+    """How far the log ``log`` has come in that of a shipment; ``refused``: why no further, if so."""
+
+    log: str
+    number: int
+    refused: str = ""
+
+
+class Replication:
+    """Between the log of ``hub``, in ``directory``, and those of others. Thread-safe. BadDefinitionError."""
+
+    def __init__(
+        self,
+        registry: TopicRegistry,
+        directory: Path | None,
+        definitions: Iterable[Definition],
+        downstreams: Sequence[Downstream],
+    ) -> None:
+        self._registry = registry
+        self._directory = directory
+        self._topics: dict[str, list[str]] = {}
+        for definition in definitions:
+            for name in definition.downstreams if isinstance(definition, Topic) else ():
+                self._topics.setdefault(name, []).append(definition.name)
+        self._links: dict[str, Link] = {}
+        self._peers: dict[str, str] = {}
+        self.point(downstreams)
+
+    @cached_property
+    def identity(self) -> str:
+        """Which log it is: the same for as long as its directory is there. Raises OSError."""
+        if self._directory is None:
+            return new_uuid()
+        path = self._directory / "identity"
+        if not path.exists():
+            make_directory(self._directory)
+            draft = touch(path.with_suffix(".draft"))
+            draft.write_text(new_uuid(), encoding="ascii")
+            draft.replace(path)
+        return path.read_text(encoding="ascii")
+
+    def check(self, downstreams: Sequence[Downstream]) -> None:
+        """Raises BadDefinitionError when they cannot be, or a topic names one that is not among them."""
+        _checked(downstreams, self._topics)
+
+    def point(self, downstreams: Sequence[Downstream]) -> None:
+        """From now on these are the downstreams, of which nothing is known yet. Raises BadDefinitionError."""
+        named = _checked(downstreams, self._topics)
+        registry = self._registry
+        with registry.lock:
+            for name, downstream in named.items():
+                link = self._links.get(name)
+                if link is not None:
+                    link.point(downstream)
+                    continue
+                link = Link(
+                    downstream, registry.log.next - 1, registry.clock, registry.events, registry.schedule
+                )
+                link.released = registry.release
+                self._links[name] = link
+                for topic in self._topics.get(name, ()):
+                    registry.topics[topic].links.append(link)
+            for name in self._links.keys() - named.keys():
+                del self._links[name]
+
+    def links(self) -> list[TopicLink]:
+        """Every downstream as it stands, by name."""
+        with self._registry.lock:
+            return [self._seen(link) for _, link in sorted(self._links.items())]
+
+    def links_of(self, topic: LiveTopic) -> tuple[TopicLink, ...]:
+        """Those that ``topic`` goes on to. Whoever calls holds the hub's lock."""
+        return tuple(self._seen(link) for link in topic.links)
+
+    def on_more(self, name: str, more: Callable[[], None]) -> None:
+        """Have ``more`` called, on any thread, when the log has something for the downstream ``name``."""
+        with self._registry.lock:
+            self._links[name].stirred = more
+
+    def begin(self, name: str, position: Position) -> None:
+        """The downstream ``name`` answers, and stands there."""
+        with self._registry.lock:
+            self._peers[name] = position.log
+            self._links[name].connect(min(position.number, self._registry.log.next - 1))
+
+    def sent(self, name: str, number: int) -> None:
+        """The downstream ``name`` was sent the log up to ``number``."""
+        with self._registry.lock:
+            self._links[name].send(number)
+
+    def acknowledge(self, name: str, number: int) -> None:
+        """The downstream ``name`` has the log up to ``number``; less than before if it has lost something."""
+        with self._registry.lock:
+            self._links[name].acknowledge(number)
+
+    def refuse(self, name: str, why: str) -> None:
+        """The downstream ``name`` does not take what comes next."""
+        with self._registry.lock:
+            self._links[name].refuse(why)
+
+    def lose(self, name: str, why: str) -> None:
+        """The downstream ``name`` does not answer."""
+        with self._registry.lock:
+            self._links[name].disconnect(why)
+
+    def shipment(self, name: str, after: int, scanned: int) -> Shipment:
+        """What comes behind ``scanned`` for the downstream ``name``, which stands at ``after``."""
+        registry = self._registry
+        with registry.lock:
+            start = max(scanned + 1, registry.log.first)
+            if start > scanned + 1:
+                missing = start - scanned - 1
+                registry.events.emit("topic.link_gap", downstream=name, missing=missing)
+            shipment = Shipment(self.identity, after, min(start + MOST_ENTRIES, registry.log.next) - 1)
+            size = 0
+            for number, entry in registry.log.entries(start, MOST_ENTRIES):
+                shipment.upto = max(shipment.upto, number)
+                if self._concerns(name, entry):
+                    shipment.entries.append((number, entry))
+                    size += len(memoryview(entry.data))
+                if size > MOST_BYTES:
+                    shipment.upto = number
+                    break
+            return shipment
+
+    def receive(self, user: str, shipment: Shipment) -> Position:
+        """Take over what is new in ``shipment``, in the name of ``user``; where that leads, kept safely."""
+        registry = self._registry
+        with registry.lock:
+            registry.catch_up()
+            at = registry.arrivals.get(shipment.source, 0)
+            if shipment.source == self.identity:
+                return Position(self.identity, at, "a sandbox cannot be downstream of itself")
+            if shipment.after != at:
+                return Position(self.identity, at)
+            refused = ""
+            try:
+                for number, entry in shipment.entries:
+                    self._take_over(user, Arrival(shipment.source, number, _origin(entry, shipment)), entry)
+                    registry.arrivals[shipment.source] = number
+                registry.arrivals[shipment.source] = shipment.upto
+                registry.log.sync()
+            except CommandRefusedError as error:
+                refused = error.reason
+            except OSError as error:
+                refused = f"not stored: the log could not be made durable ({error})"
+            return Position(self.identity, registry.arrivals.get(shipment.source, 0), refused)
+
+    def _concerns(self, name: str, entry: Entry) -> bool:
+        if entry.kind == "taken" or entry.topic not in self._topics.get(name, ()):
+            return False
+        return entry.arrived is None or entry.arrived.source != self._peers.get(name)
+
+    def _take_over(self, user: str, arrived: Arrival, entry: Entry) -> None:
+        registry = self._registry
+        known = registry.sequences.get(entry.publisher) if entry.publisher else None
+        repeated = known is not None and entry.seq is not None and entry.seq <= known
+        if repeated or arrived.origin == self.identity:
+            return
+        topic = registry.passing(entry.topic)
+        author = Author(entry.user_id, entry.publisher, entry.seq, arrived)
+        if entry.kind == "published":
+            self._publish(user, topic, entry, author)
+        else:
+            self._withdraw(user, topic, entry, author)
+        if entry.publisher and entry.seq is not None:
+            registry.sequences[entry.publisher] = entry.seq
+
+    def _publish(self, user: str, topic: LiveTopic, entry: Entry, author: Author) -> None:
+        given = topic.store is not None and topic.store.key_fields is None
+        command = Publish(entry.topic, entry.data, correlation_id=entry.correlation_id)
+        command.sow_key = entry.key if given else ""
+        update, record = considered(self._registry, topic, command, user)
+        update.expires = None if topic.expiration is None else entry.expires
+        commit(self._registry, topic, update, record, author)
+
+    def _withdraw(self, user: str, topic: LiveTopic, entry: Entry, author: Author) -> None:
+        registry = self._registry
+        rights = registry.door.rights(user, topic.name)
+        record = topic.store.get(entry.key) if topic.store is not None else None
+        if not rights.write or (record is not None and not rights.covers(record.data)):
+            raise CommandRefusedError("not entitled", f"{user!r} may not write to topic {topic.name!r}")
+        if record is None:
+            return
+        gone = Entry(entry.kind, topic.name, registry.clock.time(), record.key, user_id=entry.user_id)
+        gone.publisher, gone.seq, gone.arrived = author.publisher, author.seq, author.arrived
+        registry.keep(topic, gone)
+        topic.withdraw(record, "expired" if entry.kind == "expired" else "deleted")
+
+    def _seen(self, link: Link) -> TopicLink:
+        state: Literal["up", "down", "refusing"] = "down" if not link.up else "refusing" if link.why else "up"
+        said = link.downstream
+        topics = tuple(self._topics.get(link.name, ()))
+        return TopicLink(
+            link.name, said.url, said.mode, state, link.behind, topics, link.downgraded, link.why
+        )
+
+
+def _origin(entry: Entry, shipment: Shipment) -> str:
+    return shipment.source if entry.arrived is None else entry.arrived.origin
+
+
+def _checked(downstreams: Sequence[Downstream], topics: dict[str, list[str]]) -> dict[str, Downstream]:
+    named: dict[str, Downstream] = {}
+    for one in downstreams:
+        if one.name in named or not one.name:
+            raise BadDefinitionError(f"downstream {one.name!r}: every one has a name of its own")
+        if not one.url.startswith(("http://", "https://")):
+            raise BadDefinitionError(
+                f"downstream {one.name!r}: url {one.url!r} is not that of a topics port, as http://127.0.0.1:9007"
+            )
+        if one.downgrade_after is not None and not one.downgrade_after >= 0:
+            found = f"downgrade_after {one.downgrade_after} is no number of seconds from 0 on"
+            raise BadDefinitionError(f"downstream {one.name!r}: {found}")
+        named[one.name] = one
+    for name, wanting in topics.items():
+        if name not in named:
+            said = ", ".join(sorted(named)) or "none"
+            raise BadDefinitionError(
+                f"topic {wanting[0]!r}: there is no downstream {name!r} to go on to; there are: {said}"
+            )
+    return named
