@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.clock import Clock
+from emulator.events import Events
 from emulator.settings.settings import SettingsError
-from emulator.topics.engine.definitions import Definition, Topic
+from emulator.topics.engine import Definition, Topic, Topics
 from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
 
 _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, expiration=0)
@@ -63,6 +65,7 @@ def read_configuration(path: Path) -> TopicConfiguration:
     """What a TOML, YAML or JSON file says. SettingsError when it cannot be used."""
     try:
         found = msgspec.convert(_parsed(path), TopicConfiguration)
+        _assemble(found)
     except (OSError, ValueError) as error:
         raise SettingsError(f"topics {path} cannot be used: {error}") from error
     for topic in found.topics:
@@ -72,6 +75,19 @@ def read_configuration(path: Path) -> TopicConfiguration:
         if name == OURS:
             raise SettingsError(f"topics {path} cannot be used: the user {name!r} is the sandbox itself")
     return found
+
+
+def _assemble(configuration: TopicConfiguration) -> None:
+    """Raises BadDefinitionError for topics, downstreams and entitlements that cannot be."""
+    clock = Clock()
+    Topics(
+        None,
+        clock,
+        Events(clock),
+        configuration.definitions,
+        access=configuration.access,
+        downstreams=configuration.downstreams,
+    ).close()
 
 
 def _parsed(path: Path) -> Any:

@@ -65,20 +65,22 @@ class Persistence:
         if not self._registry.conflates:
             self.flush()
         elif last is None or last.due:
-            self._registry.schedule.put(CONFLATION_SECONDS, self._fall_due)
+            self._registry.schedule.put(CONFLATION_SECONDS, self.flush)
 
     def flush(self) -> None:
         """Send what waits for nothing but its time."""
-        self._fall_due()
+        for one in self._waiting:
+            one.due = True
+        self._send(self._waiting)
 
     def go_on(self) -> None:
         """A downstream sandbox has come further: send what waited only for that."""
         self._send([one for one in self._waiting if one.due])
 
-    def _fall_due(self) -> None:
-        for one in self._waiting:
-            one.due = True
-        self._send(self._waiting)
+    def forget(self) -> None:
+        """Nobody is there to be told any more."""
+        self._waiting = []
+        self._registry.held.pop(self, None)
 
     def _send(self, due: list[_Settled]) -> None:
         free = list(takewhile(lambda one: not one.held, due))

@@ -82,7 +82,7 @@ def _become_of_type(topic: LiveTopic, origins: Sequence[LiveTopic]) -> None:
     if len(kinds) > 1:
         said = " and ".join(repr(one.name) for one in origins)
         raise BadDefinitionError(f"{topic.name!r}: {said} are of different message types")
-    topic.message_type = kinds[0]
+    topic.message_type = kinds[0] if kinds else JSON
 
 
 def _check(definition: Definition) -> None:

@@ -14,7 +14,7 @@ from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.messages import OofMessage, Reason
 from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.subscription import Subscriber, Subscription
+from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.update import Update, send
 
 
@@ -39,10 +39,10 @@ class Follower(Protocol):
 class WaitingMessages(Protocol):
     """The messages of a queue, and who takes them."""
 
-    takers: dict[Subscription, None]
+    takers: dict[Subscription, Test | None]
 
     def __len__(self) -> int: ...
-    def join(self, subscription: Subscription) -> None: ...
+    def join(self, subscription: Subscription, test: Test | None) -> None: ...
     def leave(self, subscription: Subscription) -> None: ...
     def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int: ...
 
@@ -98,7 +98,7 @@ class LiveTopic:
             return
         rights = self._door.rights(subscription.session.user, self.name)
         if rights.read and self.queue is not None:
-            self.queue.join(subscription)
+            self.queue.join(subscription, rights.narrowed(subscription.holds))
         elif rights.read:
             self.subscriptions.add(subscription, rights.narrowed(subscription.holds))
 

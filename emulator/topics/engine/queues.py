@@ -13,7 +13,7 @@ from emulator.topics.engine.headers import Options
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
 from emulator.topics.engine.messages import PublishMessage
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.subscription import Subscriber, Subscription
+from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, number_of
 from emulator.topics.engine.update import Update
@@ -43,7 +43,7 @@ class MessageQueue:
         self._leased: dict[int, _Lease] = {}
         self._ends: deque[tuple[float, int, _Lease]] = deque()
         self._cancels: dict[int, int] = {}
-        self.takers: dict[Subscription, None] = {}
+        self.takers: dict[Subscription, Test | None] = {}
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._leased)
@@ -77,9 +77,9 @@ class MessageQueue:
         leased = {number: lease.update for number, lease in self._leased.items()}
         return [update for _, update in sorted((leased | self._waiting).items())]
 
-    def join(self, subscription: Subscription) -> None:
-        """Have ``subscription`` take messages."""
-        self.takers[subscription] = None
+    def join(self, subscription: Subscription, test: Test | None) -> None:
+        """Have ``subscription`` take messages that pass ``test``, None for all, from now on."""
+        self.takers[subscription] = test
         self._dispatch()
 
     def leave(self, subscription: Subscription) -> None:
@@ -131,7 +131,7 @@ class MessageQueue:
         chosen: list[tuple[Update, Subscription]] = []
         free = [one for one in self.takers if one.backlog < self._most(one) and not one.session.closed]
         for update in self._waiting.values() if free else ():
-            taker = next((one for one in free if one.holds is None or one.holds(update.data)), None)
+            taker = next((one for one in free if _suits(self.takers[one], update)), None)
             if taker is None:
                 continue
             chosen.append((update, taker))
@@ -156,8 +156,7 @@ class MessageQueue:
             until = self._lend(update, taker) if self._leases else ""
             messages.append((taker, self._message(update, taker, until)))
             # Whoever was served last comes last.
-            del self.takers[taker]
-            self.takers[taker] = None
+            self.takers[taker] = self.takers.pop(taker)
         # Who cannot take a message may be closed by it, and what it held be handed out anew at once.
         for taker, message in messages:
             taker.session.deliver(message)
@@ -251,3 +250,7 @@ class MessageQueue:
         self._registry.events.emit(
             "topic.queue_discarded", topic=self._topic.name, count=len(numbers), reason=reason
         )
+
+
+def _suits(test: Test | None, update: Update) -> bool:
+    return test is None or test(update.data)

@@ -67,7 +67,7 @@ class Replication:
         self._directory = directory
         self._topics: dict[str, list[str]] = {}
         for definition in definitions:
-            for name in definition.downstreams if isinstance(definition, Topic) else ():
+            for name in dict.fromkeys(definition.downstreams if isinstance(definition, Topic) else ()):
                 self._topics.setdefault(name, []).append(definition.name)
         self._links: dict[str, Link] = {}
         self._peers: dict[str, str] = {}

@@ -109,6 +109,7 @@ class Session:
         self._registry.detach(subscription)
 
     def _end(self) -> None:
+        self.persistence.forget()
         for subscription in tuple(self.subscriptions.values()):
             self.drop(subscription)
         for action in self.on_close:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, get_args
 
@@ -121,16 +122,31 @@ def failed(messages: Sequence[Message]) -> Ack | None:
 
 
 def _undecoded(raw: str | bytes) -> Undecoded:
-    """The headers of what is no command that are as they should be."""
-    try:
-        said: Any = msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Undecoded()
+    """The headers of what is no command that are as they should be; of several, those of the first."""
+    said = _parsed(raw)
+    if isinstance(said, list):
+        said = next(filter(_is_no_command, said), None)
     found = Undecoded()
     if isinstance(said, dict):
         for name in ("cmd", "topic", "cmd_id", "ack_type"):
             if isinstance(said.get(name), str):
-                setattr(found, name, said[name])
+                setattr(found, name, said[name].encode(errors="replace").decode())
         if type(said.get("seq")) is int:
             found.seq = said["seq"]
     return found
+
+
+def _parsed(raw: str | bytes) -> Any:
+    """What ``raw`` says; also where a number or a character in it is none that a command can have."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_no_command(said: Any) -> bool:
+    try:
+        _decode(json.dumps(said))
+    except (msgspec.MsgspecError, RecursionError):
+        return True
+    return False

@@ -27,12 +27,6 @@ message_type = "nvfix"
 separator = "|"
 downstreams = ["mirror"]
 
-[[topics]]
-kind = "topic"
-name = "blobs"
-keys = "publisher"
-message_type = "binary"
-
 [[downstreams]]
 name = "mirror"
 url = "http://127.0.0.1:1"
@@ -46,6 +40,12 @@ keys = ["/id"]
 logged = true
 message_type = "nvfix"
 separator = "|"
+
+[[topics]]
+kind = "topic"
+name = "blobs"
+keys = "publisher"
+message_type = "binary"
 """
 
 
@@ -78,7 +78,7 @@ def eventually(found: Callable[[], Any]) -> Any:
 
 def test_messages_of_every_type(start: Callable[[str], Embedded], sandbox: Ask) -> None:
     """A text is published as it is, and comes back as the string that carries it."""
-    at = ("--control", start(UPSTREAM).control)
+    at = ("--control", start(DOWNSTREAM).control)
     assert sandbox("topic", "publish", "orders", "--as", "nvfix", "id=1|n=2|", *at).code == 0
     assert sandbox("topic", "delta", "orders", "--as", "nvfix", "id=1|m=3", *at).code == 0
     found = sandbox("topic", "sow", "orders", "--filter", "/m = 3 AND /n = 2", *at)

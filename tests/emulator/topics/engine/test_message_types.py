@@ -375,3 +375,26 @@ def test_refusals_name_the_separator() -> None:
     """So that a wrong one is seen."""
     with pytest.raises(CommandRefusedError, match=r"fields end with '\|'"):
         message_type("nvfix", "|").parse(msgspec.Raw(b'"a"'))
+
+
+def test_a_delta_of_a_replica_says_what_changed_in_it(written: Written) -> None:
+    """Written in its type, and over the whole interval, whatever the topic's own subscribers were sent."""
+    topics = written.world.topics(written.topic, ConflatedTopic(name="slow", of="orders"))
+    ann, bob = Client(topics, "ann"), Client(topics, "bob")
+    for client, name in ((ann, "orders"), (bob, "slow")):
+        client.do(SowAndDeltaSubscribe(name, sub_id="s"))
+    ann.do(Publish("orders", written.write(id="1", a="1", b="1", c="1")))
+    written.world.clock.advance(2)
+    topics.tend()
+    ann.do(DeltaPublish("orders", written.write(id="1", a="2")))
+    ann.do(DeltaPublish("orders", written.write(id="1", b="2")))
+    written.world.clock.advance(2)
+    topics.tend()
+    assert [written.read(one) for one in ann.published[1:]] == [{"id": "1", "a": "2"}, {"id": "1", "b": "2"}]
+    assert [written.read(one) for one in bob.published[1:]] == [{"id": "1", "a": "2", "b": "2"}]
+
+
+def test_a_view_of_nothing_is_there(world: World) -> None:
+    """It has no records."""
+    (summary,) = world.topics(View(name="v", of=(), keys=("/id",))).summaries()
+    assert (summary.records, summary.message_type) == (0, "json")

@@ -229,3 +229,18 @@ def test_who_may_no_longer_read_a_queue_takes_nothing_more(world: World) -> None
 
 def discarded(world: World) -> list[Any]:
     return [event for event in world.events.since() if event.kind == "topic.queue_discarded"]
+
+
+def test_an_entitlement_bounds_what_is_taken(world: World) -> None:
+    """Its filter decides with that of the subscription, from when it is changed; what waits is for others."""
+    everybody = Entitlement(user="*", topic="*")
+    bounded = Access(entitlements=(Entitlement(user="bob", topic="work", filter="/number > 2"), everybody))
+    topics = world.topics(Queue(name="work", max_backlog=9), access=bounded)
+    bob = taker(topics, opts="max_backlog=9")
+    publish(topics, 4)
+    assert numbers(bob) == [3, 4]
+    topics.entitle(
+        Access(entitlements=(Entitlement(user="bob", topic="work", filter="/number = 1"), everybody))
+    )
+    assert numbers(bob) == [3, 4, 1]
+    assert numbers(taker(topics, "cat")) == [2]

@@ -410,6 +410,12 @@ def test_memory_does_not_grow_with_what_a_downstream_lacks(world: World) -> None
         publish(ann, seq)
     tick(world, up)
     assert len(ann.session.persistence._waiting) == 1
+    for _ in range(3):
+        passing = Client(up, "passing")
+        publish(passing, 1)
+        tick(world, up)
+        passing.session.close()
+    assert list(up._registry.held) == [ann.session.persistence]
     Way(up, world.topics(SOW)).go()
     assert persisted(ann) == [500]
 

@@ -1,12 +1,13 @@
 """A process that serves topics, on a port and in a directory that are given, until it is killed.
 
-Started by ``test_replicating`` with the directory, the port, and for an upstream how and where its
-downstream is. It prints its port once it is served.
+Started by ``test_replicating`` with the directory, the port, and for an upstream how and where its downstream
+is. It prints its port once it is served.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ from tests.emulator.topics.http.conftest import Port
 
 
 def configuration(mode: Any = "", url: str = "") -> TopicConfiguration:
-    """The topic ``orders``, of an upstream if there is a ``url`` to go on to."""
+    """The topics ``local`` and ``orders``, which goes on to ``url`` if there is one."""
     orders = Topic(
         name="orders", keys=("/id",), logged=True, downstreams=("there",) if url else (), expiration=0
     )
     downstreams = (Downstream(name="there", url=url, mode=mode),) if url else ()
-    return TopicConfiguration(topics=(orders,), downstreams=downstreams)
+    return TopicConfiguration(topics=(orders, Topic(name="local", logged=True)), downstreams=downstreams)
 
 
 async def main(directory: str, port: str, *downstream: str) -> None:
@@ -31,7 +32,7 @@ async def main(directory: str, port: str, *downstream: str) -> None:
     served = Port(configuration(*downstream), Clock(), Path(directory), int(port))
     await served.begin()
     served.service.replicate()
-    print(served.server.port, flush=True)
+    os.write(1, b"%d\n" % served.server.port)
     await asyncio.Event().wait()
 
 

@@ -65,6 +65,16 @@ async def test_a_request_that_is_no_command_is_in_the_events(port: Port) -> None
     ]
 
 
+async def test_of_several_commands_the_one_that_is_none_is_told(port: Port) -> None:
+    """The events have its headers; none of them is done."""
+    wrong = {"cmd": "publish", "topic": "orders", "data": {"id": 2}, "expiration": "x", "cmd_id": "second"}
+    right = {"cmd": "publish", "topic": "orders", "data": {"id": 1}}
+    assert (await port.post(right, wrong, right)).status_code == 400
+    (failed,) = port.failed_commands()
+    assert (failed["command"], failed["topic"], failed["cmd_id"]) == ("publish", "orders", "second")
+    assert [each.records for each in port.service.open().summaries() if each.name == "orders"] == [0]
+
+
 async def test_a_command_that_fails_fails_the_request(port: Port) -> None:
     """The status says so, and the acknowledgement in the body why."""
     answer = await port.post({"cmd": "sow", "topic": "orders", "filter": "id = 1"})

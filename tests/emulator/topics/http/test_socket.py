@@ -58,11 +58,15 @@ NO_COMMANDS = [
     ('{"cmd": "publish", "cmd_id": "7"}', "missing required field `topic`"),
     ('{"cmd": "sow", "topic": "t", "colour": 1, "cmd_id": "7"}', "unknown field `colour`"),
     ('{"cmd": "publish", "topic": "t", "data": {}, "expiration": "x", "cmd_id": "7"}', "$.expiration"),
+    ('{"cmd": "publish", "topic": "t", "data": {}, "expiration": 1e400, "cmd_id": "7"}', "$.expiration"),
+    (r'{"cmd": "publish", "topic": "t", "data": "\ud800", "cmd_id": "7"}', "JSON is malformed"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("said", "why"), NO_COMMANDS, ids=["unknown", "incomplete", "too much", "expiration"]
+    ("said", "why"),
+    NO_COMMANDS,
+    ids=["unknown", "incomplete", "too much", "expiration", "no number", "no character"],
 )
 async def test_what_is_no_command_is_answered_as_it_asked(port: Port, said: str, why: str) -> None:
     """Its acknowledgements say what is wrong where they were asked for; the events say it in any case."""
