@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TESTS  ?= tests
-SLOW   := slow or compose or real_client
+APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-attack check bench up down tui clean
@@ -30,12 +30,14 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## the main job end to end: messages, faults, a live reshard, Spark, a verdict
 	@$(BIN)/sandbox demo $(ARGS)
 
-test: $(READY) ## the test suite: TESTS=tests/schemas for a part
-	@echo "left out, for make test-slow: what is marked $(SLOW)"
-	@$(BIN)/pytest -n 2 --dist loadgroup -m "not ($(SLOW))" $(TESTS)
+# The tests start Python hundreds of times: its modules are compiled once, whatever the environment says.
+test test-slow test-attack: export PYTHONDONTWRITEBYTECODE :=
 
-test-slow: $(READY) ## what takes minutes or other people's programs: clients, the compose stack
-	@$(BIN)/pytest -n 2 --dist loadgroup -m "$(SLOW)" --ignore tests/attack $(TESTS)
+test: $(READY) ## what needs nothing but Python, in minutes: TESTS=tests/schemas for a part
+	@$(BIN)/pytest -n auto --dist loadgroup -m "not ($(APART))" $(TESTS)
+
+test-slow: $(READY) ## the rest: RabbitMQ, Spark, browsers, other people's clients, the compose stack
+	@$(BIN)/pytest -n auto --dist loadgroup -m "$(APART)" --ignore tests/attack $(TESTS)
 
 test-attack: $(READY) ## a sandbox under attack, and how long its good clients wait: nothing beside it
 	@$(BIN)/pytest -m slow tests/attack

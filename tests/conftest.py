@@ -1,6 +1,9 @@
-"""What the suites of several folders share: a whole sandbox of each profile."""
+"""What the suites of several folders share: a whole sandbox of each profile, and a real RabbitMQ."""
 
 from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -8,13 +11,41 @@ from hypothesis import settings
 from tests.compose.stack import stack
 from tests.expected_deviations import mark_differences
 from tests.profile_sandboxes import houses
+from tests.programs import Programs, broker_url, mark_by_fixtures, tell_what_is_left_out
 
-__all__ = ["houses", "stack"]
+__all__ = ["broker_url", "houses", "stack"]
 
 # A property holds or it does not; how fast is for the benchmark to say, on a machine that does nothing else.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
+# The collector would go through all that was imported and collected again and again: a third of the time.
+_AS_PYTHON_HAS_IT = gc.get_threshold()
+_SELDOM = (50_000, 20, 20)
+gc.set_threshold(*_SELDOM)
+
+
+@pytest.fixture
+def usual_collector() -> Iterator[None]:
+    """Collect garbage as often as the sandbox does: for tests that measure this process's memory."""
+    gc.set_threshold(*_AS_PYTHON_HAS_IT)
+    yield
+    gc.set_threshold(*_SELDOM)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Programs())
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_differences(items)
+    mark_by_fixtures(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    tell_what_is_left_out(terminalreporter, config)

@@ -6,10 +6,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -20,6 +20,9 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.topology import Topology
+
+if TYPE_CHECKING:
+    from tests.compose.stack import Stack
 
 SEED = 7
 AMQP_SECONDS = 60.0
@@ -40,14 +43,21 @@ def in_profiles(*kinds: str) -> list[Any]:
         pytest.param(
             f"{profile} {kind}".strip(),
             marks=[
-                pytest.mark.xdist_group("profiles" if profile in IN_PROCESS else "compose"),
+                pytest.mark.xdist_group(_group(profile, kind)),
                 pytest.mark.timeout(900),
                 *([] if profile in IN_PROCESS else [pytest.mark.compose]),
+                *([pytest.mark.rabbitmq] if kind == "rabbitmq" and profile != "compose" else []),
             ],
         )
         for profile in PROFILES
         for kind in kinds or ("",)
     ]
+
+
+def _group(profile: str, kind: str) -> str:
+    if profile not in IN_PROCESS:
+        return "compose"
+    return "rabbitmq" if kind == "rabbitmq" else "profiles"
 
 
 class SandboxClock:
@@ -115,9 +125,8 @@ class House:
         return self.profile in IN_PROCESS
 
     def broker(self) -> str:
-        """The AMQP URL; without a broker the test is skipped."""
-        if self.amqp is None:
-            pytest.skip("NO RABBITMQ: rabbitmq-server is not on PATH, so nothing was tested against it")
+        """The AMQP URL of a sandbox that has RabbitMQ behind it."""
+        assert self.amqp is not None, "this sandbox was started without RabbitMQ"
         return self.amqp
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -214,28 +223,29 @@ def amqp_of(running: Embedded) -> str | None:
 
 
 @contextmanager
-def embedded_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[House]:
+def embedded_house(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[House]:
+    """With ``amqp`` the sandbox starts RabbitMQ by itself, as a user's does where there is one."""
     with ExitStack() as stack:
-        running = stack.enter_context(embedded(settings(amqp="auto", targets=idle_in(folder))))
-        yield house_of("embedded", running, stack, folder)
+        asked = settings(amqp="auto" if amqp else "off", targets=idle_in(folder))
+        yield house_of("embedded", stack.enter_context(embedded(asked)), stack, folder)
 
 
 @contextmanager
-def relay_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[House]:
-    """In front of an embedded sandbox, as in front of anybody's endpoint."""
+def relay_house(request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[House]:
+    """In front of an embedded sandbox, as in front of anybody's endpoint, and of a broker."""
     with ExitStack() as stack:
-        behind = stack.enter_context(embedded(settings(amqp="auto", seed=1, topology=Topology())))
+        behind = stack.enter_context(embedded(settings(seed=1, topology=Topology())))
         asked = settings(
             profile="relay",
             upstream_aws=behind.aws,
-            upstream_amqp=amqp_of(behind),
+            upstream_amqp=request.getfixturevalue("broker_url") if amqp else None,
             targets=idle_in(folder),
         )
         yield house_of("relay", stack.enter_context(embedded(asked)), stack, folder, behind)
 
 
 @contextmanager
-def localstack_house(_request: pytest.FixtureRequest, folder: Path) -> Iterator[House]:
+def localstack_house(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[House]:
     """LocalStack itself in host mode, installed from the package registries, and RabbitMQ beside it."""
     from sandbox.profiles import localstack
 
@@ -261,7 +271,7 @@ def answers(command: str) -> bool:
 
 
 @contextmanager
-def compose_house(request: pytest.FixtureRequest, _folder: Path) -> Iterator[House]:
+def compose_house(request: pytest.FixtureRequest, _folder: Path, *, amqp: bool) -> Iterator[House]:
     stack = request.getfixturevalue("stack")
     with Client(stack.said["control"], token=stack.said["token"]) as control:
         said = stack.said
@@ -270,7 +280,15 @@ def compose_house(request: pytest.FixtureRequest, _folder: Path) -> Iterator[Hou
         yield house
 
 
-HOUSES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {
+class OpenHouse(Protocol):
+    """Brings up the sandbox of a profile, with RabbitMQ behind it or not; LocalStack's always have it."""
+
+    def __call__(
+        self, request: pytest.FixtureRequest, folder: Path, /, *, amqp: bool
+    ) -> AbstractContextManager[House]: ...
+
+
+HOUSES: dict[str, OpenHouse] = {
     "embedded": embedded_house,
     "relay": relay_house,
     "localstack": localstack_house,
@@ -278,38 +296,52 @@ HOUSES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {
 }
 
 
-@pytest.fixture(scope="session")
-def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+class Houses:
     """Each profile's sandbox, brought up when first asked for; what prevents one is said to every test."""
-    up: dict[str, House] = {}
-    refused: dict[str, BaseException] = {}
+
+    def __init__(
+        self, request: pytest.FixtureRequest, folders: pytest.TempPathFactory, stack: ExitStack
+    ) -> None:
+        self._request = request
+        self._folders = folders
+        self._stack = stack
+        self._up: dict[str, House] = {}
+        self._refused: dict[str, BaseException] = {}
+
+    def of(self, profile: str, *, amqp: bool) -> House:
+        """The profile's sandbox; ``amqp`` asks for one with RabbitMQ behind it."""
+        key = f"{self._instance(profile)} {amqp and profile in IN_PROCESS}"
+        if key in self._refused:
+            raise self._refused[key]
+        if key not in self._up:
+            folder = self._folders.mktemp(profile)
+            try:
+                opened = self._stack.enter_context(HOUSES[profile](self._request, folder, amqp=amqp))
+            except BaseException as error:
+                self._refused[key] = error
+                raise
+            self._stack.callback(opened.kinesis.close)
+            self._up[key] = opened
+        return self._up[key]
+
+    def _instance(self, profile: str) -> str:
+        """What tells a profile's sandbox from its next one: a test has the stack come up again, elsewhere."""
+        if profile != "compose":
+            return profile
+        stack: Stack = self._request.getfixturevalue("stack")
+        return str(stack.said["control"])
+
+
+@pytest.fixture(scope="session")
+def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Houses]:
     with ExitStack() as stack:
-
-        def house(profile: str) -> House:
-            if profile in refused:
-                raise refused[profile]
-            key = instance(profile, request)
-            if key not in up:
-                folder = Path(tmp_path_factory.mktemp(profile))
-                try:
-                    up[key] = stack.enter_context(HOUSES[profile](request, folder))
-                except BaseException as error:
-                    refused[profile] = error
-                    raise
-                stack.callback(up[key].kinesis.close)
-            return up[key]
-
-        yield house
-
-
-def instance(profile: str, request: pytest.FixtureRequest) -> str:
-    """What tells a profile's sandbox from its next one: a test has the stack come up again, elsewhere."""
-    return str(request.getfixturevalue("stack").said["control"]) if profile == "compose" else profile
+        yield Houses(request, tmp_path_factory, stack)
 
 
 @contextmanager
-def use_sandbox(profile: str, request: pytest.FixtureRequest) -> Iterator[House]:
-    """The sandbox of a profile for one test."""
-    found: House = request.getfixturevalue("houses")(profile)
+def use_sandbox(profile: str, request: pytest.FixtureRequest, kind: str = "kinesis") -> Iterator[House]:
+    """The sandbox of a profile for one test, with what the kind of channel needs."""
+    houses: Houses = request.getfixturevalue("houses")
+    found = houses.of(profile, amqp=kind == "rabbitmq")
     yield found
     found.put_away()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,10 +21,11 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
+from tests.programs import browser_program
 from tests.tui.test_serving import free_port
 
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(300)]
 
 EVIL = "evil.example"
 _CLIENT = {"client-id": "3381af92-2b9e-11e3-b191-71861300734c", "x-project-id": "p"}
@@ -164,15 +164,13 @@ def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[str]:
     """Chromium, for which every name of evil.example is this machine; where it is told what to do."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("NO CHROMIUM: no page was tried against the ports")
     profile = tmp_path / "profile"
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     options += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     options += [f"--host-resolver-rules=MAP {EVIL} 127.0.0.1", f"--user-data-dir={profile}"]
     options += ["--remote-debugging-port=0", "about:blank"]
-    with subprocess.Popen([found, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    command = [browser_program(), *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         clock, told = Clock(), profile / "DevToolsActivePort"
         while not told.exists() and clock.elapsed() < 60:
             clock.wait(0.1)

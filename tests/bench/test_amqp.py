@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from emulator.rabbitmq.server import find_server
 from tests.bench import amqp
 from tests.bench.rows import US
 
 
-@pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")
+@pytest.mark.rabbitmq
 def test_every_measure_is_taken_directly_and_through_the_relay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the four, for both."""
     monkeypatch.setattr(amqp, "CONFIRMED", 20)

@@ -50,6 +50,7 @@ def configured(*profiles: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.compose
 def test_compose_understands_the_file() -> None:
     """Without warnings; the further services only with their profiles."""
     assert set(configured()["services"]) == SERVICES
@@ -57,6 +58,7 @@ def test_compose_understands_the_file() -> None:
     assert set(configured("tui", "pipeline")["services"]) == SERVICES | {"tui"} | cluster
 
 
+@pytest.mark.compose
 def test_only_the_emulator_is_published_and_on_loopback() -> None:
     """No other container can be reached from this machine, and none from another."""
     for name, service in configured("tui", "pipeline")["services"].items():

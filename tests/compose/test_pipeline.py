@@ -30,6 +30,7 @@ KEYS = {
 _PAGE = "exec 3<>/dev/tcp/127.0.0.1/8081 && printf 'GET /json/ HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
 
 
+@pytest.mark.compose
 def test_a_cluster_is_one_image_locked_down() -> None:
     """Master, two workers, driver: one image, no root, no capabilities, no writing but to /data and /tmp."""
     services = configured("pipeline")["services"]

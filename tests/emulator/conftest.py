@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import pytest
@@ -26,7 +24,6 @@ from emulator.kinesis import Engine
 from emulator.listeners.aws.app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.faults import KinesisFaults
-from emulator.rabbitmq.server import find_server, start_broker
 from emulator.relay.amqp.server import serve_amqp
 from emulator.relay.aws.app import RelayApp
 from emulator.relay.aws.backend import RelayBackend
@@ -42,11 +39,14 @@ from tests.profile_sandboxes import PROFILES, in_profiles, use_sandbox
 
 ENDPOINTS = ("kinesis", "relay")
 NOON = 1_790_000_000.0
-KINDS = ("memory", "kinesis", "relay", "rabbitmq")
 THROUGH_AMQP = "rabbitmq through the relay"
 STREAMS = ("memory", "kinesis", "relay")
 """A relay is Kinesis with the faults in one server and the engine in another."""
-EVERYWHERE = [*KINDS, THROUGH_AMQP, *in_profiles("kinesis", "rabbitmq")]
+EVERYWHERE = [
+    *STREAMS,
+    *(pytest.param(kind, marks=pytest.mark.rabbitmq) for kind in ("rabbitmq", THROUGH_AMQP)),
+    *in_profiles("kinesis", "rabbitmq"),
+]
 STREAMS_EVERYWHERE = [*STREAMS, *in_profiles("kinesis")]
 
 
@@ -144,19 +144,6 @@ class Bench:
 AnyBench: TypeAlias = Bench | ProfileBench
 
 
-@pytest.fixture(scope="session")
-def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real RabbitMQ of this test process."""
-    server = find_server(os.environ)
-    if server is None:
-        pytest.skip(
-            "NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested against it"
-        )
-    broker = start_broker(server, Path(tmp_path_factory.mktemp("rabbitmq")), os.environ)
-    yield broker.url
-    broker.stop()
-
-
 @pytest.fixture(params=EVERYWHERE)
 def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
     """Each kind of broker in turn, RabbitMQ with the relay in front, and all of it in each profile."""
@@ -178,7 +165,7 @@ def bench_of(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         with opened_bench(request.param, request) as found:
             yield found
         return
-    with use_sandbox(profile, request) as house, closing(ProfileBench(house, kind)) as found:
+    with use_sandbox(profile, request, kind) as house, closing(ProfileBench(house, kind)) as found:
         yield found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import httpx
@@ -17,6 +17,9 @@ from emulator.http.server import Server, serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 SIGNED = {
     "authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-2/kinesis/aws4_request, "
@@ -98,7 +101,7 @@ def endpoint(loop_thread: LoopThread) -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-def kinesis(endpoint: Endpoint) -> Any:
+def kinesis(endpoint: Endpoint) -> KinesisClient:
     """A boto3 client of the endpoint."""
     return endpoint.client("kinesis")
 

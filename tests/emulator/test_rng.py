@@ -9,7 +9,7 @@ from emulator.rng import Chance, new_seed, new_uuid
 
 
 @given(st.integers(), st.text(), st.text())
-def test_the_same_names_under_the_same_seed_draw_the_same(seed, fault, message) -> None:
+def test_the_same_names_under_the_same_seed_draw_the_same(seed: int, fault: str, message: str) -> None:
     """A stream is fixed by its seed and names, however often it is asked for."""
     first, second = (Chance(seed).draws(fault, message) for _ in range(2))
 

@@ -8,12 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 
 from tests.real_clients import install
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 REGION = "us-east-1"
 
@@ -69,7 +72,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def kinesis(sandbox: Sandbox) -> Iterator[Any]:
+def kinesis(sandbox: Sandbox) -> Iterator[KinesisClient]:
     client = sandbox.client("kinesis")
     yield client
     client.close()

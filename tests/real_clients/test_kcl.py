@@ -9,11 +9,14 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from tests.real_clients.conftest import REGION, Sandbox
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(420), pytest.mark.xdist_group("kcl")]
 
@@ -89,7 +92,7 @@ def java() -> str:
     return found
 
 
-def put_round(kinesis: Any, number: int) -> set[str]:
+def put_round(kinesis: KinesisClient, number: int) -> set[str]:
     """Forty records with keys all over the hash range; what they hold."""
     data = {f"{number}-{i}" for i in range(40)}
     answer = kinesis.put_records(
@@ -104,7 +107,7 @@ def middle(shard: dict[str, Any]) -> str:
     return str((int(hashes["StartingHashKey"]) + int(hashes["EndingHashKey"])) // 2)
 
 
-def reshard(kinesis: Any) -> None:
+def reshard(kinesis: KinesisClient) -> None:
     """Two splits and a merge."""
     first, second, third, fourth, *_ = kinesis.list_shards(StreamName=STREAM)["Shards"]
     for shard in (first, second):
@@ -134,7 +137,9 @@ class Watch:
 
 
 @pytest.fixture(scope="module")
-def run(sandbox: Sandbox, kinesis: Any, kcl: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def run(
+    sandbox: Sandbox, kinesis: KinesisClient, kcl: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Run]:
     """Both applications at once over one stream that is written to and resharded while they read."""
     folder = tmp_path_factory.mktemp("kcl")
     kinesis.create_stream(StreamName=STREAM, ShardCount=SHARDS)

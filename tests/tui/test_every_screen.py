@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import msgspec
@@ -39,6 +39,9 @@ from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree
 
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
+
 SAMPLES = Samples(7)
 IDS = (f"{number:08x}-0000-4000-8000-000000000000" for number in range(10_000))
 
@@ -63,7 +66,7 @@ def sandbox(running: Embedded) -> Iterator[Client]:
 
 
 @pytest.fixture
-def kinesis(running: Embedded) -> Any:
+def kinesis(running: Embedded) -> KinesisClient:
     return boto3.client(
         "kinesis",
         endpoint_url=running.aws,
@@ -93,7 +96,9 @@ async def shown(pilot: Pilot[Any], *texts: str) -> None:
             raise AssertionError(f"{text!r} is not on the screen:\n{text_of(pilot)}") from None
 
 
-async def test_streams_tells_what_nobody_reads(sandbox: Client, running: Embedded, kinesis: Any) -> None:
+async def test_streams_tells_what_nobody_reads(
+    sandbox: Client, running: Embedded, kinesis: KinesisClient
+) -> None:
     """After a split the children's records wait, although the reader of the parent is not behind."""
     found = kinesis.get_shard_iterator(
         StreamName="input", ShardId="shardId-000000000001", ShardIteratorType="TRIM_HORIZON"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import pytest
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
+from tests.programs import browser_program
 from tui.browser.serving import ServingUnavailableError, serve
 
 aiohttp = pytest.importorskip("aiohttp", reason="comes with textual-serve, the serve extra")
@@ -51,13 +51,11 @@ def page() -> Iterator[str]:
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[str]:
     """Chromium without a window; the address at which it is told what to do."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("there is no Chromium here")
     profile = tmp_path / "profile"
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"]
     options += [f"--user-data-dir={profile}", "--window-size=1400,900", "about:blank"]
-    with subprocess.Popen([found, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    command = [browser_program(), *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         clock, told = Clock(), profile / "DevToolsActivePort"
         deadline = clock.elapsed() + 60
         while not told.exists() and clock.elapsed() < deadline:
@@ -66,6 +64,7 @@ def browser(tmp_path: Path) -> Iterator[str]:
         process.terminate()
 
 
+@pytest.mark.browser
 async def test_a_real_browser_shows_the_screens_and_takes_keys(
     page: str, browser: str, tmp_path: Path
 ) -> None:

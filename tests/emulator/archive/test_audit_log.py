@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import boto3
 import msgspec
@@ -21,6 +21,9 @@ from rdss_sandbox.shapes.messages import MessagePage, NewMessage
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from schemas.envelope import serialise
 from schemas.samples import Samples
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 PLACES: tuple[AuditPlace, ...] = ("stream", "bucket")
 
@@ -39,7 +42,7 @@ def sandbox(running: Embedded) -> Iterator[Client]:
 
 
 @pytest.fixture
-def s3(running: Embedded) -> Any:
+def s3(running: Embedded) -> S3Client:
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
     return boto3.client("s3", endpoint_url=running.aws, **keys)
 
@@ -124,7 +127,7 @@ def test_what_the_stream_let_go_of_is_in_the_bucket(sandbox: Client) -> None:
     assert (found.message(1).raw or "").encode() == data
 
 
-def test_other_things_in_the_bucket_are_no_entries(sandbox: Client, s3: Any) -> None:
+def test_other_things_in_the_bucket_are_no_entries(sandbox: Client, s3: S3Client) -> None:
     """Objects of other names, lines that are none, and an object written a second time with more."""
     made = send(sandbox, "input")
     (found,) = s3.list_objects_v2(Bucket="rdss-audit")["Contents"]
@@ -145,7 +148,7 @@ def test_other_things_in_the_bucket_are_no_entries(sandbox: Client, s3: Any) -> 
     assert [(log.message(number).raw or "").encode() for number in (1, 2)] == [made[0], made[0]]
 
 
-def test_an_object_that_was_deleted_leaves_its_rows(sandbox: Client, s3: Any) -> None:
+def test_an_object_that_was_deleted_leaves_its_rows(sandbox: Client, s3: S3Client) -> None:
     """What lay there is still listed, and said to be gone."""
     send(sandbox, "input")
     log = sandbox.audit("bucket")

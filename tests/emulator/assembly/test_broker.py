@@ -18,7 +18,6 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.rabbitmq.server import find_server
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
@@ -76,7 +75,7 @@ async def test_a_server_without_erlang_is_said_to_lack_it(
     assert "no Erlang to run it" in broker.notes[0]
 
 
-@pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")
+@pytest.mark.rabbitmq
 async def test_a_port_in_use_is_no_failure(tmp_path: Path) -> None:
     """The sandbox starts all the same and says which port it was."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -89,7 +88,7 @@ async def test_a_port_in_use_is_no_failure(tmp_path: Path) -> None:
     assert f"port {port} on 127.0.0.1 is in use" in broker.notes[0]
 
 
-@pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed here")
+@pytest.mark.rabbitmq
 async def test_the_real_server_answers_after_a_while_and_ends_with_us(tmp_path: Path) -> None:
     """Its address is known at once; a client connects once it is up; it is gone when we are."""
     broker = sidecar(Settings(amqp="auto", amqp_port=0, data_dir=tmp_path))

@@ -118,6 +118,7 @@ def test_room_and_memory_come_back_when_objects_are_deleted(s3: S3Client, emulat
     assert bodies.stored_bytes == 0
 
 
+@pytest.mark.usefixtures("usual_collector")
 def test_many_objects_take_no_files_and_next_to_no_memory(s3: S3Client) -> None:
     """A megabyte each lies on disk; what stays in memory is what is said of them."""
     body = b"".join(b"%08d" % number for number in range(MB // 8))

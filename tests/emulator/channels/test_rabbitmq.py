@@ -17,6 +17,8 @@ from emulator.rng import new_uuid
 if TYPE_CHECKING:
     from tests.emulator.conftest import Bench
 
+pytestmark = pytest.mark.rabbitmq
+
 
 @pytest.fixture
 def bench(benches: Callable[[str], Bench]) -> Bench:

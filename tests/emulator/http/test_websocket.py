@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from emulator.http import websocket
 from emulator.http.asgi import answer
 from emulator.http.server import Server, serve
+from tests.emulator.endpoint_fixtures import Endpoint
 
 SECONDS = 60
 
@@ -46,7 +47,7 @@ async def echo(socket: WebSocket) -> None:
         await socket.send({**message, "type": "websocket.send"})
 
 
-def starlette(endpoint: Any) -> Starlette:
+def starlette(endpoint: Endpoint) -> Starlette:
     return Starlette(
         routes=[
             WebSocketRoute("/", endpoint),

@@ -37,8 +37,11 @@ def _nothing_is_left() -> Iterator[None]:
     assert ARRIVING.left == BODY_BYTES
 
 
+Shaken = Callable[..., tuple[Server, socket.socket]]
+
+
 @pytest.fixture
-def shaken(served: Callable[..., Server]) -> Iterator[Callable[..., tuple[Server, socket.socket]]]:
+def shaken(served: Callable[..., Server]) -> Iterator[Shaken]:
     """A server with these limits, and a WebSocket to it."""
     connections: list[socket.socket] = []
 
@@ -84,7 +87,7 @@ def rest(connection: socket.socket) -> bytes:
         pytest.param(b"", frame(0x8A), b"too many pings", id="pongs"),
     ],
 )
-def test_frames_that_say_nothing_are_counted(shaken: Any, first: bytes, again: bytes, why: bytes) -> None:
+def test_frames_that_say_nothing_are_counted(shaken: Shaken, first: bytes, again: bytes, why: bytes) -> None:
     """Close with 1008 and the reason, read though the client is still sending; others do not notice."""
     server, connection = shaken(limits=FEW)
     connection.sendall(first + again * 10)
@@ -93,7 +96,7 @@ def test_frames_that_say_nothing_are_counted(shaken: Any, first: bytes, again: b
     assert rest(connection).endswith(b"\x88" + bytes((2 + len(why),)) + b"\x03\xf0" + why)
 
 
-def test_as_many_as_are_allowed_are_taken(shaken: Any) -> None:
+def test_as_many_as_are_allowed_are_taken(shaken: Shaken) -> None:
     """A message in pieces, with pings between them, comes whole."""
     _, connection = shaken(limits=FEW)
     connection.sendall(frame(0x01, b"a") + (frame(0x89) + frame(0x00, b"b")) * 18 + frame(0x80, b"c"))
@@ -102,7 +105,7 @@ def test_as_many_as_are_allowed_are_taken(shaken: Any) -> None:
         received += connection.recv(65_536)
 
 
-def test_messages_of_no_bytes_do_not_pile_up(shaken: Any) -> None:
+def test_messages_of_no_bytes_do_not_pile_up(shaken: Shaken) -> None:
     """200,000 of them, which are answered one by one: in order, and others are served in between."""
     server, connection = shaken()
     connection.settimeout(60)
@@ -113,7 +116,7 @@ def test_messages_of_no_bytes_do_not_pile_up(shaken: Any) -> None:
         received += len(connection.recv(65_536))
 
 
-def test_a_message_that_is_not_finished_is_not_waited_for(shaken: Any) -> None:
+def test_a_message_that_is_not_finished_is_not_waited_for(shaken: Shaken) -> None:
     """Nor is what came of it kept."""
     server, connection = shaken(limits=USUAL._replace(body_seconds=0.3))
     connection.sendall(frame(0x01, b"a" * 100))
@@ -121,7 +124,9 @@ def test_a_message_that_is_not_finished_is_not_waited_for(shaken: Any) -> None:
     assert httpx.get(server.url, trust_env=False).text == "0"
 
 
-def test_messages_that_there_is_no_room_for_are_refused(shaken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_there_is_no_room_for_are_refused(
+    shaken: Shaken, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Close with 1013: try again later."""
     _, connection = shaken()
     monkeypatch.setattr(ARRIVING, "left", 250)
@@ -130,7 +135,7 @@ def test_messages_that_there_is_no_room_for_are_refused(shaken: Any, monkeypatch
     assert ARRIVING.left == 250
 
 
-def test_who_reads_no_pongs_sends_no_more_pings(shaken: Any) -> None:
+def test_who_reads_no_pongs_sends_no_more_pings(shaken: Shaken) -> None:
     """What is not read is not added to: the client waits, and later it goes on."""
     _, connection = shaken(limits=USUAL._replace(socket_pings=Rate(10_000_000, 0)))
     connection.settimeout(1)

@@ -14,17 +14,18 @@ from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.rabbitmq.server import BrokerFailedError, find_server, start_broker
 
-SERVER = find_server(os.environ)
-needs_server = pytest.mark.skipif(
-    SERVER is None, reason="NO RABBITMQ: rabbitmq-server and Erlang are not on PATH, so nothing was tested"
-)
+
+@pytest.fixture
+def server() -> Path:
+    found = find_server(os.environ)
+    assert found is not None
+    return found
 
 
-@needs_server
-def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(tmp_path: Path) -> None:
+@pytest.mark.rabbitmq
+def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(server: Path, tmp_path: Path) -> None:
     """The same directory and name: what was confirmed survives; both processes end by pid."""
-    assert SERVER is not None
-    first = start_broker(SERVER, tmp_path, os.environ)
+    first = start_broker(server, tmp_path, os.environ)
     channel = RabbitMQChannel(first.url, "kept", clock=Clock())
     channel.publish(b"x", "k")
     channel.close()
@@ -32,14 +33,14 @@ def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(tmp_path:
     assert (first.process.poll(), first.mapper.poll() is not None) == (0, True)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", first.port), timeout=1)
-    second = start_broker(SERVER, tmp_path, os.environ)
+    second = start_broker(server, tmp_path, os.environ)
     channel = RabbitMQChannel(second.url, "kept", clock=Clock())
     assert [delivery.data for delivery in channel.read(wait=10)] == [b"x"]
     channel.close()
     second.stop()
 
 
-@needs_server
+@pytest.mark.rabbitmq
 def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Even when that is killed and can tidy up nothing."""
     program = (
@@ -66,18 +67,17 @@ def _listens(address: tuple[str, int]) -> bool:
     return True
 
 
-@needs_server
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+@pytest.mark.rabbitmq
+def test_a_port_that_is_taken_is_named(server: Path, tmp_path: Path) -> None:
     """With what the server said; nothing is left running."""
-    assert SERVER is not None
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(BrokerFailedError, match=f"port {taken.getsockname()[1]}"),
     ):
-        start_broker(SERVER, tmp_path, os.environ, port=taken.getsockname()[1])
+        start_broker(server, tmp_path, os.environ, port=taken.getsockname()[1])
 
 
-@needs_server
+@pytest.mark.rabbitmq
 @pytest.mark.parametrize(
     ("said", "port", "starts"),
     [("dist_port_already_used", 1, 4), ("eaddrinuse", 0, 4), ("eaddrinuse", 1, 1), ("no disk", 0, 1)],

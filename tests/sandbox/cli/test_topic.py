@@ -6,6 +6,7 @@ import io
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_what_cannot_be_done_is_said(ask: Ask, arguments: tuple[str, ...], code:
     assert why in ran.err
 
 
-def test_users_and_topics_of_a_file(tmp_path: Any, sandbox: Ask) -> None:
+def test_users_and_topics_of_a_file(tmp_path: Path, sandbox: Ask) -> None:
     """A file names topics, users and what they may; the command takes a user's token."""
     file = tmp_path / "topics.toml"
     file.write_text(
@@ -125,7 +126,7 @@ def test_users_and_topics_of_a_file(tmp_path: Any, sandbox: Ask) -> None:
         ("[[", "cannot be used"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named(tmp_path: Any, process: Ask, text: str, why: str) -> None:
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, process: Ask, text: str, why: str) -> None:
     """The sandbox does not start, and says with which file and what is wrong with it."""
     (tmp_path / "topics.toml").write_text(text)
     ran = process("up", "--topics", "topics.toml", "--aws-port", "0", "--control-port", "0", "--amqp", "off")

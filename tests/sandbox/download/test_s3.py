@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,9 +16,12 @@ from sandbox.download.s3 import S3Source
 from sandbox.endpoint import connect_s3
 from tests.sandbox.download.conftest import CONTENT, described
 
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
 
 @pytest.fixture(scope="module")
-def s3() -> Iterator[Any]:
+def s3() -> Iterator[S3Client]:
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None, seed=7)) as emulator:
         client = connect_s3(emulator.aws)
         client.create_bucket(Bucket="files")
@@ -49,7 +52,7 @@ class _Cut:
         yield self._body.read(len(CONTENT) // 3 + 1)
 
 
-def test_a_file_from_s3_is_resumed_by_range(s3: Any, tmp_path: Path) -> None:
+def test_a_file_from_s3_is_resumed_by_range(s3: S3Client, tmp_path: Path) -> None:
     """Each try asks for what is missing, of the same state of the object."""
     s3.put_object(Bucket="files", Key="a/reef.csv", Body=CONTENT)
     client = CutBodies(s3)
@@ -59,7 +62,7 @@ def test_a_file_from_s3_is_resumed_by_range(s3: Any, tmp_path: Path) -> None:
     assert client.asked[1]["IfMatch"]
 
 
-def test_an_object_that_changed_meanwhile_begins_anew(s3: Any, tmp_path: Path) -> None:
+def test_an_object_that_changed_meanwhile_begins_anew(s3: S3Client, tmp_path: Path) -> None:
     """The part that came of the old object is given up."""
     s3.put_object(Bucket="files", Key="b", Body=CONTENT)
     clock = Clock(autojump=True)
@@ -75,7 +78,7 @@ def test_an_object_that_changed_meanwhile_begins_anew(s3: Any, tmp_path: Path) -
     assert downloads.fetch(described("s3://files/b", other)).read_bytes() == other
 
 
-def test_an_object_that_is_not_there(s3: Any, tmp_path: Path) -> None:
+def test_an_object_that_is_not_there(s3: S3Client, tmp_path: Path) -> None:
     """S3's own word for it, GENERR006, at once."""
     clock = Clock(autojump=True)
     with pytest.raises(DownloadError, match="NoSuchKey") as refused:

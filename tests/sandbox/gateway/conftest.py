@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.rabbitmq.server import find_server, start_broker
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
@@ -52,16 +50,6 @@ def kinesis_url() -> Iterator[str]:
         yield running.aws
 
 
-@pytest.fixture(scope="session")
-def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = find_server(os.environ)
-    if server is None:
-        pytest.skip("NO RABBITMQ: rabbitmq-server is not on PATH, so nothing was tested against it")
-    broker = start_broker(server, Path(tmp_path_factory.mktemp("rabbitmq")), os.environ)
-    yield broker.url
-    broker.stop()
-
-
 def opened(queue: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Exchange]:
     address = {"kinesis": "kinesis_url", "rabbitmq": "broker_url"}.get(queue)
     url = request.getfixturevalue(address) if address else ""
@@ -81,7 +69,7 @@ def opened(queue: str, request: pytest.FixtureRequest, folder: Path) -> Iterator
     queues.close()
 
 
-@pytest.fixture(params=["mock", "kinesis", "rabbitmq"])
+@pytest.fixture(params=["mock", "kinesis", pytest.param("rabbitmq", marks=pytest.mark.rabbitmq)])
 def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Exchange]:
     """Each type of queue in turn."""
     yield from opened(request.param, request, tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +11,9 @@ from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +34,7 @@ def credentials() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark(credentials: None) -> Iterator[Any]:
+def spark(credentials: None) -> Iterator[SparkSession]:
     from sandbox.pipeline.session import open_session
 
     session = open_session("local[2]", memory="1g", settings=INTERPRETED)

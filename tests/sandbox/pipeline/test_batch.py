@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,18 +17,23 @@ from sandbox.pipeline.tables import Tables
 from schemas.envelope import serialise
 from schemas.samples import Samples
 
-pytestmark = pytest.mark.xdist_group("spark")
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 NOW = datetime(2026, 11, 21, 23, 59, 50, tzinfo=UTC)
 
 
-def _batch(spark: Any, past: Identities, number: int, rows: list[tuple[bytes, datetime | None]]) -> None:
+def _batch(
+    spark: SparkSession, past: Identities, number: int, rows: list[tuple[bytes, datetime | None]]
+) -> None:
     records = [(data, "k", "input", "shard-0", f"{number}{at}", when) for at, (data, when) in enumerate(rows)]
     incoming = Incoming(spark.createDataFrame(records, RECORDS), lambda batches: batches)
     process(incoming, past, Rules(dedupe_window=3600), Attempt(past.tables.place, number, "t"), "run")
 
 
 def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_behind_the_window(
-    spark: Any, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     """A message is a duplicate within the window, whichever batch, day or run it came in; behind it, none."""
     tables = Tables(TableStorage.at(tmp_path))
@@ -48,7 +53,7 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
     assert len(again) == 0, "what has left the window is not kept"
 
 
-def test_lines_without_any_arrival_are_rejects_with_their_bytes(spark: Any, tmp_path: Path) -> None:
+def test_lines_without_any_arrival_are_rejects_with_their_bytes(spark: SparkSession, tmp_path: Path) -> None:
     """A batch of nothing but damaged lines of the audit log is not lost."""
     tables = Tables(TableStorage.at(tmp_path))
     _batch(spark, Identities(tables, 3600), 0, [(b"{half a line", None), (b"\xff", None)])

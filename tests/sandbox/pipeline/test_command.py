@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -23,7 +23,10 @@ from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import Endpoint, load
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 
 class Ran(NamedTuple):
@@ -46,7 +49,9 @@ def pipeline(
     return run
 
 
-def test_from_the_audit_log_to_answers(spark: Any, pipeline: Callable[..., Ran], tmp_path: Path) -> None:
+def test_from_the_audit_log_to_answers(
+    spark: SparkSession, pipeline: Callable[..., Ran], tmp_path: Path
+) -> None:
     """Tables of the audit log, SQL over them, a page, and a reconciliation with the streams that is exact."""
     sent = load(seed=11, messages=40, sequences=1)
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
@@ -81,7 +86,7 @@ def test_from_the_audit_log_to_answers(spark: Any, pipeline: Callable[..., Ran],
 
 
 def test_following_takes_in_what_comes_until_interrupted(
-    spark: Any, pipeline: Callable[..., Ran], endpoint: Endpoint, tmp_path: Path
+    spark: SparkSession, pipeline: Callable[..., Ran], endpoint: Endpoint, tmp_path: Path
 ) -> None:
     """``--follow`` goes on while records come, also behind a split; Ctrl-C ends it with all of them in."""
     stream, sent = endpoint.stream(), load(seed=12, messages=20, sequences=1)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -22,7 +22,10 @@ from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 _RUN = """
 import json
@@ -60,14 +63,17 @@ def written(endpoint: Endpoint) -> tuple[str, Load]:
 
 @pytest.fixture(scope="module")
 def expected(
-    spark: Any, endpoint: Endpoint, written: tuple[str, Load], tmp_path_factory: Any
+    spark: SparkSession,
+    endpoint: Endpoint,
+    written: tuple[str, Load],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, Any]:
     """What an undisturbed run makes of it."""
     place = TableStorage.at(tmp_path_factory.mktemp("undisturbed"), endpoint.url)
     return _content(spark, once(spark, Job(place, endpoint.url, streams=(written[0],))))
 
 
-def _content(spark: Any, tables: Tables) -> dict[str, Any]:
+def _content(spark: SparkSession, tables: Tables) -> dict[str, Any]:
     keys = {
         "messages": "identity", "parts": "identity", "duplicates": "identity", "rejects": "identity",
         "sequences": "body_sha256", "objects": "object_uuid", "arrivals": "sequence_number",
@@ -97,7 +103,11 @@ def _driver(
 
 
 def test_a_driver_killed_again_and_again_leaves_the_same_tables(
-    spark: Any, endpoint: Endpoint, written: tuple[str, Load], expected: dict[str, Any], tmp_path: Path
+    spark: SparkSession,
+    endpoint: Endpoint,
+    written: tuple[str, Load],
+    expected: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
     """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice."""
     for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
@@ -203,7 +213,7 @@ def _executor(cluster: Cluster) -> int:
 
 def test_a_cluster_that_loses_executors_writes_the_same_tables(
     *,
-    spark: Any,
+    spark: SparkSession,
     endpoint: Endpoint,
     written: tuple[str, Load],
     expected: dict[str, Any],

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.sandbox.pipeline.workload import Endpoint
 
-pytestmark = pytest.mark.xdist_group("spark")
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 
 
 def _options(endpoint: Endpoint, stream: str, **more: str) -> dict[str, str]:
@@ -20,7 +23,7 @@ def _numbered(first: int, last: int) -> list[bytes]:
     return [b"%06d" % number for number in range(first, last)]
 
 
-def test_a_batch_reads_every_generation_of_shards(spark: Any, endpoint: Endpoint) -> None:
+def test_a_batch_reads_every_generation_of_shards(spark: SparkSession, endpoint: Endpoint) -> None:
     """``spark.read`` gives each record of parents and children once, with the columns of the field."""
     stream = endpoint.stream(shards=2)
     endpoint.put(stream, _numbered(0, 300))
@@ -42,7 +45,7 @@ def test_a_batch_reads_every_generation_of_shards(spark: Any, endpoint: Endpoint
 
 
 def test_a_stream_lives_through_splits_merges_and_restarts(
-    spark: Any, endpoint: Endpoint, tmp_path: Path
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     """From its checkpoint a query goes on where it was, through a split and a merge: each record once."""
     stream = endpoint.stream(shards=1)
@@ -86,7 +89,7 @@ def test_a_stream_lives_through_splits_merges_and_restarts(
     assert "shardId-000000000001" not in offsets[-1].read_text(), "ended shards are forgotten"
 
 
-def test_what_the_service_refuses_is_said_in_its_words(spark: Any, endpoint: Endpoint) -> None:
+def test_what_the_service_refuses_is_said_in_its_words(spark: SparkSession, endpoint: Endpoint) -> None:
     """A stream that is not there is an error that names it."""
     from pyspark.errors import PySparkException
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,10 +13,15 @@ from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.bench import reconciliation
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 
-def test_after_faults_and_deaths_everything_dispatched_is_everywhere_once(spark: Any, tmp_path: Path) -> None:
+def test_after_faults_and_deaths_everything_dispatched_is_everywhere_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """Resharding, duplicates, latency, oversize, and a loader killed twice: nothing is missing anywhere."""
     ran = reconciliation.run(spark, tmp_path, messages=120, per_round=60, batch=150, driver_dies_at=())
     assert ran.found.exact, ran.found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,19 +19,22 @@ from sandbox.pipeline.tables import AnotherRunError, Tables
 from schemas.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(400)]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 
 def _job(endpoint: Endpoint, stream: str, to: Path | str, **more: Any) -> Job:
     return Job(TableStorage.at(to, endpoint.url), endpoint.url, streams=(stream,), **more)
 
 
-def _codes(spark: Any, tables: Tables) -> Counter[str]:
+def _codes(spark: SparkSession, tables: Tables) -> Counter[str]:
     return Counter(row.code for row in tables.read(spark, "rejects").collect())
 
 
 def test_a_stream_becomes_tables_that_hold_everything_once(
-    spark: Any, endpoint: Endpoint, tmp_path: Path
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     """Messages, sequences, duplicates and rejects end where they belong, over two runs."""
     stream = endpoint.stream(shards=2)
@@ -71,7 +74,9 @@ def test_a_stream_becomes_tables_that_hold_everything_once(
     assert dict(answer) == sent.bad
 
 
-def test_parts_that_never_come_end_as_rejects(spark: Any, endpoint: Endpoint, tmp_path: Path) -> None:
+def test_parts_that_never_come_end_as_rejects(
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
+) -> None:
     """A sequence incomplete beyond the time limit gives its parts to the rejects, with their bytes."""
     stream = endpoint.stream()
     sent = load(seed=2, messages=1, sequences=1)
@@ -86,7 +91,9 @@ def test_parts_that_never_come_end_as_rejects(spark: Any, endpoint: Endpoint, tm
     assert bytes(reject.data) == first
 
 
-def test_another_runs_tables_are_not_added_to(spark: Any, endpoint: Endpoint, tmp_path: Path) -> None:
+def test_another_runs_tables_are_not_added_to(
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
+) -> None:
     """Tables belong to one checkpoint: with another one the run stops before it adds anything twice."""
     stream = endpoint.stream()
     endpoint.put(stream, load(seed=3, messages=3, sequences=0).records)
@@ -96,7 +103,9 @@ def test_another_runs_tables_are_not_added_to(spark: Any, endpoint: Endpoint, tm
     assert Tables(TableStorage.at(tmp_path / "tables")).rows() == rows
 
 
-def test_tables_in_a_bucket_are_those_on_a_disk(spark: Any, endpoint: Endpoint, tmp_path: Path) -> None:
+def test_tables_in_a_bucket_are_those_on_a_disk(
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
+) -> None:
     """The same stream gives the same rows in a folder and in S3; S3 needs a place for its offsets."""
     stream = endpoint.stream()
     endpoint.client("s3").create_bucket(Bucket="tables")

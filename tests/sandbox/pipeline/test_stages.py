@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,10 @@ from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.versions import Told, places
 
-pytestmark = pytest.mark.xdist_group("spark")
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
 
@@ -26,7 +29,7 @@ def _at(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def test_every_record_is_judged_into_one_row(spark: Any) -> None:
+def test_every_record_is_judged_into_one_row(spark: SparkSession) -> None:
     """Good, bad and empty records come out of the parsing stage one for one, with their place."""
     good = serialise(Samples(1, now=NOW.timestamp()).message("MetadataDelete"))
     rows = [
@@ -39,7 +42,7 @@ def test_every_record_is_judged_into_one_row(spark: Any) -> None:
     assert found[1].arrived.astimezone(UTC) == _at(1)
 
 
-def test_only_the_first_arrival_is_no_duplicate(spark: Any) -> None:
+def test_only_the_first_arrival_is_no_duplicate(spark: SparkSession) -> None:
     """The earliest arrival counts, also across batches; another stream, or a bad copy, is something else."""
     columns = "stream STRING, identity STRING, arrived TIMESTAMP, shard STRING, sequence_number STRING"
     rows = spark.createDataFrame(
@@ -61,7 +64,7 @@ def test_only_the_first_arrival_is_no_duplicate(spark: Any) -> None:
     assert found == {"4": False, "30": True, "1": False, "5": False, "6": True, "9": False, "10": True}
 
 
-def test_each_row_has_one_table(spark: Any) -> None:
+def test_each_row_has_one_table(spark: SparkSession) -> None:
     """Duplicates, what receivers queued, rejects, parts and messages part ways."""
     rows = spark.createDataFrame(
         [
@@ -78,7 +81,7 @@ def test_each_row_has_one_table(spark: Any) -> None:
     assert found == ["messages", "parts", "rejects", "queued", "duplicates", "messages"]
 
 
-def test_sequences_are_due_when_complete_or_late(spark: Any) -> None:
+def test_sequences_are_due_when_complete_or_late(spark: SparkSession) -> None:
     """A complete sequence is joined, one that waited too long is overdue, a finished one is left alone."""
     columns = "stream STRING, sequence STRING, position INT, total INT, arrived TIMESTAMP"
     parts = spark.createDataFrame(
@@ -113,7 +116,7 @@ _EVENTS = [
 ]
 
 
-def _changes(spark: Any, events: list[tuple[Any, ...]]) -> Any:
+def _changes(spark: SparkSession, events: list[tuple[Any, ...]]) -> Any:
     columns = [c for c in f"{COLUMNS['messages']}".split(", ") if c.split()[0] in objects.CHANGE]
     rows = [
         {"object_uuid": uuid, "message_type": kind, "published": _at(at), "arrived": _at(at), "title": title,
@@ -123,7 +126,7 @@ def _changes(spark: Any, events: list[tuple[Any, ...]]) -> Any:
     return spark.createDataFrame(rows, ", ".join(columns))
 
 
-def test_the_current_state_does_not_depend_on_the_order_of_messages(spark: Any) -> None:
+def test_the_current_state_does_not_depend_on_the_order_of_messages(spark: SparkSession) -> None:
     """Late updates, deletes and versions end in the same state in one batch, in two, or repeated."""
     nothing = spark.createDataFrame([], COLUMNS["objects"])
     at_once = objects.current(nothing, _changes(spark, _EVENTS))
@@ -163,7 +166,7 @@ _VERSIONS = [
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_versions_end_the_same_in_any_order(spark: Any, seed: int) -> None:
+def test_versions_end_the_same_in_any_order(spark: SparkSession, seed: int) -> None:
     """Published again, with gaps, in circles, twice, in two batches: as the rule of the contract has it."""
     draws = Chance(seed).draws("versions")
     columns = [c for c in COLUMNS["messages"].split(", ") if c.split()[0] in objects.CHANGE]
@@ -217,7 +220,7 @@ def test_what_is_connected_comes_together(pairs: list[tuple[int, int]]) -> None:
     assert len({*works.values()}) == len(groups)
 
 
-def test_figures_count_by_minute_tenant_and_outcome(spark: Any) -> None:
+def test_figures_count_by_minute_tenant_and_outcome(spark: SparkSession) -> None:
     """Messages, bytes and latency of a minute; the middle latency comes from the sketch."""
     columns = "arrived TIMESTAMP, published TIMESTAMP, stream STRING, tenant BIGINT, code STRING, size INT"
     columns += ", table STRING"
@@ -233,7 +236,7 @@ def test_figures_count_by_minute_tenant_and_outcome(spark: Any) -> None:
     assert bad.minute.astimezone(UTC) == _at(60)
 
 
-def test_reconciliation_says_what_is_missing_where(spark: Any) -> None:
+def test_reconciliation_says_what_is_missing_where(spark: SparkSession) -> None:
     """A record lacking anywhere is named with the place that lacks it, and strangers are counted."""
 
     def frame(*places: tuple[str, str]) -> Any:

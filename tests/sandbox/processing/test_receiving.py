@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,7 +136,7 @@ def test_a_source_system_is_known_in_capitals_and_sends_a_correlation_id_once(
     site.send(process, source="erp", correlation="c")
 
 
-def test_a_validator_decides_who_may_send(site: Site, tmp_path: Any) -> None:
+def test_a_validator_decides_who_may_send(site: Site, tmp_path: Path) -> None:
     """What it does not allow is answered FAIL."""
     allowed = Processing(
         site.path,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_every_state_but_a_final_one_can_be_left_and_cancelled() -> None:
 
 
 @pytest.mark.parametrize("made", [diagram, listing])
-def test_the_documentation_shows_the_table_that_the_code_runs_from(made: Any) -> None:
+def test_the_documentation_shows_the_table_that_the_code_runs_from(made: Callable[[], str]) -> None:
     """``python -m sandbox.processing`` prints both, to be put there."""
     assert made() in _DOCS.read_text()
 

@@ -16,12 +16,15 @@ from schemas.decoration import decorate
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.sequence import join
+from tests.sandbox.receiver.conftest import Messages, Site
 
 BAD = ({"version": 4}, {"messageType": "Other"}, {"messageId": "5680E8E0"})
 
 
 @st.composite
-def traffic(draw: Any, messages: Any) -> tuple[list[tuple[bytes, str]], list[int], set[bytes], list[bytes]]:
+def traffic(
+    draw: Any, messages: Messages
+) -> tuple[list[tuple[bytes, str]], list[int], set[bytes], list[bytes]]:
     """Deliveries (data, shard), places to deliver again, whole messages that come out, bad messages."""
     wholes = [serialise(messages.small()) for _ in range(draw(st.integers(0, 4)))]
     sequences = [messages.parts(count) for count in draw(st.lists(st.integers(2, 5), max_size=3))]
@@ -43,7 +46,7 @@ def traffic(draw: Any, messages: Any) -> tuple[list[tuple[bytes, str]], list[int
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), deaths=st.lists(st.integers(0, 40), max_size=5), seed=st.integers(0, 2**32))
 def test_exactly_once_whatever_happens(
-    site: Any, messages: Any, data: st.DataObject, deaths: list[int], seed: int
+    site: Site, messages: Messages, data: st.DataObject, deaths: list[int], seed: int
 ) -> None:
     """Every whole message is processed once, byte for byte, and every bad one is in a queue."""
     messages.draws = Chance(seed).draws("messages")
@@ -72,7 +75,7 @@ def _kept(payload: bytes) -> bytes:
     return serialise(parts["messageBody"])
 
 
-def _live(site: Any, death: int | None) -> None:
+def _live(site: Site, death: int | None) -> None:
     """Run a receiver on the site until nothing is left, or until it dies at its ``death``-th step."""
     steps = iter(range(10**6))
 

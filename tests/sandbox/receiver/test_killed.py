@@ -23,10 +23,11 @@ from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.samples import Samples
 from schemas.sequence import join
+from tests.sandbox.receiver.conftest import Messages, Site
 from tests.sandbox.receiver.mortal import Life, MortalStore
 
 
-def _filled(site: Any, messages: Any, folder: Path) -> tuple[Any, Counter[bytes], list[dict[str, Any]]]:
+def _filled(site: Site, messages: Messages, folder: Path) -> tuple[Any, Counter[bytes], list[dict[str, Any]]]:
     """A site with one of everything on its tape, what must be processed, and the bodies to be rejected."""
     here = type(site)(folder, site.clock)
     whole, parts = serialise(messages.small()), messages.parts(2)
@@ -36,7 +37,7 @@ def _filled(site: Any, messages: Any, folder: Path) -> tuple[Any, Counter[bytes]
     return here, Counter([whole, join(parts)]), [json.loads(bad)["messageBody"]]
 
 
-def _live(site: Any, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+def _live(site: Site, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     open_store = type(site).open
 
     def opened(self: Any) -> Any:
@@ -56,7 +57,7 @@ def _live(site: Any, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_receiver_killed_at_any_read_or_write_loses_and_repeats_nothing(
-    site: Any, messages: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, messages: Messages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each statement of its store, each call to a channel, each step of the application, one by one."""
     whole_life = Life(None, site.crash)

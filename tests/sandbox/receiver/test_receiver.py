@@ -19,11 +19,12 @@ from schemas.error_codes import ErrorCode, Queue
 from schemas.older_versions import RELEASES
 from schemas.sequence import body_of, join, split
 from schemas.validation import judge
+from tests.sandbox.receiver.conftest import Messages, Site
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
 
 
-def test_a_message_is_processed_once_however_often_it_comes(site: Any, messages: Any) -> None:
+def test_a_message_is_processed_once_however_often_it_comes(site: Site, messages: Messages) -> None:
     """A redelivery and a producer's retry are both dropped, and counted."""
     data = serialise(messages.small())
     site.input.put(data)
@@ -36,7 +37,7 @@ def test_a_message_is_processed_once_however_often_it_comes(site: Any, messages:
 
 @pytest.mark.parametrize(("failures", "survives"), [(0, True), (6, True), (20, False)])
 def test_a_channel_that_cannot_be_read_is_asked_again(
-    site: Any, messages: Any, failures: int, survives: bool
+    site: Site, messages: Messages, failures: int, survives: bool
 ) -> None:
     """For half a minute, with growing pauses; then the receiver ends with what the channel says."""
     site.input.put(serialise(messages.small()))
@@ -54,7 +55,7 @@ def test_a_channel_that_cannot_be_read_is_asked_again(
     assert site.clock.elapsed() - began >= (0 if survives else OUTAGE_SECONDS)
 
 
-def test_nothing_is_read_again_after_a_restart(site: Any, messages: Any) -> None:
+def test_nothing_is_read_again_after_a_restart(site: Site, messages: Messages) -> None:
     """A new receiver on the same repository goes on behind the last processed message."""
     site.input.put(serialise(messages.small()))
     site.receive()
@@ -64,7 +65,7 @@ def test_nothing_is_read_again_after_a_restart(site: Any, messages: Any) -> None
     assert site.counted("duplicate") == 0
 
 
-def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Any, messages: Any) -> None:
+def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Site, messages: Messages) -> None:
     """The application gets the message whole, once, when the last part has come."""
     parts = messages.parts(4)
     for place, at in enumerate([2, 0, 2, 3]):
@@ -80,7 +81,9 @@ def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Any, mes
     assert len(site.arrivals()) == 1
 
 
-def test_a_part_that_comes_again_under_another_message_id_changes_nothing(site: Any, messages: Any) -> None:
+def test_a_part_that_comes_again_under_another_message_id_changes_nothing(
+    site: Site, messages: Messages
+) -> None:
     """A producer that splits its message anew gives the parts new messageIds; they are duplicates."""
     parts = messages.parts(2)
     anew = json.loads(parts[1])
@@ -96,7 +99,7 @@ def test_a_part_that_comes_again_under_another_message_id_changes_nothing(site: 
     "place", [{"position": 0}, {"position": 3}, {"total": 3}, {"position": 2}, {"total": 10**30}]
 )
 def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
-    site: Any, messages: Any, place: dict[str, int]
+    site: Site, messages: Messages, place: dict[str, int]
 ) -> None:
     """A position beyond the total, another total, or another text at a taken position is GENERR004."""
     parts = messages.parts(2)
@@ -115,7 +118,7 @@ def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
 @pytest.mark.parametrize("as_published", [False, True])
 @pytest.mark.parametrize("number", [2**31, 2**63, 10**400], ids=["32 bits", "64 bits", "no bits"])
 def test_a_sequence_of_more_parts_than_can_be_is_rejected(
-    site: Any, messages: Any, number: int, *, as_published: bool
+    site: Site, messages: Messages, number: int, *, as_published: bool
 ) -> None:
     """However the message is judged; what comes after it is received."""
     site.as_published = as_published
@@ -129,7 +132,7 @@ def test_a_sequence_of_more_parts_than_can_be_is_rejected(
     assert rejected["messageHeader"]["errorCode"] in {"GENERR001", "GENERR004"}
 
 
-def test_parts_whose_others_never_come_are_given_up_in_time(site: Any, messages: Any) -> None:
+def test_parts_whose_others_never_come_are_given_up_in_time(site: Site, messages: Messages) -> None:
     """When the patience is over, also amid other messages, the parts are in the invalid queue, GENERR001."""
     site.patience = 60.0
     part = messages.parts(3)[1]
@@ -155,7 +158,7 @@ def test_parts_whose_others_never_come_are_given_up_in_time(site: Any, messages:
     ],
 )
 def test_a_bad_message_goes_to_the_queue_of_its_code(
-    site: Any, messages: Any, change: dict[str, Any], code: ErrorCode
+    site: Site, messages: Messages, change: dict[str, Any], code: ErrorCode
 ) -> None:
     """It is decorated with code and description, its body untouched; the application never sees it."""
     bad = serialise(messages.small(**change))
@@ -170,7 +173,7 @@ def test_a_bad_message_goes_to_the_queue_of_its_code(
     assert site.counted("duplicate") == 1
 
 
-def test_a_message_repaired_under_its_id_is_processed(site: Any, messages: Any) -> None:
+def test_a_message_repaired_under_its_id_is_processed(site: Site, messages: Messages) -> None:
     """What was rejected does not count as processed: the right message may follow under the same id."""
     good = messages.small()
     bad = {**good, "messageBody": {"objectUUID": 1}}
@@ -181,7 +184,7 @@ def test_a_message_repaired_under_its_id_is_processed(site: Any, messages: Any) 
 
 
 @pytest.mark.parametrize("data", [b'{"messageHeader": {"messageId', b"\xff\xfe\x00", b"", b"[]"])
-def test_malformed_bytes_are_kept_in_the_invalid_queue(site: Any, data: bytes) -> None:
+def test_malformed_bytes_are_kept_in_the_invalid_queue(site: Site, data: bytes) -> None:
     """GENERR007 in a header that says that it was made up; the bytes that came can be had back."""
     site.input.put(data)
     site.receive()
@@ -192,7 +195,7 @@ def test_malformed_bytes_are_kept_in_the_invalid_queue(site: Any, data: bytes) -
     assert data == (body["raw"].encode() if "raw" in body else base64.b64decode(body["rawBase64"]))
 
 
-def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Any, messages: Any) -> None:
+def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Site, messages: Messages) -> None:
     """GENERR006 in the error queue, small enough for it, with address, size and checksum of the original."""
     data = serialise(messages.small(generator="g" * 900_000)) + b" " * 100_000
     assert len(data) > MAX_MESSAGE_BYTES
@@ -208,7 +211,7 @@ def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Any, messag
 
 
 def test_an_original_that_cannot_be_kept_comes_again(
-    site: Any, messages: Any, monkeypatch: pytest.MonkeyPatch
+    site: Site, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the bucket out of reach nothing is rejected half; the next receiver finds the message again."""
 
@@ -228,7 +231,9 @@ def test_an_original_that_cannot_be_kept_comes_again(
 
 
 @pytest.mark.parametrize("size", [999_900, 2_000_000])
-def test_a_bad_message_with_no_room_for_its_reason_is_referenced(site: Any, messages: Any, size: int) -> None:
+def test_a_bad_message_with_no_room_for_its_reason_is_referenced(
+    site: Site, messages: Messages, size: int
+) -> None:
     """A header that fills a message, or more, still ends in a queue, within the limit, original kept."""
     data = serialise(messages.small(generator="g" * (size - 400), version="four"))
     site.input.put(data)
@@ -240,7 +245,7 @@ def test_a_bad_message_with_no_room_for_its_reason_is_referenced(site: Any, mess
     assert site.originals.kept[rejected["messageBody"]["original"]] == data
 
 
-def test_a_joined_message_that_is_bad_is_judged_whole(site: Any, messages: Any) -> None:
+def test_a_joined_message_that_is_bad_is_judged_whole(site: Site, messages: Messages) -> None:
     """Each part is fine by its header; what they make is no body, so the joined message is GENERR001."""
     parts = messages.parts(2)
     broken = json.loads(parts[0])
@@ -254,7 +259,7 @@ def test_a_joined_message_that_is_bad_is_judged_whole(site: Any, messages: Any) 
     assert "objectUuid" in rejected["messageBody"]
 
 
-def test_an_application_says_why_it_cannot_process_a_message(site: Any, messages: Any) -> None:
+def test_an_application_says_why_it_cannot_process_a_message(site: Site, messages: Messages) -> None:
     """Its code is used, what it wrote is undone; another error is GENERR009; later messages go on."""
 
     def application(arrival: Arrival, store: sqlite3.Connection) -> None:
@@ -274,7 +279,7 @@ def test_an_application_says_why_it_cannot_process_a_message(site: Any, messages
     assert (unknown["errorCode"], unknown["errorDescription"]) == ("GENERR009", "RuntimeError: disk on fire")
 
 
-def test_a_failing_store_is_a_failure_of_the_underlying_system(site: Any, messages: Any) -> None:
+def test_a_failing_store_is_a_failure_of_the_underlying_system(site: Site, messages: Messages) -> None:
     """A disk, a network or a database that fails the application is GENERR006."""
 
     def application(_arrival: Arrival, store: sqlite3.Connection) -> None:
@@ -291,7 +296,7 @@ def test_a_failing_store_is_a_failure_of_the_underlying_system(site: Any, messag
 @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_transaction_that_cannot_be_undone_is_generr008(
-    site: Any, messages: Any, end: str, parts: int
+    site: Site, messages: Messages, end: str, parts: int
 ) -> None:
     """An application that ended the transaction itself, and then failed: once in the error queue, no more."""
 
@@ -317,7 +322,7 @@ def test_a_transaction_that_cannot_be_undone_is_generr008(
     assert site.arrivals()[-1][1] == other
 
 
-def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Any, messages: Any) -> None:
+def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Site, messages: Messages) -> None:
     """Whole or in parts: upgraded, and known as a duplicate by the bytes and id that came."""
     old = messages.small(version="3.0.2")
     del old["messageHeader"]["tenantJiscID"]
@@ -337,7 +342,7 @@ def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Any,
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_message_of_an_older_version_that_cannot_be_upgraded_is_rejected_by_name(
-    site: Any, messages: Any, version: str
+    site: Site, messages: Messages, version: str
 ) -> None:
     """The reason names the version; what came is in the invalid queue as it came."""
     body = {"objectUuid": messages.draws.uuid4(), "objectResourceType": 10}
@@ -351,7 +356,7 @@ def test_a_message_of_an_older_version_that_cannot_be_upgraded_is_rejected_by_na
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 1, 0, 2, 2, 0)])
 def test_parts_that_share_a_message_id_are_joined_and_counted(
-    site: Any, messages: Any, order: tuple[int, ...], caplog: pytest.LogCaptureFixture
+    site: Site, messages: Messages, order: tuple[int, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     """As the specification's own code makes them: a part is known by its sequence and position."""
     parts = [json.loads(part) for part in messages.parts(4)]
@@ -371,7 +376,7 @@ def test_parts_that_share_a_message_id_are_joined_and_counted(
     assert site.rejected(Queue.INVALID) == []
 
 
-def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Any, messages: Any) -> None:
+def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Site, messages: Messages) -> None:
     """Its first sequence stayed incomplete; the second has the same messageId, and a third comes too late."""
     parts, tries = [json.loads(part) for part in messages.parts(3)], []
     for _ in range(3):
@@ -388,7 +393,7 @@ def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Any, mes
     assert site.counted("duplicate") == 1 + len(tries[2])
 
 
-def test_an_application_drops_what_it_sent_itself(site: Any, messages: Any) -> None:
+def test_an_application_drops_what_it_sent_itself(site: Site, messages: Messages) -> None:
     """A sender is given its own message back, and drops it."""
     mine, theirs = serialise(messages.small()), serialise(messages.small())
     repository = site.open()
@@ -401,7 +406,7 @@ def test_an_application_drops_what_it_sent_itself(site: Any, messages: Any) -> N
     assert site.counted("echo") == 1
 
 
-def test_small_messages_of_this_test_are_valid(messages: Any) -> None:
+def test_small_messages_of_this_test_are_valid(messages: Messages) -> None:
     """The messages that the other tests call good are so, and their parts give them back."""
     message = messages.small()
     assert judge(serialise(message)).valid

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from emulator.faults.fault import Kind
-from emulator.rabbitmq.server import find_server
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.client import Client
 from sandbox.scenarios.facts import facts_of
@@ -96,7 +94,7 @@ def test_the_same_over_kinesis(name: str, tmp_path: Path) -> None:
     assert over_kinesis.verdict is Verdict.PASS, broken(over_kinesis)
 
 
-@pytest.mark.skipif(find_server(os.environ) is None, reason="no rabbitmq-server is installed")
+@pytest.mark.rabbitmq
 def test_the_same_over_rabbitmq(tmp_path: Path) -> None:
     """A real RabbitMQ delivers again what a dead consumer had in its hands, and it is processed once."""
     over_rabbitmq = judged("redelivery-after-a-crash", tmp_path, kind=Kind.RABBITMQ)

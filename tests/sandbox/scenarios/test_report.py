@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections import Counter
-from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 
 from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import library
+from tests.programs import browser_program
 
 MEASURE = """
 <script>
@@ -34,22 +33,14 @@ MEASURE = """
 """
 
 
-@cache
-def browser() -> str | None:
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
 def measured(page: Path, profile: Path) -> dict[str, Any]:
     """What a browser makes of a page."""
-    program = browser()
-    if program is None:
-        pytest.skip("no chromium is installed; .ci/run installs it")
     watched = page.with_name("measured.html")
     text = page.read_text(encoding="utf-8")
     # The page forbids scripts, its own included; the copy that is measured has one.
     watched.write_text(re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", MEASURE + "</body>"))
     command = [
-        program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        browser_program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
         "--disable-component-update", "--disable-sync", "--disable-quic", "--no-first-run",
         "--disable-dev-shm-usage", f"--user-data-dir={profile}", "--window-size=1280,1000", "--dump-dom",
         watched.as_uri(),
@@ -60,6 +51,7 @@ def measured(page: Path, profile: Path) -> dict[str, Any]:
     return json.loads(unescape(found[1]))
 
 
+@pytest.mark.browser
 def test_the_timeline_is_drawn(tmp_path: Path) -> None:
     """A dot for each thing that happened, a line for each message, a lane for each place and each fault."""
     run = run_scenario(library()["redelivery-after-a-crash"], "x", seed=7, runs=tmp_path / "runs")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.emulator.endpoint_fixtures import Endpoint
 from tests.emulator.listeners.aws.test_protocols import call
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 PRESIGNED = {
     "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
@@ -18,7 +22,7 @@ PRESIGNED = {
 }
 
 
-def test_a_stream_is_made_without_a_number_of_shards(kinesis: Any) -> None:
+def test_a_stream_is_made_without_a_number_of_shards(kinesis: KinesisClient) -> None:
     """Four of them, and it can be resharded by hand."""
     kinesis.create_stream(StreamName="z")
     described = kinesis.describe_stream(StreamName="z")["StreamDescription"]
@@ -30,7 +34,7 @@ def test_a_stream_is_made_without_a_number_of_shards(kinesis: Any) -> None:
         kinesis.create_stream(StreamName="y", StreamModeDetails={"StreamMode": "PROVISIONED"})
 
 
-def test_every_answer_of_kinesis_has_its_ids(endpoint: Any, kinesis: Any) -> None:
+def test_every_answer_of_kinesis_has_its_ids(endpoint: Endpoint, kinesis: KinesisClient) -> None:
     """A good one, a refusal, and a subscription; no two have the same."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
     arn = kinesis.describe_stream_summary(StreamName="s")["StreamDescriptionSummary"]["StreamARN"]
@@ -51,7 +55,7 @@ def test_every_answer_of_kinesis_has_its_ids(endpoint: Any, kinesis: Any) -> Non
     assert metadata["RequestId"] == metadata["HTTPHeaders"]["x-amzn-requestid"]
 
 
-def test_an_iterator_is_read_in_quotation_marks(kinesis: Any) -> None:
+def test_an_iterator_is_read_in_quotation_marks(kinesis: KinesisClient) -> None:
     """As a client that copies it out of JSON sends it."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
     kinesis.put_record(StreamName="s", Data=b"data", PartitionKey="k")
@@ -64,7 +68,7 @@ def test_an_iterator_is_read_in_quotation_marks(kinesis: Any) -> None:
             kinesis.get_records(ShardIterator=garbled)
 
 
-def test_a_time_that_is_not_given(kinesis: Any) -> None:
+def test_a_time_that_is_not_given(kinesis: KinesisClient) -> None:
     """AT_TIMESTAMP needs one."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
     words = (
@@ -83,7 +87,7 @@ def test_a_time_that_is_not_given(kinesis: Any) -> None:
         ("X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date"),
     ],
 )
-def test_a_query_that_lacks_part_of_its_signature(endpoint: Any, missing: tuple[str, ...]) -> None:
+def test_a_query_that_lacks_part_of_its_signature(endpoint: Endpoint, missing: tuple[str, ...]) -> None:
     """Each part is named; a whole one is taken."""
     headers = endpoint.headers("ListStreams")
     del headers["authorization"]
@@ -101,7 +105,7 @@ def test_a_query_that_lacks_part_of_its_signature(endpoint: Any, missing: tuple[
     }
 
 
-def test_a_list_of_texts_is_named_whole(endpoint: Any) -> None:
+def test_a_list_of_texts_is_named_whole(endpoint: Endpoint) -> None:
     """One constraint that any of them breaks is said once, with all of them."""
     long = "a" * 129
     response = call(endpoint, "RemoveTagsFromStream", {"StreamName": "s", "TagKeys": ["a", long, "b"]})
@@ -116,7 +120,7 @@ def test_a_list_of_texts_is_named_whole(endpoint: Any) -> None:
     assert f"Value '[{', '.join(many)}]' at 'tagKeys'" in response.json()["message"]
 
 
-def test_a_record_that_is_too_large_is_named_before_the_whole_is(kinesis: Any) -> None:
+def test_a_record_that_is_too_large_is_named_before_the_whole_is(kinesis: KinesisClient) -> None:
     """Five of a mebibyte and a key each: the first is refused by its place, and none is kept."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
     records = [{"Data": bytes(1 << 20), "PartitionKey": "key"}] * 5
@@ -128,7 +132,7 @@ def test_a_record_that_is_too_large_is_named_before_the_whole_is(kinesis: Any) -
     assert kinesis.get_records(ShardIterator=iterator)["Records"] == []
 
 
-def test_a_policy_that_is_not_there_is_not_deleted(kinesis: Any) -> None:
+def test_a_policy_that_is_not_there_is_not_deleted(kinesis: KinesisClient) -> None:
     """The words of the page that compares the answers."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
     arn = kinesis.describe_stream_summary(StreamName="s")["StreamDescriptionSummary"]["StreamARN"]

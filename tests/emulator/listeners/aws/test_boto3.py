@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import boto3
 import pytest
 
+from tests.emulator.endpoint_fixtures import Endpoint
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
+
 
 @pytest.fixture
-def environment(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a person exports before running the program."""
     for name, value in {
         "AWS_ENDPOINT_URL": endpoint.url,
@@ -21,11 +26,11 @@ def environment(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def session(environment: None) -> Any:
+def session(environment: None) -> boto3.session.Session:
     return boto3.session.Session()
 
 
-def read_shard(kinesis: Any, shard: str) -> list[bytes]:
+def read_shard(kinesis: KinesisClient, shard: str) -> list[bytes]:
     """Every record of a shard, to the end of a closed one or until nothing more is there."""
     iterator = kinesis.get_shard_iterator(StreamName="s", ShardId=shard, ShardIteratorType="TRIM_HORIZON")
     place, data = iterator["ShardIterator"], []
@@ -37,7 +42,7 @@ def read_shard(kinesis: Any, shard: str) -> list[bytes]:
 
 
 @pytest.mark.usefixtures("environment")
-def test_a_stream_is_split_and_read_parent_first(session: Any) -> None:
+def test_a_stream_is_split_and_read_parent_first(session: boto3.session.Session) -> None:
     """Create, put, split, put again; parent then children give every record once and in order."""
     kinesis = session.client("kinesis")
     kinesis.create_stream(StreamName="s", ShardCount=1)
@@ -62,7 +67,7 @@ def test_a_stream_is_split_and_read_parent_first(session: Any) -> None:
     kinesis.close()
 
 
-def test_the_other_services_answer(session: Any, endpoint: Any) -> None:
+def test_the_other_services_answer(session: boto3.session.Session, endpoint: Endpoint) -> None:
     """S3, DynamoDB, SQS, SNS, STS, SSM and CloudWatch: a call or two each."""
     name = f"x-{endpoint.port}"
     clients = {s: session.client(s) for s in ("s3", "dynamodb", "sqs", "sns", "sts", "ssm", "cloudwatch")}

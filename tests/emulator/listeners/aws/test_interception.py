@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.config import Config
@@ -12,6 +12,10 @@ from botocore.exceptions import ConnectionClosedError
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.aws.interception import wanted
+from tests.emulator.endpoint_fixtures import Endpoint
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 
 class On:
@@ -28,7 +32,7 @@ class On:
 
 
 @pytest.fixture
-def impatient(endpoint: Any) -> Any:
+def impatient(endpoint: Endpoint) -> KinesisClient:
     """A client that does not try again."""
     client = endpoint.client("kinesis", config=Config(retries={"total_max_attempts": 1}))
     client.create_stream(StreamName="a", ShardCount=1)
@@ -43,7 +47,7 @@ def data_in(client: Any, stream: str) -> list[bytes]:
     return [record["Data"] for record in client.get_records(ShardIterator=place["ShardIterator"])["Records"]]
 
 
-def test_requests_and_responses_can_be_changed(endpoint: Any, impatient: Any) -> None:
+def test_requests_and_responses_can_be_changed(endpoint: Endpoint, impatient: KinesisClient) -> None:
     """Interceptors are called in their order, the first outermost."""
 
     async def twice(request: Any, proceed: Any) -> Any:
@@ -58,7 +62,7 @@ def test_requests_and_responses_can_be_changed(endpoint: Any, impatient: Any) ->
     assert data_in(impatient, "a") == [b"x!", b"x!"]
 
 
-def test_an_interceptor_gets_only_what_it_wants(endpoint: Any, impatient: Any) -> None:
+def test_an_interceptor_gets_only_what_it_wants(endpoint: Endpoint, impatient: KinesisClient) -> None:
     """A fault on one stream leaves the others alone."""
 
     async def refuse(request: Any, proceed: Any) -> Any:
@@ -70,7 +74,7 @@ def test_an_interceptor_gets_only_what_it_wants(endpoint: Any, impatient: Any) -
         impatient.put_record(StreamName="a", PartitionKey="k", Data=b"x")
 
 
-def test_an_aborted_request_has_no_answer(endpoint: Any, impatient: Any) -> None:
+def test_an_aborted_request_has_no_answer(endpoint: Endpoint, impatient: KinesisClient) -> None:
     """The client sees its connection close."""
 
     async def abort(request: Any, proceed: Any) -> Any:
@@ -83,7 +87,9 @@ def test_an_aborted_request_has_no_answer(endpoint: Any, impatient: Any) -> None
     assert data_in(impatient, "a") == [b"x"]
 
 
-def test_a_failure_of_ours_is_an_internal_failure_and_an_event(endpoint: Any, impatient: Any) -> None:
+def test_a_failure_of_ours_is_an_internal_failure_and_an_event(
+    endpoint: Endpoint, impatient: KinesisClient
+) -> None:
     """The client gets AWS's 500 without a traceback; the events have the reason."""
 
     async def fail(request: Any, proceed: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -13,6 +13,10 @@ import pytest
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.moto_services import bucket_in_host
 from emulator.rng import new_uuid
+from tests.emulator.endpoint_fixtures import Endpoint
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 S3_SIGNED = {
     "authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-2/s3/aws4_request, "
@@ -21,7 +25,7 @@ S3_SIGNED = {
 
 
 @pytest.fixture
-def bucket(endpoint: Any) -> Any:
+def bucket(endpoint: Endpoint) -> tuple[str, S3Client]:
     """A new bucket's name, and the S3 client that made it."""
     s3 = endpoint.client("s3")
     name = f"bucket-{new_uuid()}"
@@ -29,7 +33,7 @@ def bucket(endpoint: Any) -> Any:
     return name, s3
 
 
-def test_objects_of_any_name_and_size(bucket: Any) -> None:
+def test_objects_of_any_name_and_size(bucket: tuple[str, S3Client]) -> None:
     """Keys with slashes in a row and escapes, metadata, ranges, listings and multipart uploads."""
     name, s3 = bucket
     key = "http://dx.doi.org/10.5061/a b+c%20é/metadata.json"
@@ -44,7 +48,7 @@ def test_objects_of_any_name_and_size(bucket: Any) -> None:
     assert s3.get_object(Bucket=name, Key="large")["Body"].read() == large
 
 
-def test_uploads_in_chunks(bucket: Any, endpoint: Any) -> None:
+def test_uploads_in_chunks(bucket: tuple[str, S3Client], endpoint: Endpoint) -> None:
     """Transfer-Encoding: chunked without a length, and aws-chunked with signatures, store the payload."""
     name, s3 = bucket
     pieces = [b"x" * 50_000] * 40
@@ -86,7 +90,7 @@ def test_the_bucket_of_a_virtual_host(host: str, expected: str | None) -> None:
     assert found == ("bkt" if expected == "b" else expected)
 
 
-def test_virtual_host_requests_reach_the_bucket(bucket: Any, endpoint: Any) -> None:
+def test_virtual_host_requests_reach_the_bucket(bucket: tuple[str, S3Client], endpoint: Endpoint) -> None:
     """What a client with ``http://localhost`` as its endpoint sends."""
     name, s3 = bucket
     host = {"host": f"{name}.s3.localhost:{endpoint.port}"}
@@ -94,7 +98,7 @@ def test_virtual_host_requests_reach_the_bucket(bucket: Any, endpoint: Any) -> N
     assert s3.get_object(Bucket=name, Key="key")["Body"].read() == b"v"
 
 
-def test_every_service_sees_the_account_of_the_key(endpoint: Any) -> None:
+def test_every_service_sees_the_account_of_the_key(endpoint: Endpoint) -> None:
     """moto and the engine agree: 000000000000, or the access key where that is 12 digits."""
     assert endpoint.client("sts").get_caller_identity()["Account"] == "000000000000"
     topic = endpoint.client("sns").create_topic(Name="t")["TopicArn"]
@@ -111,7 +115,7 @@ NOT_EMULATED = {
 
 
 @pytest.mark.parametrize("name", NOT_EMULATED)
-def test_a_service_that_nobody_emulates_says_so(endpoint: Any, name: str) -> None:
+def test_a_service_that_nobody_emulates_says_so(endpoint: Endpoint, name: str) -> None:
     """In its own protocol (REST or JSON, XML, CBOR), so that botocore shows the sentence and asks once."""
     service, operation, given = NOT_EMULATED[name]
     client = endpoint.client(service)
@@ -140,7 +144,9 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("query", ["delete", "tagging", "cors", "lifecycle", "publicAccessBlock"])
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_xml_that_s3_does_not_read_is_refused(bucket: Any, endpoint: Any, kind: str, query: str) -> None:
+def test_xml_that_s3_does_not_read_is_refused(
+    bucket: tuple[str, S3Client], endpoint: Endpoint, kind: str, query: str
+) -> None:
     """With S3's own error; nothing is expanded, fetched or done."""
     name, s3 = bucket
     s3.put_object(Bucket=name, Key="k", Body=b"v")
@@ -151,7 +157,7 @@ def test_xml_that_s3_does_not_read_is_refused(bucket: Any, endpoint: Any, kind: 
     assert s3.get_object(Bucket=name, Key="k")["Body"].read() == b"v"
 
 
-def test_an_object_may_be_any_xml(bucket: Any) -> None:
+def test_an_object_may_be_any_xml(bucket: tuple[str, S3Client]) -> None:
     """A document type is nothing to whoever stores it."""
     name, s3 = bucket
     s3.put_object(Bucket=name, Key="page.xml", Body=DOCUMENTS["entities"], ContentType="application/xml")
@@ -189,7 +195,7 @@ asyncio.run(main())
     assert imported == "[]"
 
 
-def test_health_once_moto_runs(endpoint: Any) -> None:
+def test_health_once_moto_runs(endpoint: Endpoint) -> None:
     """What has been used is running."""
     endpoint.client("sts").get_caller_identity()
     for path in ("/health", "/_localstack/health"):

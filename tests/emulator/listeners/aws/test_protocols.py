@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cbor2
 import httpx
@@ -16,13 +16,17 @@ from hypothesis import strategies as st
 from emulator.kinesis import Scope
 from emulator.listeners.aws.protocols import Cbor11, Json11
 from emulator.listeners.aws.service_model import kinesis_model
+from tests.emulator.endpoint_fixtures import Endpoint
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 JSON = "application/x-amz-json-1.1"
 CBOR = "application/x-amz-cbor-1.1"
 NO_BLOB = "can not be converted to a Blob"
 
 
-def call(endpoint: Any, operation: str, request: Any, content_type: str = JSON) -> httpx.Response:
+def call(endpoint: Endpoint, operation: str, request: Any, content_type: str = JSON) -> httpx.Response:
     encode = cbor2.dumps if content_type == CBOR else msgspec.json.encode
     return endpoint.http.post("/", headers=endpoint.headers(operation, content_type), content=encode(request))
 
@@ -37,7 +41,7 @@ def read(response: httpx.Response) -> Any:
 
 
 @pytest.mark.parametrize("content_type", [JSON, CBOR])
-def test_a_record_goes_in_and_comes_out(endpoint: Any, content_type: str) -> None:
+def test_a_record_goes_in_and_comes_out(endpoint: Endpoint, content_type: str) -> None:
     """Every byte value survives, in base64 or as a byte string; answers come in the request's protocol."""
     data = bytes(range(256))
     sent = data if content_type == CBOR else base64.b64encode(data).decode()
@@ -54,7 +58,7 @@ def test_a_record_goes_in_and_comes_out(endpoint: Any, content_type: str) -> Non
     assert record["SequenceNumber"] == put["SequenceNumber"]
 
 
-def test_cbor_timestamps_are_tag_1_in_milliseconds(endpoint: Any) -> None:
+def test_cbor_timestamps_are_tag_1_in_milliseconds(endpoint: Endpoint) -> None:
     """What the Java SDK expects: c1 and an integer of milliseconds, in both directions."""
     before = round(endpoint.clock.time() * 1000)
     call(endpoint, "CreateStream", {"StreamName": "s", "ShardCount": 1})
@@ -74,7 +78,7 @@ def test_cbor_timestamps_are_tag_1_in_milliseconds(endpoint: Any) -> None:
 
 
 @pytest.mark.parametrize("content_type", [JSON, CBOR])
-def test_errors_have_aws_shape(endpoint: Any, content_type: str) -> None:
+def test_errors_have_aws_shape(endpoint: Endpoint, content_type: str) -> None:
     """Type and message in the body, the type and a request id in the headers."""
     response = call(endpoint, "DescribeStream", {"StreamName": "nowhere"}, content_type)
     assert response.status_code == 400
@@ -100,7 +104,7 @@ def test_errors_have_aws_shape(endpoint: Any, content_type: str) -> None:
     ],
 )
 def test_requests_that_are_not_in_order(
-    endpoint: Any, headers: dict[str, str | None], status: int, error: str
+    endpoint: Endpoint, headers: dict[str, str | None], status: int, error: str
 ) -> None:
     """A missing signature, operation or content type is named as AWS names it."""
     merged = endpoint.headers("ListStreams") | headers
@@ -112,14 +116,14 @@ def test_requests_that_are_not_in_order(
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b'"x"', b"null", b"\xff\xfe", b'{"Limit": "many"}', b"[" * 5000], ids=len
 )
-def test_bodies_that_are_no_request(endpoint: Any, body: bytes) -> None:
+def test_bodies_that_are_no_request(endpoint: Endpoint, body: bytes) -> None:
     """A body that is not a JSON object of the right types is a SerializationException."""
     response = endpoint.http.post("/", headers=endpoint.headers("ListStreams"), content=body)
     assert (response.status_code, response.json()["__type"]) == (400, "SerializationException")
 
 
 @pytest.mark.parametrize("body", [b"", b"\xbf", b"\x80", b"\xc1\x61x", b"\xd8", b"\x9f" * 5000], ids=len)
-def test_cbor_bodies_that_are_no_request(endpoint: Any, body: bytes) -> None:
+def test_cbor_bodies_that_are_no_request(endpoint: Endpoint, body: bytes) -> None:
     """The same in CBOR."""
     response = endpoint.http.post("/", headers=endpoint.headers("ListStreams", CBOR), content=body)
     assert (response.status_code, read(response)["__type"]) == (400, "SerializationException")
@@ -128,7 +132,7 @@ def test_cbor_bodies_that_are_no_request(endpoint: Any, body: bytes) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e300, -1e300], ids=str)
 @pytest.mark.parametrize("content_type", [JSON, CBOR])
 def test_numbers_that_are_none_or_beyond_all_are_refused(
-    endpoint: Any, kinesis: Any, value: float, content_type: str
+    endpoint: Endpoint, kinesis: KinesisClient, value: float, content_type: str
 ) -> None:
     """Where a whole number or a time belongs: 400, and the next request is answered."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
@@ -142,7 +146,7 @@ def test_numbers_that_are_none_or_beyond_all_are_refused(
     assert call(endpoint, "ListStreams", {}, content_type).status_code == 200
 
 
-async def test_a_request_without_end_is_refused(endpoint: Any) -> None:
+async def test_a_request_without_end_is_refused(endpoint: Endpoint) -> None:
     """A body beyond what any operation takes gets a 413 and does not fill the memory."""
     sent: list[Any] = []
 
@@ -175,7 +179,7 @@ async def test_a_request_without_end_is_refused(endpoint: Any) -> None:
         ({}, "Start of structure or map found where not expected."),
     ],
 )
-def test_data_that_is_no_base64(endpoint: Any, data: Any, why: str) -> None:
+def test_data_that_is_no_base64(endpoint: Endpoint, data: Any, why: str) -> None:
     """What is wrong with a blob is said in AWS's words, of one record and of several, and nothing is kept."""
     call(endpoint, "CreateStream", {"StreamName": "s", "ShardCount": 1})
     record = {"PartitionKey": "k", "Data": data}
@@ -201,7 +205,7 @@ def test_data_that_is_no_base64(endpoint: Any, data: Any, why: str) -> None:
 )
 @pytest.mark.parametrize("content_type", [JSON, CBOR])
 def test_a_value_of_another_type(  # noqa: PLR0917 -- the columns of a table
-    endpoint: Any, operation: str, member: str, value: Any, why: str, content_type: str
+    endpoint: Endpoint, operation: str, member: str, value: Any, why: str, content_type: str
 ) -> None:
     """AWS's words, under the name that it gives them in this error alone."""
     response = call(endpoint, operation, {member: value}, content_type)
@@ -209,7 +213,7 @@ def test_a_value_of_another_type(  # noqa: PLR0917 -- the columns of a table
     assert read(response) == {"__type": "SerializationException", "Message": why}
 
 
-def test_streams_belong_to_the_account_and_region_of_the_signature(endpoint: Any) -> None:
+def test_streams_belong_to_the_account_and_region_of_the_signature(endpoint: Endpoint) -> None:
     """A 12-digit access key is an account of its own; another region sees other streams."""
     headers = endpoint.headers("CreateStream")
     there = headers["authorization"].replace("=test/", "=111122223333/").replace("eu-west-2", "us-west-1")
@@ -237,7 +241,7 @@ _JSON_VALUES = st.recursive(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_no_input_is_answered_with_a_500(endpoint: Any, data: st.DataObject) -> None:
+def test_no_input_is_answered_with_a_500(endpoint: Endpoint, data: st.DataObject) -> None:
     """Whatever the members of whichever operation hold, the answer is AWS's 200 or 400."""
     name = data.draw(st.sampled_from(sorted(kinesis_model().operations)))
     shape = kinesis_model().operations[name].request

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.aws.request_validation import check
+from tests.emulator.endpoint_fixtures import Endpoint
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 
 def complaint(shape: str, request: dict[str, Any]) -> str:
@@ -102,7 +106,7 @@ def test_a_request_in_order_passes() -> None:
     check({"StreamName": "s", "ShardCount": 1, "Tags": {"a": ""}}, "CreateStreamInput")
 
 
-def test_a_client_sees_the_message(endpoint: Any, kinesis: Any) -> None:
+def test_a_client_sees_the_message(endpoint: Endpoint, kinesis: KinesisClient) -> None:
     """boto3 without its own validation shows AWS's text."""
     with pytest.raises(
         kinesis.exceptions.ClientError, match="Member must satisfy regular expression pattern"

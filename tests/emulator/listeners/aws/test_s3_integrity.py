@@ -7,14 +7,18 @@ import io
 import re
 import zlib
 from base64 import b64encode
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import crc32c
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from tests.emulator.endpoint_fixtures import Endpoint
 from tests.emulator.listeners.aws.test_moto_services import S3_SIGNED
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 BODY = b"hello" * 1000
 OTHER = b"hullo" * 1000
@@ -37,7 +41,7 @@ def checksum(algorithm: str, data: bytes) -> str:
 
 
 @pytest.fixture
-def bucket(endpoint: Any) -> Any:
+def bucket(endpoint: Endpoint) -> tuple[str, S3Client]:
     """A new bucket's name, and the S3 client that made it."""
     s3 = endpoint.client("s3")
     name = f"bucket-{endpoint.port}"
@@ -45,7 +49,7 @@ def bucket(endpoint: Any) -> Any:
     return name, s3
 
 
-def put(endpoint: Any, bucket: Any, body: bytes, **headers: str) -> Any:
+def put(endpoint: Endpoint, bucket: tuple[str, S3Client], body: bytes, **headers: str) -> Any:
     """PUT an object, the headers' names with underscores; what the answer's XML says by element."""
     given = S3_SIGNED | {name.replace("_", "-"): value for name, value in headers.items()}
     response = endpoint.http.put(f"/{bucket[0]}/key", headers=given, content=body)
@@ -67,12 +71,12 @@ def streamed(length: int, algorithm: str) -> dict[str, str]:
     }
 
 
-def keys(bucket: Any) -> list[str]:
+def keys(bucket: tuple[str, S3Client]) -> list[str]:
     name, s3 = bucket
     return [found["Key"] for found in s3.list_objects_v2(Bucket=name).get("Contents", [])]
 
 
-def test_a_wrong_md5_is_refused_and_nothing_kept(bucket: Any) -> None:
+def test_a_wrong_md5_is_refused_and_nothing_kept(bucket: tuple[str, S3Client]) -> None:
     """Of an object and of a part; the right one is taken."""
     name, s3 = bucket
     with pytest.raises(ClientError, match=rf"\(BadDigest\).*{NO_MATCH}") as refused:
@@ -94,7 +98,7 @@ def test_a_wrong_md5_is_refused_and_nothing_kept(bucket: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["xx", "", "AAAA", md5(b"") + "AAAA", md5(b"").rstrip("=")])
-def test_an_md5_that_is_none(endpoint: Any, bucket: Any, given: str) -> None:
+def test_an_md5_that_is_none(endpoint: Endpoint, bucket: tuple[str, S3Client], given: str) -> None:
     """It need not be compared."""
     status, told = put(endpoint, bucket, BODY, content_md5=given)
     assert (status, told["Code"], told["Message"]) == (
@@ -106,7 +110,7 @@ def test_an_md5_that_is_none(endpoint: Any, bucket: Any, given: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_checksums_are_compared(endpoint: Any, bucket: Any, algorithm: str) -> None:
+def test_checksums_are_compared(endpoint: Endpoint, bucket: tuple[str, S3Client], algorithm: str) -> None:
     """In a header and in the trailer of a body in chunks."""
     said = f"x_amz_checksum_{algorithm}"
     wrong = f"The {algorithm.upper()} you specified did not match the calculated checksum."
@@ -123,7 +127,9 @@ def test_checksums_are_compared(endpoint: Any, bucket: Any, algorithm: str) -> N
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "crc64nvme"])
 @pytest.mark.parametrize("value", ["", "AA==", "no base64", "A" * 88])
-def test_checksums_that_are_none(endpoint: Any, bucket: Any, algorithm: str, value: str) -> None:
+def test_checksums_that_are_none(
+    endpoint: Endpoint, bucket: tuple[str, S3Client], algorithm: str, value: str
+) -> None:
     """Of another length or alphabet; likewise in a trailer, and one that does not come."""
     name = f"x-amz-checksum-{algorithm}"
     status, told = put(endpoint, bucket, BODY, **{name: value})
@@ -140,14 +146,14 @@ def test_checksums_that_are_none(endpoint: Any, bucket: Any, algorithm: str, val
     assert keys(bucket) == []
 
 
-def test_one_checksum_is_expected(endpoint: Any, bucket: Any) -> None:
+def test_one_checksum_is_expected(endpoint: Endpoint, bucket: tuple[str, S3Client]) -> None:
     """Two are refused, right as they may be."""
     both = {f"x-amz-checksum-{name}": checksum(name, BODY) for name in ("crc32", "sha256")}
     assert put(endpoint, bucket, BODY, **both)[1]["Code"] == "InvalidRequest"
 
 
 @pytest.mark.parametrize("cut", [1, 100, 4000])
-def test_chunks_that_end_too_soon(endpoint: Any, bucket: Any, cut: int) -> None:
+def test_chunks_that_end_too_soon(endpoint: Endpoint, bucket: tuple[str, S3Client], cut: int) -> None:
     """Half an object is none."""
     whole = chunked(BODY, f"x-amz-checksum-crc32:{checksum('crc32', BODY)}")
     body = whole[: whole.index(b"\r\n0\r\n") + 2 - cut]
@@ -157,7 +163,7 @@ def test_chunks_that_end_too_soon(endpoint: Any, bucket: Any, cut: int) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["CRC32", "SHA1", "SHA256"])
-def test_what_boto3_sends_is_right(bucket: Any, algorithm: str) -> None:
+def test_what_boto3_sends_is_right(bucket: tuple[str, S3Client], algorithm: str) -> None:
     """Objects, parts and lists of keys to delete, with the checksums that the SDK makes."""
     name, s3 = bucket
     s3.put_object(Bucket=name, Key="a", Body=BODY, ChecksumAlgorithm=algorithm)
@@ -167,7 +173,7 @@ def test_what_boto3_sends_is_right(bucket: Any, algorithm: str) -> None:
     assert keys(bucket) == []
 
 
-def test_every_answer_of_s3_has_its_ids(endpoint: Any, bucket: Any) -> None:
+def test_every_answer_of_s3_has_its_ids(endpoint: Endpoint, bucket: tuple[str, S3Client]) -> None:
     """Good ones and refusals, with and without a body; a refusal has the same in its XML."""
     name, s3 = bucket
     s3.put_object(Bucket=name, Key="key", Body=BODY)
@@ -204,7 +210,7 @@ def test_every_answer_of_s3_has_its_ids(endpoint: Any, bucket: Any) -> None:
     assert metadata["HostId"] == metadata["HTTPHeaders"]["x-amz-id-2"]
 
 
-def test_a_presigned_url_that_lacks_a_part(bucket: Any, endpoint: Any) -> None:
+def test_a_presigned_url_that_lacks_a_part(bucket: tuple[str, S3Client], endpoint: Endpoint) -> None:
     """Each of its six parts must be there; a whole one is answered."""
     name, _ = bucket
     s3 = endpoint.client("s3", config=Config(signature_version="s3v4"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -162,7 +163,7 @@ def test_an_operation_that_there_is_not_is_refused(control: Client) -> None:
         pass
 
 
-def test_it_is_written_in_the_settings(tmp_path: Any) -> None:
+def test_it_is_written_in_the_settings(tmp_path: Path) -> None:
     """In sandbox.toml, or as JSON in the environment."""
     (tmp_path / "sandbox.toml").write_text(
         '[[sandbox.access]]\naccess_key = "my-reader"\nstreams = ["input"]\noperations = ["Get*"]\n'

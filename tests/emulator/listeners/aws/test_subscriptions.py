@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cbor2
 import httpx
@@ -13,14 +13,22 @@ import pytest
 from botocore.eventstream import EventStreamBuffer
 
 from emulator.clock import stopwatch
+from tests.emulator.endpoint_fixtures import Endpoint
+
+if TYPE_CHECKING:
+    from mypy_boto3_kinesis import KinesisClient
 
 JSON = "application/x-amz-json-1.1"
 CBOR = "application/x-amz-cbor-1.1"
 SHARD = "shardId-000000000000"
 
 
+Subscribe = Callable[..., Iterator[dict[str, Any]]]
+"""Opens the event stream of a consumer: ``subscribe(consumer, shard, **position)``."""
+
+
 @pytest.fixture
-def consumer(kinesis: Any) -> str:
+def consumer(kinesis: KinesisClient) -> str:
     """A consumer of a stream with one shard; its ARN."""
     kinesis.create_stream(StreamName="s", ShardCount=1)
     arn = kinesis.describe_stream_summary(StreamName="s")["StreamDescriptionSummary"]["StreamARN"]
@@ -28,7 +36,7 @@ def consumer(kinesis: Any) -> str:
 
 
 @pytest.fixture
-def subscribe(kinesis: Any, consumer: str) -> Iterator[Callable[..., Iterator[dict[str, Any]]]]:
+def subscribe(kinesis: KinesisClient, consumer: str) -> Iterator[Subscribe]:
     """Open boto3's event stream at a position; the events one by one."""
     streams = []
 
@@ -47,7 +55,7 @@ def with_records(events: Iterator[dict[str, Any]]) -> dict[str, Any]:
     return next(event for event in events if event["Records"])
 
 
-def test_records_are_pushed_within_50_ms(subscribe: Any, kinesis: Any) -> None:
+def test_records_are_pushed_within_50_ms(subscribe: Subscribe, kinesis: KinesisClient) -> None:
     """A record reaches the subscriber at once, not at the next poll (the best of ten: machines are busy)."""
     events = subscribe()
     next(events)
@@ -61,7 +69,7 @@ def test_records_are_pushed_within_50_ms(subscribe: Any, kinesis: Any) -> None:
 
 
 def test_the_continuation_resumes_after_what_was_delivered(
-    subscribe: Any, kinesis: Any, endpoint: Any
+    subscribe: Subscribe, kinesis: KinesisClient, endpoint: Endpoint
 ) -> None:
     """ContinuationSequenceNumber, given back, loses and repeats nothing; also before the first record."""
     events = subscribe(Type="LATEST")
@@ -76,7 +84,7 @@ def test_the_continuation_resumes_after_what_was_delivered(
 
 
 def test_a_subscription_ends_after_five_minutes_of_the_clock(
-    subscribe: Any, kinesis: Any, endpoint: Any
+    subscribe: Subscribe, kinesis: KinesisClient, endpoint: Endpoint
 ) -> None:
     """The stream ends by itself, without an error, when the clock has gone on by five minutes."""
     events = subscribe()
@@ -85,7 +93,7 @@ def test_a_subscription_ends_after_five_minutes_of_the_clock(
     assert [event for event in events if event["Records"]] == []
 
 
-def test_the_end_of_a_shard_names_its_children(subscribe: Any, kinesis: Any) -> None:
+def test_the_end_of_a_shard_names_its_children(subscribe: Subscribe, kinesis: KinesisClient) -> None:
     """After a split the parent's stream ends with ChildShards and nothing to continue from."""
     kinesis.put_record(StreamName="s", PartitionKey="k", Data=b"last")
     events = subscribe()
@@ -101,7 +109,7 @@ def test_the_end_of_a_shard_names_its_children(subscribe: Any, kinesis: Any) -> 
 
 
 def test_a_second_subscription_is_refused_then_takes_over(
-    subscribe: Any, kinesis: Any, endpoint: Any
+    subscribe: Subscribe, kinesis: KinesisClient, endpoint: Endpoint
 ) -> None:
     """Within five seconds ResourceInUseException; later the newer one gets the records."""
     first = subscribe()
@@ -116,7 +124,9 @@ def test_a_second_subscription_is_refused_then_takes_over(
     assert [event for event in first if event["Records"]] == []
 
 
-def test_errors_come_before_the_stream_begins(subscribe: Any, kinesis: Any, consumer: str) -> None:
+def test_errors_come_before_the_stream_begins(
+    subscribe: Subscribe, kinesis: KinesisClient, consumer: str
+) -> None:
     """An unknown consumer or shard is an ordinary error."""
     with pytest.raises(kinesis.exceptions.ResourceNotFoundException):
         subscribe(consumer=consumer.replace("/c:", "/other:"))
@@ -125,7 +135,9 @@ def test_errors_come_before_the_stream_begins(subscribe: Any, kinesis: Any, cons
 
 
 @contextmanager
-def raw_frames(endpoint: Any, consumer: str, content_type: str, *, http2: bool) -> Iterator[Iterator[Any]]:
+def raw_frames(
+    endpoint: Endpoint, consumer: str, content_type: str, *, http2: bool
+) -> Iterator[Iterator[Any]]:
     request = {"ConsumerARN": consumer, "ShardId": SHARD, "StartingPosition": {"Type": "TRIM_HORIZON"}}
     body = cbor2.dumps(request) if content_type == CBOR else msgspec.json.encode(request)
     headers = endpoint.headers("SubscribeToShard", content_type)
@@ -147,7 +159,7 @@ def raw_frames(endpoint: Any, consumer: str, content_type: str, *, http2: bool) 
 @pytest.mark.parametrize("http2", [False, True], ids=["http1", "h2c"])
 @pytest.mark.parametrize("content_type", [JSON, CBOR])
 def test_frames_on_the_wire(
-    endpoint: Any, kinesis: Any, consumer: str, content_type: str, http2: bool
+    endpoint: Endpoint, kinesis: KinesisClient, consumer: str, content_type: str, http2: bool
 ) -> None:
     """First initial-response, then events in the request's protocol, over HTTP/1.1 and h2c alike."""
     kinesis.put_record(StreamName="s", PartitionKey="k", Data=b"\x00\xff")

@@ -8,10 +8,10 @@ import pytest
 
 from emulator.queues.engine import Address
 from emulator.queues.engine.errors import BadValueError, ClaimNotThereError
-from tests.emulator.queues.engine.conftest import QUEUE
+from tests.emulator.queues.engine.conftest import QUEUE, Room
 
 
-def test_a_claim_and_what_it_held_are_told_of_when_it_expires(queues) -> None:
+def test_a_claim_and_what_it_held_are_told_of_when_it_expires(queues: Room) -> None:
     """The event names the claim, the worker and the messages; the messages are free then, not before."""
     ids = queues.post(b"1", b"2")
     held = queues.claim(2, ttl=60)
@@ -26,7 +26,7 @@ def test_a_claim_and_what_it_held_are_told_of_when_it_expires(queues) -> None:
     assert queues.claimed(2) == ids
 
 
-def test_a_watched_engine_ends_claims_though_nobody_asks(queues) -> None:
+def test_a_watched_engine_ends_claims_though_nobody_asks(queues: Room) -> None:
     """The clock moves, and the event comes by itself."""
     queues.post(b"1")
     queues.claim(ttl=60)
@@ -39,7 +39,7 @@ def test_a_watched_engine_ends_claims_though_nobody_asks(queues) -> None:
     assert len(queues.told("claim_expired")) == 1
 
 
-def test_a_message_lives_14_days_at_most_however_often_it_is_claimed(queues) -> None:
+def test_a_message_lives_14_days_at_most_however_often_it_is_claimed(queues: Room) -> None:
     """A worker that renews its claim again and again does not keep a message for ever."""
     queues.post(b"1", ttl=60)
     held = queues.claim(ttl=43_200, grace=43_200)
@@ -53,7 +53,7 @@ def test_a_message_lives_14_days_at_most_however_often_it_is_claimed(queues) -> 
     assert len(queues.told("message_expired")) == 1
 
 
-def test_a_claim_can_be_ended_as_if_its_time_were_over(queues) -> None:
+def test_a_claim_can_be_ended_as_if_its_time_were_over(queues: Room) -> None:
     """For a worker that is too slow on purpose: the event is that of the clock."""
     queues.post(b"1")
     held = queues.claim()
@@ -63,7 +63,7 @@ def test_a_claim_can_be_ended_as_if_its_time_were_over(queues) -> None:
         queues.engine.claims.get(QUEUE, held.claim.id)
 
 
-def test_who_holds_what_can_be_listed(queues) -> None:
+def test_who_holds_what_can_be_listed(queues: Room) -> None:
     """Claims with their workers and what is left of their time; those that are empty are left out."""
     ids = queues.post(b"1", b"2", b"3")
     anna, ben = queues.claim(client="anna", ttl=100), queues.claim(2, client="ben", ttl=200)
@@ -76,7 +76,7 @@ def test_who_holds_what_can_be_listed(queues) -> None:
     assert queues.engine.claims.get(QUEUE, ben.claim.id) == held[0]
 
 
-def test_dead_letters_keep_their_ids_and_begin_with_no_claims(queues) -> None:
+def test_dead_letters_keep_their_ids_and_begin_with_no_claims(queues: Room) -> None:
     """A message that was claimed as often as allowed is found under its id in the other queue."""
     metadata = {"_max_claim_count": 2, "_dead_letter_queue": "dead", "_dead_letter_queue_messages_ttl": 90}
     queues.engine.queues.create(QUEUE, metadata)
@@ -91,7 +91,7 @@ def test_dead_letters_keep_their_ids_and_begin_with_no_claims(queues) -> None:
     assert queues.engine.messages.get(Address("project", "dead"), id_).message == found.message
 
 
-def test_very_many_finished_claims_are_not_kept_for_ever(queues) -> None:
+def test_very_many_finished_claims_are_not_kept_for_ever(queues: Room) -> None:
     """A thousand are there to be looked at until they expire; the oldest of more are forgotten."""
     first = None
     for _ in range(1002):
@@ -107,7 +107,7 @@ def test_very_many_finished_claims_are_not_kept_for_ever(queues) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"ttl": 59}, {"ttl": 43_201}, {"grace": 59}, {"grace": 43_201}, {"limit": 0}, {"limit": 21}]
 )
-def test_what_is_out_of_bounds_claims_nothing(queues, wrong) -> None:
+def test_what_is_out_of_bounds_claims_nothing(queues: Room, wrong: dict[str, int]) -> None:
     """Every transport is held to the same bounds, by the engine."""
     queues.post(b"1")
     with pytest.raises(BadValueError):
@@ -115,7 +115,7 @@ def test_what_is_out_of_bounds_claims_nothing(queues, wrong) -> None:
     assert len(queues.claimed(20)) == 1
 
 
-def test_a_full_disk_does_not_end_the_watch(queues, monkeypatch) -> None:
+def test_a_full_disk_does_not_end_the_watch(queues: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that cannot be written leaves the next one to be told."""
     emit, refused = queues.events.emit, threading.Event()
 

@@ -13,7 +13,7 @@ import pytest
 from emulator.queues.engine import journal
 from emulator.queues.engine.errors import ClaimNotThereError
 from emulator.queues.engine.journal import FileJournal
-from tests.emulator.queues.engine.conftest import QUEUE, room
+from tests.emulator.queues.engine.conftest import QUEUE, Room, room
 
 _WORKER = """
 import sys
@@ -52,7 +52,7 @@ def test_a_claim_survives_kill_9(tmp_path: Path) -> None:
     found.engine.close()
 
 
-def test_a_claim_that_expired_while_nothing_ran_is_over(queues) -> None:
+def test_a_claim_that_expired_while_nothing_ran_is_over(queues: Room) -> None:
     """Time does not stop for a process that does."""
     (id_,) = queues.post(b"1")
     held = queues.claim(ttl=60)
@@ -62,7 +62,7 @@ def test_a_claim_that_expired_while_nothing_ran_is_over(queues) -> None:
     assert queues.claimed() == [id_]
 
 
-def test_everything_else_survives_too(queues) -> None:
+def test_everything_else_survives_too(queues: Room) -> None:
     """Metadata, subscriptions, delays and the key that signs."""
     queues.engine.queues.create(QUEUE, {"a": 1})
     made = queues.engine.subscriptions.create(QUEUE, "http://here/", options={"b": [2]}).subscription
@@ -77,7 +77,9 @@ def test_everything_else_survives_too(queues) -> None:
     assert queues.engine.verify(signed)
 
 
-def test_a_journal_is_written_anew_when_little_of_it_is_needed(queues, monkeypatch) -> None:
+def test_a_journal_is_written_anew_when_little_of_it_is_needed(
+    queues: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It shrinks while it is used, and says the same as before, claims included."""
     monkeypatch.setattr(journal, "_WRITE_ANEW_ABOVE_BYTES", 50_000)
     (kept,) = queues.post(b'"kept"')
@@ -92,7 +94,7 @@ def test_a_journal_is_written_anew_when_little_of_it_is_needed(queues, monkeypat
     assert queues.claimed(20) == [free]
 
 
-def test_what_cannot_be_written_down_has_not_happened(queues, monkeypatch) -> None:
+def test_what_cannot_be_written_down_has_not_happened(queues: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk: the claim is refused, and the next one gets the same messages, in order."""
     ids = queues.post(b"1", b"2", b"3")
 
@@ -113,7 +115,7 @@ def test_what_cannot_be_written_down_has_not_happened(queues, monkeypatch) -> No
     assert queues.engine.queues.stats(QUEUE).total == 3
 
 
-def test_workers_on_many_threads_never_hold_the_same_message(queues) -> None:
+def test_workers_on_many_threads_never_hold_the_same_message(queues: Room) -> None:
     """Four threads claim and delete until nothing is left: each message was given once, and none was lost."""
     wanted = [id_ for _ in range(40) for id_ in queues.post(*[b"1"] * 20)]
     got: list[list[str]] = [[] for _ in range(4)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.queues.engine import Arrival, SourceUnavailableError
-from tests.emulator.queues.engine.conftest import NOON, QUEUE
+from tests.emulator.queues.engine.conftest import NOON, QUEUE, Room
 
 
 class Channel:
@@ -41,13 +41,13 @@ class Channel:
 
 
 @pytest.fixture
-def channel(queues) -> Channel:
+def channel(queues: Room) -> Channel:
     found = Channel()
     queues.engine.attach(QUEUE, found)
     return found
 
 
-def test_messages_of_the_channel_are_claimed_and_done_there(queues, channel) -> None:
+def test_messages_of_the_channel_are_claimed_and_done_there(queues: Room, channel: Channel) -> None:
     """They come in order, age from their arrival on, and the channel hears of each that leaves, however."""
     refs = channel.put(b"1", b"2", b"3", b"4")
     held = queues.claim(2)
@@ -61,7 +61,7 @@ def test_messages_of_the_channel_are_claimed_and_done_there(queues, channel) -> 
     assert sorted(channel.done) == sorted(refs)
 
 
-def test_a_message_that_expires_is_done_there(queues, channel) -> None:
+def test_a_message_that_expires_is_done_there(queues: Room, channel: Channel) -> None:
     """The clock ends it in the queue, and the channel hears of it."""
     refs = channel.put(b"1", ttl=65)
     queues.engine.queues.stats(QUEUE)
@@ -70,7 +70,7 @@ def test_a_message_that_expires_is_done_there(queues, channel) -> None:
     assert channel.done == refs
 
 
-def test_a_claim_on_a_view_survives_a_restart(queues, channel) -> None:
+def test_a_claim_on_a_view_survives_a_restart(queues: Room, channel: Channel) -> None:
     """The message is held by the same claim, and is not taken from the channel again."""
     channel.put(b"1", b"2")
     held = queues.claim(ttl=600)
@@ -80,7 +80,7 @@ def test_a_claim_on_a_view_survives_a_restart(queues, channel) -> None:
     assert [message.body for message in queues.claim(20).messages] == [b"2"]
 
 
-def test_what_comes_again_before_it_was_done_is_the_same_message(queues, channel) -> None:
+def test_what_comes_again_before_it_was_done_is_the_same_message(queues: Room, channel: Channel) -> None:
     """A channel that was not told that a message is taken gives it twice; the queue has it once."""
     channel.put(b"1")
     again = list(channel.waiting)
@@ -89,14 +89,14 @@ def test_what_comes_again_before_it_was_done_is_the_same_message(queues, channel
     assert queues.claimed(20) == []
 
 
-def test_what_is_posted_goes_through_the_channel(queues, channel) -> None:
+def test_what_is_posted_goes_through_the_channel(queues: Room, channel: Channel) -> None:
     """The ids that the client is given are those of the messages that arrive."""
     ids = queues.post(b'"a"', b'"b"')
     assert [message.id for message in queues.claim(20).messages] == ids
     assert queues.told("messages_arrived")[0].fields["messages"] == ids
 
 
-def test_a_channel_that_is_down_is_said_so_and_comes_back(queues, channel) -> None:
+def test_a_channel_that_is_down_is_said_so_and_comes_back(queues: Room, channel: Channel) -> None:
     """The operation is refused; nothing is lost meanwhile."""
     channel.put(b"1")
     channel.down = True
@@ -106,7 +106,7 @@ def test_a_channel_that_is_down_is_said_so_and_comes_back(queues, channel) -> No
     assert len(queues.claimed()) == 1
 
 
-def test_a_view_is_there_before_anybody_has_used_it(queues, channel) -> None:
+def test_a_view_is_there_before_anybody_has_used_it(queues: Room, channel: Channel) -> None:
     """The overview shows it, as a view."""
     (row,) = queues.engine.queues.overview()
     assert (row.at, row.view, row.stats.total) == (QUEUE, True, 0)

@@ -107,7 +107,9 @@ def test_whatever_is_sent_is_answered(version: str, asked: Ask) -> None:
         ("POST", "/v2/queues/q/subscriptions", '{"subscriber": "http://a", "options": {"a": %s}}'),
     ],
 )
-def test_a_number_that_nothing_can_keep_is_refused(tmp_path, method, path, body, number) -> None:
+def test_a_number_that_nothing_can_keep_is_refused(
+    tmp_path: Path, method: str, path: str, body: str, number: str
+) -> None:
     """It is answered with 400, and the queue is as it was, also after a restart."""
     server = InProcess(tmp_path / "queues.log")
     headers = {"Client-ID": CLIENT, "X-Project-ID": "demo"}
@@ -117,7 +119,7 @@ def test_a_number_that_nothing_can_keep_is_refused(tmp_path, method, path, body,
     assert InProcess(tmp_path / "queues.log").engine.queues.overview() == []
 
 
-def test_a_body_may_have_any_number_in_it(tmp_path) -> None:
+def test_a_body_may_have_any_number_in_it(tmp_path: Path) -> None:
     """Bodies are passed on as they came, so what we cannot read is no matter."""
     server = InProcess(tmp_path / "queues.log")
     headers = {"Client-ID": CLIENT, "X-Project-ID": "demo"}

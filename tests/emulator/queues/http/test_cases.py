@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.emulator.queues.http.case import Case, Conversation
+from tests.emulator.queues.http.conftest import InProcess
 from tests.emulator.queues.http.tables import TABLES
 
 
@@ -15,7 +16,7 @@ from tests.emulator.queues.http.tables import TABLES
     [(version, case) for version, cases in TABLES.items() for case in cases],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_a_request_is_answered_as_the_table_says(version: str, case: Case, in_process) -> None:
+def test_a_request_is_answered_as_the_table_says(version: str, case: Case, in_process: InProcess) -> None:
     """Status, body and headers, after the requests that lead there."""
     Conversation(in_process, version, "demo").check(case)
 

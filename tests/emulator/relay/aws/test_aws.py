@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -30,6 +31,7 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
 from tests.emulator.relay.aws.signature_check import Verifier
+from tests.emulator.relay.conftest import LoopThread
 
 ACCESS, SECRET, TOKEN = (
     "AKIAIOSFODNN7EXAMPLE",
@@ -55,7 +57,7 @@ class Strict:
 
 
 @pytest.fixture
-def strict(loop_thread: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strict]:
+def strict(loop_thread: LoopThread, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strict]:
     clock = Clock()
     events = Events(clock)
     engine = Engine(None, clock, events)
@@ -204,7 +206,7 @@ def test_aws_has_a_host_for_each_service_and_region() -> None:
     assert endpoints.of("kinesis", "eu-west-2") is endpoints.of("kinesis", "eu-west-2")
 
 
-def test_without_credentials_it_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_without_credentials_it_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """And says where they are looked for."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)

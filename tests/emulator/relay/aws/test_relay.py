@@ -17,6 +17,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology
+from tests.emulator.relay.conftest import LoopThread
 
 TOPOLOGY = Topology(
     {"input": 2, "audit": 1, "error": 1},
@@ -200,7 +201,9 @@ def test_an_upstream_that_is_not_there_is_named() -> None:
         pass
 
 
-def test_an_upstream_that_goes_away_and_comes_back(loop_thread: Any, client: Callable[..., Any]) -> None:
+def test_an_upstream_that_goes_away_and_comes_back(
+    loop_thread: LoopThread, client: Callable[..., Any]
+) -> None:
     """Meanwhile clients get an error that they try again after, and the status says what is wrong."""
     from botocore.config import Config
 
