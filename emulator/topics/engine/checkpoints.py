@@ -32,7 +32,7 @@ class Waiting(msgspec.Struct, array_like=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, gc=False):
-    """What all entries before ``next`` come to, under ``definitions``; ``arrivals`` as in ``TopicRegistry``."""
+    """The sum of all entries before ``next``, under ``definitions``; ``arrivals`` as in ``TopicRegistry``."""
 
     next: int
     definitions: tuple[Definition, ...]
