@@ -10,7 +10,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from emulator.clock import Clock
 from emulator.events import Events
@@ -18,9 +18,11 @@ from emulator.faults.engine import FaultEngine
 from emulator.faults.targets import Process
 from emulator.rabbitmq.server import HOW_TO_GET_ONE, BrokerFailedError, find_server, start_broker, why_none
 from emulator.rabbitmq.server import Broker as Server
-from emulator.relay.amqp.server import AmqpServer, bound, client_url
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
+
+if TYPE_CHECKING:
+    from emulator.relay.amqp.server import AmqpServer
 
 TARGET = "rabbitmq"
 _NOTHING = "nothing answers on the AMQP port"
@@ -83,6 +85,8 @@ class SidecarBroker:
         if server is None:
             self.notes = (f"{_NOTHING}: {why_none(environment)}", *HOW_TO_GET_ONE)
             return
+        from emulator.relay.amqp.server import bound, client_url
+
         directory = self._place()
         end_leftovers(directory)
         try:
@@ -117,6 +121,8 @@ class SidecarBroker:
             self.notes = (f"{_NOTHING}: rabbitmq-server did not start; sandbox logs shows what it said",)
             self._events.emit("broker.failed", why=str(error))
             return
+        from emulator.relay.amqp.server import AmqpServer
+
         self._broker = broker
         self._relay = AmqpServer(
             broker.url,

@@ -110,7 +110,7 @@ class Connections:
             self._starts.put(connection, partial(self._begin, exchange, app or self.app, done))
 
     def _begin(self, exchange: Exchange, app: App, done: Callable[[], None] | None) -> None:
-        task = asyncio.ensure_future(self._answer(exchange, app))
+        task = asyncio.get_running_loop().create_task(self._answer(exchange, app))
         self._requests.add(task)
         self._starts.begun(task)
         task.add_done_callback(self._ended)

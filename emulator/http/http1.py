@@ -274,9 +274,10 @@ class Http1Protocol(asyncio.Protocol):
         if not keep_alive or self._draining:
             self.transport.close()
             return
-        # The end of its body may have come while enough of it was here, and nobody asked for more.
-        self.inflow.release(BODY_HELD)
-        self._go_on()
+        if self.inflow.held or self._last_words:
+            # The end of its body may have come while enough of it was here, and nobody asked for more.
+            self.inflow.release(BODY_HELD)
+            self._go_on()
 
     def _enqueue(self, exchange: Exchange) -> None:
         if exchange.queued or self.transport.is_closing():

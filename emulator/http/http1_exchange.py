@@ -139,7 +139,7 @@ class Exchange:
         if not self._keep_alive:
             headers.append((b"connection", b"close"))
         line = STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-        return b"".join((line, *(b"%b: %b\r\n" % header for header in headers), b"\r\n"))
+        return b"".join([line, *[b"%b: %b\r\n" % header for header in headers], b"\r\n"])
 
     def _framed(self, body: bytes, more: bool) -> bytes:
         if self.scope["method"] == "HEAD":

@@ -143,7 +143,7 @@ def _sizes(entries: list[Entry], most: int) -> list[int]:
     Raises ``NotFastError`` for bad base64 and for what might not fit.
     """
     try:
-        sizes = blobs.lengths(entry.Data for entry in entries)
+        sizes = blobs.lengths([entry.Data for entry in entries])
     except ValueError as error:
         raise NotFastError from error
     for entry in entries:

@@ -9,7 +9,7 @@ from emulator.kinesis.errors import invalid_argument
 
 MAX_TAGS = 50
 # "White space" of AWS's message is the blank: tabs and new lines are refused.
-_VALID = re.compile(r"[\w\u00C0-\u1FFF\u2C00-\uD7FF ./:=+\-@%]*\Z")
+_VALID = r"[\w\u00C0-\u1FFF\u2C00-\uD7FF ./:=+\-@%]*"
 
 
 def require_tags(name: str, account: str, tags: dict[str, str], more: dict[str, str]) -> dict[str, str]:
@@ -32,7 +32,7 @@ def without(name: str, account: str, tags: dict[str, str], keys: list[str]) -> d
 
 def _require_characters(texts: Iterable[str], deed: str) -> None:
     given = tuple(texts)
-    if not all(_VALID.match(text) for text in given):
+    if not all(re.fullmatch(_VALID, text) for text in given):
         raise invalid_argument(
             "Some tags contain invalid characters. Valid characters: "
             "Unicode letters, digits, white space, _ . / = + - % @ :."

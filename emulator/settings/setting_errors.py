@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,8 @@ def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: t
 
 def no_such_key(name: str, keys: tuple[str, ...]) -> str:
     """What is said of a key that nobody knows."""
+    from difflib import get_close_matches
+
     close = get_close_matches(name, keys, 1)
     meant = f" (did you mean {close[0]}?)" if close else ""
     return f"there is no key {name!r}{meant}; there are: {', '.join(keys)}"

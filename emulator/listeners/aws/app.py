@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,8 +16,10 @@ from emulator.listeners.aws.interception import Backend, Interceptor
 from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
-from emulator.listeners.aws.moto_services import MotoServices
 from emulator.listeners.aws.stream_access import StreamAccess
+
+if TYPE_CHECKING:
+    from emulator.listeners.aws.moto_services import MotoServices
 
 _MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
 
@@ -44,7 +47,8 @@ class AwsApp:
         calls: MotoCalls | None = None,
     ) -> None:
         self._kinesis = KinesisHandler(backend, interceptors, events, access or StreamAccess(events))
-        self._moto = MotoServices(events, prepare_services, calls)
+        self._new_moto = partial(_moto_services, events, prepare_services, calls)
+        self._moto: MotoServices | None = None
         self._version = version
         self._reset = reset
 
@@ -64,9 +68,16 @@ class AwsApp:
         elif is_moto_api(scope["path"]):
             await answer_moto_api(scope, receive, send, self._reset)
         else:
+            self._moto = self._moto or self._new_moto()
             await self._moto(scope, receive, send, caller, headers)
 
     def _health(self) -> dict[str, Any]:
-        state = "running" if self._moto.started else "available"
+        state = "running" if self._moto and self._moto.started else "available"
         services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)
         return {"services": services, "edition": "community", "version": self._version}
+
+
+def _moto_services(events: Events, prepare: Callable[[], None], calls: MotoCalls | None) -> MotoServices:
+    from emulator.listeners.aws.moto_services import MotoServices
+
+    return MotoServices(events, prepare, calls)

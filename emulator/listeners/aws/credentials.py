@@ -12,7 +12,7 @@ DEFAULT_REGION = "us-east-1"
 
 _CREDENTIAL = re.compile(rb"Credential=([^/,\s]+)/(\d*)/([^/,\s]*)/([^/,\s]*)/aws4_request")
 _ACCOUNT = re.compile(r"\d{12}")
-_HEADER_PARAMETERS = (b"Credential", b"Signature", b"SignedHeaders")
+_HEADER_PARAMETERS = (b"Credential=", b"Signature=", b"SignedHeaders=")
 _QUERY_PARAMETERS = (
     "X-Amz-Algorithm",
     "X-Amz-Credential",
@@ -61,9 +61,9 @@ def caller_of(authorization: bytes | None, query: bytes = b"") -> Caller | None:
 def incomplete(authorization: bytes, *, dated: bool) -> str | None:
     """What an Authorization header lacks, in AWS's words; None when it is complete."""
     lacks = [
-        f"Authorization header requires '{name.decode()}' parameter. "
+        f"Authorization header requires '{name[:-1].decode()}' parameter. "
         for name in _HEADER_PARAMETERS
-        if name + b"=" not in authorization
+        if name not in authorization
     ]
     if not dated:
         lacks.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ")

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from traceback import format_exception
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from emulator.events import Events
 from emulator.http.asgi import (
@@ -40,7 +40,6 @@ from emulator.listeners.aws.interception import (
     Backend,
     EventStream,
     Interceptor,
-    Request,
     intercepted,
     wanted,
 )
@@ -100,10 +99,10 @@ class KinesisHandler:
     ) -> None:
         """Answer one request. Raises ClientGoneError when an interceptor wants the connection closed."""
         operation = headers.get(b"x-amz-target", b"").removeprefix(TARGET_PREFIX).decode("latin-1")
-        call = _Call(operation, scope["method"], headers, scope["query_string"], b"")
-        protocol = protocol_of(call.header(b"content-type"))
+        protocol = protocol_of(headers.get(b"content-type", b""))
         try:
-            call = call._replace(body=await whole_body(receive, _MOST_BODY_BYTES))
+            body = await whole_body(receive, _MOST_BODY_BYTES)
+            call = _Call(operation, scope["method"], headers, scope["query_string"], body)
             reply = self._fast(call, protocol) or await self._full(call, protocol)
         except KinesisError as error:
             reply = _error(error, protocol)
@@ -112,7 +111,7 @@ class KinesisHandler:
         except ClientGoneError:
             raise
         except Exception as error:  # noqa: BLE001 -- the client gets AWS's error, the events get the reason
-            reply = self._failure(call, error, protocol)
+            reply = self._failure(operation, error, protocol)
         if isinstance(reply, _Subscription):
             await _send_events(reply, receive, send)
         else:
@@ -128,10 +127,11 @@ class KinesisHandler:
         authorization = call.headers.get(b"authorization")
         if authorization is None or incomplete(authorization, dated=b"x-amz-date" in call.headers):
             return None
-        if self._access.restricts(_caller(call)):
+        caller = caller_of(authorization)
+        if self._access.restricts(caller):
             return None
         try:
-            return _Answer(200, JSON_1_1, fast(call.body, _scope(call)))
+            return _Answer(200, JSON_1_1, fast(call.body, _scope(caller)))
         except NotFastError:
             return None
 
@@ -147,20 +147,20 @@ class KinesisHandler:
         request = protocol.read(call.body, operation.request) if operation.request else {}
         if operation.request:
             check(request, operation.request)
-        self._access.check(_caller(call), call.operation, request, _scope(call))
-        response = await self._respond(call, request)
+        caller = caller_of(call.headers.get(b"authorization"), call.query)
+        self._access.check(caller, call.operation, request, _scope(caller))
+        response = await intercepted(
+            self._interceptors, self._backend, call.operation, request, _scope(caller)
+        )
         if "EventStream" in response:
             return _Subscription(protocol, response["EventStream"])
         body = protocol.write(response, operation.response) if operation.response else b""
         return _Answer(200, protocol.content_type, body)
 
-    async def _respond(self, call: _Call, request: Request) -> dict[str, Any]:
-        return await intercepted(self._interceptors, self._backend, call.operation, request, _scope(call))
-
-    def _failure(self, call: _Call, error: Exception, protocol: WireProtocol | None) -> _Answer:
+    def _failure(self, operation: str, error: Exception, protocol: WireProtocol | None) -> _Answer:
         trace = "".join(format_exception(error))
         self._events.emit(
-            "aws.request.failed", service="kinesis", target=call.operation, error=repr(error), trace=trace
+            "aws.request.failed", service="kinesis", target=operation, error=repr(error), trace=trace
         )
         return _error(
             KinesisError("InternalFailure", "The request failed inside the sandbox.", 500), protocol
@@ -195,12 +195,7 @@ def _authenticate(call: _Call) -> None:
         raise KinesisError("IncompleteSignatureException", lacking)
 
 
-def _caller(call: _Call) -> Caller | None:
-    return caller_of(call.headers.get(b"authorization"), call.query)
-
-
-def _scope(call: _Call) -> Scope:
-    caller = _caller(call)
+def _scope(caller: Caller | None) -> Scope:
     return Scope(caller.account, caller.region) if caller else Scope(DEFAULT_ACCOUNT, DEFAULT_REGION)
 
 

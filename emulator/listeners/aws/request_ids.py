@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import NamedTuple
+
+from pybase64 import b64encode
 
 from emulator.http.asgi import Headers
 from emulator.rng import new_bytes, new_uuid
