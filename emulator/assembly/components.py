@@ -203,8 +203,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             stack.callback(audit_log.close)
         fault_engine = FaultEngine(Chance(settings.seed), clock, events)
         stack.callback(fault_engine.close)
-        fault_engine.targets.update(containers(settings.containers))
-        fault_engine.targets.update(_targets(settings))
+        fault_engine.targets.update({**containers(settings.containers), **_targets(settings)})
         fault_engine.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
@@ -245,6 +244,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             fsync=settings.fsync,
         )
         stack.callback(topics.close)
+        topics.look()
         hearing.close()
         parts = Components(
             settings=settings,

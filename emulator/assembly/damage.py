@@ -9,6 +9,7 @@ from typing import Final
 from emulator.assembly.data_directory import DataDirectory
 from emulator.events import Events
 from emulator.journal import Log, Loss, put_aside
+from emulator.journal.inventory import NAME as INVENTORY
 from rdss_sandbox.shapes.events import Event
 
 _HELD: Final = {
@@ -27,6 +28,8 @@ def tell_of_losses(directory: DataDirectory, events: Events, log: Log) -> None:
     """Emit an event for each log that was lost, and put aside what means nothing without it."""
     if log.torn_bytes:
         events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
+    if torn := directory.inventory.torn_bytes:
+        events.emit("journal.cut", file=str(directory.path / INVENTORY), bytes=torn)
     for loss in directory.inventory.losses:
         events.emit("journal.lost", file=str(directory.path / loss.path), how=loss.how, held=_held(loss))
     if directory.inventory.lost(directory.queues) is not None and directory.queue_positions.exists():
@@ -46,6 +49,8 @@ def line(event: Event) -> str | None:
         case "journal.cut":
             shard = f" ({fields['shard']} of {fields['stream']})" if "shard" in fields else ""
             return f"{fields['file']}{shard}: {fields['bytes']} bytes at its end were not written whole: cut"
+        case "journal.damaged":
+            return str(fields["why"])
     return None
 
 

@@ -1,7 +1,7 @@
 """The durable log under everything: what was acknowledged survives ``kill -9``, with ``fsync`` power loss."""
 
 from emulator.journal.aside import put_aside
-from emulator.journal.frames import DamagedLogError
+from emulator.journal.frames import DamagedLogError, ends_whole
 from emulator.journal.inventory import Inventory, Loss, unlist_below
 from emulator.journal.log import Log
 from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, begin_behind
@@ -16,6 +16,7 @@ __all__ = [
     "Segments",
     "Slice",
     "begin_behind",
+    "ends_whole",
     "no_space",
     "put_aside",
     "unlist_below",

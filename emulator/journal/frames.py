@@ -18,9 +18,11 @@ from isal.isal_zlib import crc32
 
 _FIELDS = struct.Struct("<IIIIQQ")
 _CHECK = struct.Struct("<I")
+_LENGTH = struct.Struct("<I")
 _HEADER = struct.Struct("<IIIIQQI")
 HEADER_BYTES = _HEADER.size
 _SCAN_BYTES = 1 << 20
+_TAIL_BYTES = 1 << 14
 
 
 class DamagedLogError(Exception):
@@ -124,6 +126,23 @@ def ends_in_zeros(descriptor: int) -> bool:
     """Whether the end of a file was never written, as loss of power leaves it."""
     end = os.fstat(descriptor).st_size
     return end > 0 and os.pread(descriptor, 1, end - 1) == b"\0"
+
+
+def ends_whole(path: Path) -> bool:
+    """Whether a whole frame ends where the file does, which its last 16 KiB tell, or there is nothing in it.
+
+    False may be said of a file whose last frame is longer than that.
+    """
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        tail = os.pread(file.fileno(), _TAIL_BYTES, max(0, end - _TAIL_BYTES))
+    for offset in range(len(tail) - HEADER_BYTES, -1, -1):
+        (length,) = _LENGTH.unpack_from(tail, offset)
+        if offset + HEADER_BYTES + length == len(tail):
+            frame = parse(tail, 0, offset)
+            if frame is not None and crc32(tail[offset + HEADER_BYTES :]) == frame.check:
+                return True
+    return end == 0
 
 
 def _zeroed(descriptor: int, until: int, end: int) -> bool:

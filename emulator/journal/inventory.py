@@ -41,6 +41,7 @@ class Inventory:
     """The list of the directory ``root``, known to the logs in it until it is closed.
 
     ``losses`` are those that the last process left behind and this one did not find; they are told of once.
+    ``torn_bytes`` is how much of an entry that was not written whole was cut.
     """
 
     def __init__(self, root: Path, *, fsync: bool = False) -> None:
@@ -48,6 +49,7 @@ class Inventory:
         self._lock = threading.Lock()
         self._fsync = fsync
         self._end = 0
+        self.torn_bytes = 0
         entries, self._lost_itself = self._read()
         self._known: dict[str, set[str]] = {}
         for holds, name in entries:
@@ -151,6 +153,8 @@ class Inventory:
             for frame in frames.scan(self._descriptor, path):
                 entries.append(_decode(os.pread(self._descriptor, frame.length, frame.start)))
                 self._end = frame.end
+            self.torn_bytes = os.fstat(self._descriptor).st_size - self._end
+            os.ftruncate(self._descriptor, self._end)
         except (DamagedLogError, msgspec.MsgspecError):
             trouble = f"is damaged at byte {self._end}"
         return entries, trouble

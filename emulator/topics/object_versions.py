@@ -28,12 +28,16 @@ class Change(NamedTuple):
 
 
 class ObjectVersions:
-    """By the rule of ``schemas.versions``. Each change is appended to the file; None keeps it in memory."""
+    """By the rule of ``schemas.versions``. Each change is appended to the file; None keeps it in memory.
+
+    ``torn_bytes`` is how much of one that was not written whole was cut.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._told: dict[str, Told] = {}
         self._near: dict[str, set[str]] = {}
         self._log = None if path is None else Log(path)
+        self.torn_bytes = self._log.torn_bytes if self._log else 0
         for _, payload in self._log.entries() if self._log else ():
             self._remember(Told(*_decode(payload)))
         self._shown = {

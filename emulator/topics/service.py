@@ -17,7 +17,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
-from emulator.journal import unlist_below
+from emulator.journal import DamagedLogError, ends_whole, unlist_below
+from emulator.journal.packed import segment_files
 from emulator.streams.merged_reading import Streams
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.topics import OURS, Access, Downstream
@@ -94,6 +95,25 @@ class TopicService:
         Raises ``DamagedLogError`` and ``BadDefinitionError``.
         """
         return self._run().topics
+
+    def look(self) -> None:
+        """Tell of what was not written whole or is damaged, by opening the logs if one does not end well.
+
+        What is damaged is not repaired: whoever opens the topics is answered with it.
+        """
+        if self._directory is None or _end_well(self._directory):
+            return
+        from emulator.topics.engine import BadDefinitionError
+
+        try:
+            self.open()
+        except DamagedLogError as error:
+            self._events.emit("journal.damaged", file=str(error.path), why=str(error))
+        except BadDefinitionError:
+            # Nothing of it is the log's: whoever opens the topics is told.
+            return
+        finally:
+            self.close()
 
     def session(
         self,
@@ -213,17 +233,16 @@ class TopicService:
                 retention=self.configuration.retention,
             )
             stack.callback(topics.close)
-            path = directory / "positions.log" if directory else None
-            positions = CheckpointFile(path)
-            if positions.torn_bytes:
-                self._events.emit("journal.cut", file=str(path), bytes=positions.torn_bytes)
+            positions = CheckpointFile(directory / "positions.log" if directory else None)
             stack.callback(positions.close)
+            self._tell_of_tail("positions.log", positions.torn_bytes)
             for definition in self.configuration.definitions:
                 self.fault_engine.saw(definition.name, Kind.TOPIC)
             stack.callback(_attended(topics, self.clock))
             feeding = self._feeding
             versions = ObjectVersions(directory / "versions.log" if directory else None)
             stack.callback(versions.close)
+            self._tell_of_tail("versions.log", versions.torn_bytes)
             feed = ObjectProjection(feeding.streams, self.clock, positions, versions, feeding.skipped)
             session = topics.session(OURS, lambda _: None)
             worker = BackgroundWorker("objects", [lambda: feed.step(session)], self._failed)
@@ -234,6 +253,10 @@ class TopicService:
             stack.callback(links.close)
             links.start(self.downstreams)
             return _Running(topics, session, feed, links, stack.pop_all())
+
+    def _tell_of_tail(self, name: str, torn_bytes: int) -> None:
+        if self._directory is not None and torn_bytes:
+            self._events.emit("journal.cut", file=str(self._directory / name), bytes=torn_bytes)
 
     def _failed(self, error: Exception) -> None:
         self._events.emit("topics.failed", why=str(error) or repr(error))
@@ -246,6 +269,15 @@ class _Running:
     feed: ObjectProjection
     links: TopicLinks
     stack: ExitStack
+
+
+def _end_well(directory: Path) -> bool:
+    """Whether the logs of topics end as they do when all was written whole, as far as their ends tell."""
+    segments = segment_files(directory / "messages")
+    if segments and int(segments[0].stem) > 1 and not (directory / "messages" / "checkpoint").exists():
+        return False
+    logs = [*segments[-1:], directory / "positions.log", directory / "versions.log"]
+    return all(ends_whole(path) for path in logs if path.exists())
 
 
 def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:

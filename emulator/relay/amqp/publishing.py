@@ -157,7 +157,10 @@ class Publishes:
         self._line.points.ends.block()
         try:
             while _throttled(call):
-                await self._clock.sleep(_RETRY_SECONDS, self._line.points.fault_engine.changes())
+                changed = self._line.points.fault_engine.changes()
+                # The fault may have gone since the message met it, and then nothing would end the wait.
+                if self._line.points.wants(Direction.PUBLISH, Target(unit.frames[0]).channel):
+                    await self._clock.sleep(_RETRY_SECONDS, changed)
                 call = self._strike(unit)
             return call
         finally:

@@ -98,6 +98,7 @@ class TopicFaults:
 
     async def _strike(self, message: Sent, pending: DelayedDeliveries[Sent]) -> None:
         while True:
+            changed = self._fault_engine.changes()
             call = self._met(message)
             await self._fault_engine.delayed(call)
             failure = call.failure
@@ -108,7 +109,7 @@ class TopicFaults:
                 raise ClientGoneError
             if failure.code != THROTTLED:
                 raise DeliveryFailedError(f"{failure.code}: {failure.message}")
-            await self._clock.sleep(_RETRY_SECONDS, self._fault_engine.changes())
+            await self._clock.sleep(_RETRY_SECONDS, changed)
 
     def _met(self, message: Sent) -> Call:
         struck = Struck(bytes(message.data), message.sow_key, self._clock.time())

@@ -15,7 +15,7 @@ from emulator.assembly import damage as told
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.assembly.repair import repair
-from emulator.journal import DamagedLogError, Segments
+from emulator.journal import DamagedLogError, Segments, frames
 from emulator.settings.settings import Settings
 from emulator.topics.engine.commands import Publish, Sow
 from emulator.topics.engine.messages import SowMessage
@@ -386,6 +386,72 @@ def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tm
             assert answer.status_code == 503, answer.text
             assert "sandbox repair" in answer.json()["error"]["message"]
         assert client.get(f"{emulator.control}/status").is_success
+
+
+@pytest.mark.parametrize("name", ["messages", "positions.log", "versions.log"])
+def test_the_start_tells_what_was_cut_from_logs_of_topics(name: str, original: Path, tmp_path: Path) -> None:
+    """Once, by an event and a line, though nobody has opened topics yet; and opens nothing that ends well."""
+    folder = tmp_path / "data"
+    shutil.copytree(original, folder)
+    path = folder / "topics" / name
+    log = next(path.glob("*.log")) if path.is_dir() else path
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as file:
+        file.write(frames.header(b"half of it")[:20])
+    with build_components(settings(folder)) as parts:
+        assert not parts.topics.opened
+        (line,) = parts.damage
+        assert line == f"{path}: 20 bytes at its end were not written whole: cut"
+        (event,) = [event for event in parts.events.since() if event.kind == "journal.cut"]
+        assert event.fields == {"file": str(path), "bytes": 20}
+        assert kept(parts)["topic prices"]
+    with build_components(settings(folder)) as parts:
+        assert not parts.damage
+
+
+def test_the_start_tells_of_damage_at_the_end_of_a_log_of_topics(original: Path, tmp_path: Path) -> None:
+    """With what to do about it, and nothing else fails."""
+    folder = tmp_path / "data"
+    shutil.copytree(original, folder)
+    (path,) = (folder / "topics" / "messages").glob("*.log")
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 0xFF
+    path.write_bytes(content)
+    with build_components(settings(folder)) as parts:
+        (line,) = parts.damage
+        assert str(path) in line
+        assert "sandbox repair" in line
+        assert [event.fields["file"] for event in parts.events.since() if event.kind == "journal.damaged"]
+
+
+def test_the_start_tells_what_was_cut_from_the_list_of_logs(original: Path, tmp_path: Path) -> None:
+    """And what is written to it afterwards does not stand in front of the rest of what was cut."""
+    folder = tmp_path / "data"
+    shutil.copytree(original, folder)
+    with (folder / "inventory.log").open("ab") as file:
+        file.write(b"x" * 30)
+    for round_, expected in enumerate((1, 0, 0)):
+        with build_components(settings(folder)) as parts:
+            assert sum("inventory.log: 30 bytes" in line for line in parts.damage) == expected
+            assert len(parts.damage) == expected
+            name = f"after-{round_}"
+            parts.streams.call("CreateStream", {"StreamName": name, "ShardCount": 1}, parts.home)
+            record = {"StreamName": name, "PartitionKey": "k", "Data": b"d"}
+            parts.streams.call("PutRecord", record, parts.home)
+
+
+@pytest.mark.parametrize("lengths", [[1], [10, 300, 20_000], [5] * 500, [40_000, 3]])
+def test_a_log_ends_well_only_where_a_whole_entry_does(lengths: list[int], tmp_path: Path) -> None:
+    whole = b"".join(frames.header(b"x" * length) + b"x" * length for length in lengths)
+    path = tmp_path / "some.log"
+    path.write_bytes(whole)
+    assert frames.ends_whole(path) == (lengths[-1] < 16_000)
+    last = frames.HEADER_BYTES + lengths[-1]
+    for cut in range(1, min(last, 60)):
+        path.write_bytes(whole[:-cut])
+        assert not frames.ends_whole(path)
+    path.write_bytes(whole + bytes(50))
+    assert not frames.ends_whole(path)
 
 
 @pytest.mark.parametrize("where", [0, 3, 60, -1, -5, -70])
