@@ -15,12 +15,16 @@ written; any other stands in ``message_base64``.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from rdss_sandbox.timestamps import timestamp
 
+_PAYLOAD: Final = b',"message'
+_AS_IT_IS: Final = b'":'
+_IN_BASE64: Final = b'_base64":"'
 _encode: Final = msgspec.json.Encoder().encode
 _scan: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -76,10 +80,22 @@ def write_line(
     }
     if source is not None:
         head["source"] = source
-    payload = (
-        b'"message":' + data if _stands_in_a_line(data) else b'"message_base64":"' + b64encode(data) + b'"'
-    )
-    return _encode(head)[:-1] + b"," + payload + b"}\n"
+    payload = _AS_IT_IS + data if _stands_in_a_line(data) else _IN_BASE64 + b64encode(data) + b'"'
+    return _encode(head)[:-1] + _PAYLOAD + payload + b"}\n"
+
+
+def payload_spans(text: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Where the payloads of whole lines stand: from, to, and whether it is in base64."""
+    begin = 0
+    while (end := text.find(b"\n", begin)) >= 0:
+        mark = text.find(_PAYLOAD, begin, end)
+        if mark >= 0:
+            at = mark + len(_PAYLOAD)
+            if text.startswith(_AS_IT_IS, at):
+                yield at + len(_AS_IT_IS), end - len(b"}"), False
+            elif text.startswith(_IN_BASE64, at):
+                yield at + len(_IN_BASE64), end - len(b'"}'), True
+        begin = end + 1
 
 
 def place_in_key(key: str) -> RecordAddress | None:

@@ -32,6 +32,9 @@ def tell_of_losses(directory: DataDirectory, events: Events, log: Log) -> None:
         events.emit("journal.cut", file=str(directory.path / INVENTORY), bytes=torn)
     for loss in directory.inventory.losses:
         events.emit("journal.lost", file=str(directory.path / loss.path), how=loss.how, held=_held(loss))
+    for path, how in directory.payloads.missing:
+        held = "the data of records that refer to it, of which sandbox repair keeps the others,"
+        events.emit("journal.lost", file=str(path), how=how, held=held)
     if directory.inventory.lost(directory.queues) is not None and directory.queue_positions.exists():
         to = put_aside(directory.queue_positions, directory.path)
         why = "the queues that had read so far are lost: they read their streams again"

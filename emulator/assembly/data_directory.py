@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.journal import Inventory, Log, frames
+from emulator.journal import Inventory, Log, Payloads, frames
 from emulator.machine import private_files
 from rdss_sandbox.shapes.events import Event
 
@@ -19,7 +19,7 @@ _EVENTS_KEPT_BYTES = 8_000_000
 _OURS = (
     *("streams", "amqp", "topics", "rabbitmq", "lock", "messages.db", "messages.db-wal", "messages.db-shm"),
     *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
-    *("audit", "buckets", "inventory.log", "put-aside"),
+    *("audit", "buckets", "inventory.log", "payloads", "put-aside"),
 )
 
 
@@ -71,6 +71,8 @@ class DataDirectory:
         self._lock = _lock(path)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync)
+        self.payloads = Payloads(path)
+        self.payloads.recover(careful=bool(self.inventory.losses))
 
     @property
     def streams(self) -> Path:
@@ -113,6 +115,7 @@ class DataDirectory:
 
     def close(self) -> None:
         """Let another process have it."""
+        self.payloads.close()
         self.inventory.close()
         os.close(self._lock)
 

@@ -14,9 +14,11 @@ from typing import Final
 import msgspec
 
 from emulator.assembly.data_directory import locked
-from emulator.journal import begin_behind, put_aside
+from emulator.journal import DamagedLogError, Payloads, begin_behind, put_aside
 from emulator.journal.aside import FOLDER
+from emulator.journal.packed import PackedStorage
 from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
+from emulator.journal.salvaged_payloads import SalvagedPayloads
 
 _NOT_OURS: Final = ("rabbitmq", FOLDER)
 """RabbitMQ repairs its own; what was put aside stays as it is."""
@@ -44,20 +46,28 @@ def repair(directory: Path, *, dry_run: bool = False) -> list[Repair]:
 
     Raises ``DirectoryInUseError`` while a sandbox runs on it, and OSError.
     """
-    with locked(directory):
-        return [found for path in _files(directory) if (found := _repaired(path, directory, dry_run))]
+    with locked(directory), TemporaryDirectory() as folder, closing(Payloads(directory)) as payloads:
+        salvaged = SalvagedPayloads(payloads, Path(folder))
+        done = [_repaired(path, directory, dry_run, salvaged) for path in _files(directory)]
+        # Last: until nothing refers to them any more, a repair that is cut off can be done again.
+        done += [_payloads(number, directory, dry_run, salvaged) for number in salvaged.damage]
+        return [found for found in done if found is not None]
 
 
 def _files(directory: Path) -> list[Path]:
-    files = (path for path in sorted(directory.rglob("*")) if path.is_file() and path.stat().st_size)
+    files = (
+        path
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and (path.stat().st_size or path.suffix == ".packed")
+    )
     return [path for path in files if path.relative_to(directory).parts[0] not in _NOT_OURS]
 
 
-def _repaired(path: Path, directory: Path, dry_run: bool) -> Repair | None:
+def _repaired(path: Path, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> Repair | None:
     if path.suffix == ".log":
         return _log(path, directory, dry_run)
     if path.suffix == ".packed":
-        return _packed(path, directory, dry_run)
+        return _packed(path, directory, dry_run, salvaged)
     if path.suffix == ".db":
         return _database(path, directory, dry_run)
     if path.suffix == ".json":
@@ -90,15 +100,18 @@ def _log(path: Path, directory: Path, dry_run: bool) -> Repair | None:
     )
 
 
-def _packed(path: Path, directory: Path, dry_run: bool) -> Repair | None:
-    """A compressed segment becomes one that is not, of what can be read."""
-    damage = packed_damage(path)
+def _packed(path: Path, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> Repair | None:
+    """A compressed segment becomes one that is not, of what can be read.
+
+    So does a whole one that refers to a damaged file, since that is put aside.
+    """
+    whole, kept_part, log = (path.with_suffix(suffix) for suffix in (".unpacked", ".repaired", ".log"))
+    damage = None if log.exists() else _damage(path, salvaged)
     if damage is None:
         return None
-    whole, kept_part, log = (path.with_suffix(suffix) for suffix in (".unpacked", ".repaired", ".log"))
     aside = None
     try:
-        unpack(path, whole)
+        unpack(path, whole, salvaged.read)
         found = blocks(whole)
         if not dry_run:
             write_kept(whole, found.kept, kept_part)
@@ -106,13 +119,34 @@ def _packed(path: Path, directory: Path, dry_run: bool) -> Repair | None:
             kept_part.replace(log)
     finally:
         whole.unlink(missing_ok=True)
+    here = damage.path == path
     return Repair(
         str(path),
-        damage.position,
-        damage.reason,
+        damage.position if here else 0,
+        damage.reason if here else f"of {damage.path}, to which it refers: {damage.reason}",
         kept=found.lines,
         lost_bytes=sum(each.end - each.start for each in found.damage),
         put_aside=str(aside) if aside else None,
+    )
+
+
+def _damage(path: Path, salvaged: SalvagedPayloads) -> DamagedLogError | None:
+    """What is wrong with a compressed segment or any payload file to which it refers."""
+    damage = packed_damage(path, salvaged.payloads)
+    if damage is not None:
+        return damage
+    files = PackedStorage.open(path)[0].files
+    return next((salvaged.damage[file] for file in files if file in salvaged.damage), None)
+
+
+def _payloads(number: int, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> Repair:
+    """What can be read of a payload file is in the segments that referred to it."""
+    path, damage = salvaged.payloads.path_of(number), salvaged.damage[number]
+    size = path.stat().st_size
+    lost = sum(each.end - each.start for each in blocks(path).damage if each.end < size)
+    aside = None if dry_run else put_aside(path, directory)
+    return Repair(
+        str(path), damage.position, damage.reason, lost_bytes=lost, put_aside=str(aside) if aside else None
     )
 
 

@@ -11,7 +11,9 @@ from emulator.buckets.objects import Bodies
 from emulator.buckets.objects.in_moto import keep_bodies
 from emulator.channels import Checkpoints, MemoryCheckpoints
 from emulator.clock import Clock
+from emulator.journal import payloads_of
 from emulator.kinesis import Scope
+from rdss_sandbox.record_lines import payload_spans
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -29,7 +31,9 @@ class Buckets:
     ) -> None:
         self._home = home
         self._clock = clock
-        self._bodies = Bodies(directory)
+        self._bodies = Bodies(
+            directory, payloads=payloads_of(directory) if directory else None, find=payload_spans
+        )
         self._wanted = list(dict.fromkeys(wanted))
         self.started = False
         self._lock = threading.RLock()

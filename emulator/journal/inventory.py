@@ -135,7 +135,7 @@ class Inventory:
             for name in _logs_with_something(self.root):
                 self._change(name, holds=True)
                 self._lost_itself = self._lost_itself or "is missing or empty"
-        found = ((name, _trouble(self.root / name)) for name in self._names())
+        found = ((name, trouble(self.root / name)) for name in self._names())
         losses = tuple(Loss(name, how) for name, how in found if how)
         return (Loss(NAME, self._lost_itself), *losses) if self._lost_itself else losses
 
@@ -208,7 +208,7 @@ def _opened(path: Path) -> int:
 
 def _logs_with_something(root: Path) -> Iterator[str]:
     for path in root.rglob("*"):
-        if path.suffix in _LOGS and path.name != NAME and path.is_file() and not _trouble(path):
+        if path.suffix in _LOGS and path.name != NAME and path.is_file() and not trouble(path):
             inside = path.relative_to(root)
             if inside.parts[0] not in _NOT_OURS:
                 yield inside.with_suffix(".log").as_posix()
@@ -217,8 +217,8 @@ def _logs_with_something(root: Path) -> Iterator[str]:
 _NOT_OURS: Final = ("rabbitmq", "put-aside")
 
 
-def _trouble(path: Path) -> str:
-    """What is wrong with a log that held something; "" for nothing. A packed one is as good."""
+def trouble(path: Path) -> str:
+    """What is wrong with a file that held something; "" for nothing. A packed one is as good."""
     packed = path.with_suffix(_PACKED)
     if packed.exists() and packed.stat().st_size:
         return ""

@@ -1,7 +1,8 @@
-"""A segment that nothing is added to any more, compressed: the same bytes at the same positions.
+"""Bytes that nothing is added to any more, compressed: the same bytes at the same positions.
 
-The file is made of frames. Each but the last holds the next 256 KiB of the segment, compressed. The last
-holds, compressed too, where the others begin and the segment's index; behind it stands its own position.
+The file is made of frames. Each but the last holds the next 256 KiB of a segment, compressed: as they are, or
+with references to payload files. The last holds, compressed too, where the others begin, which payload files
+are referred to, and the segment's index; behind it stands its own position.
 """
 
 from __future__ import annotations
@@ -9,23 +10,33 @@ from __future__ import annotations
 import os
 import struct
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from isal.isal_zlib import compress, crc32, decompress
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
+from emulator.journal.spliced import Read, render
 from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import FILE_MODE
 
 SUFFIX: Final = ".packed"
-STRETCH_BYTES: Final = 1 << 18
+_STRETCH_BITS: Final = 18
+STRETCH_BYTES: Final = 1 << _STRETCH_BITS
 _STRETCHES_KEPT: Final = 8
 _LEVEL: Final = 2
+_COMPRESSED, _SPLICED, _AS_IT_IS = 1, 2, 3
+"""What a block says that it has lines: how its stretch is written."""
+_SAMPLE_BYTES: Final = 1 << 13
+_SAVING: Final = 0.97
+"""Of what saves less than that, a compressed stretch is only slower to read."""
 _END: Final = struct.Struct("<Q")
+_REFERS: Final = 1 << 31
+"""Added to the number of stretches in the last block of a file that says which payload files it refers to."""
 
 
 class Index(NamedTuple):
@@ -37,16 +48,37 @@ class Index(NamedTuple):
     last_arrival: int
 
 
-class PackedStorage:
-    """``Storage`` over a packed file, which is open only while it is read. Nothing can be appended."""
+class Shared(Protocol):
+    """The payload files that packed files refer to."""
 
-    def __init__(self, path: Path, end: int, stretches: array[int]) -> None:
+    def read(self, file: int, start: int, length: int, /) -> bytes:
+        """Raises ``DamagedLogError``."""
+
+    def release(self, files: Iterable[int], /) -> None: ...
+
+
+class PackedStorage:
+    """``Storage`` over a packed file, which is open only while it is read. Nothing can be appended.
+
+    ``files`` are the payload files that it refers to, to be read in ``shared``.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        end: int,
+        stretches: array[int],
+        files: tuple[int, ...] = (),
+        shared: Shared | None = None,
+    ) -> None:
         self.path = path
         self.end = end
+        self.files = files
         self._stretches = stretches
+        self._shared = shared
 
     @classmethod
-    def open(cls, path: Path) -> tuple[PackedStorage, Index]:
+    def open(cls, path: Path, shared: Shared | None = None) -> tuple[PackedStorage, Index]:
         """The storage in ``path``, and the index packed with it. Raises ``DamagedLogError``."""
         with path.open("rb") as file:
             end = os.fstat(file.fileno()).st_size - _END.size
@@ -55,15 +87,21 @@ class PackedStorage:
             (position,) = _END.unpack(os.pread(file.fileno(), _END.size, end))
             if position > end - HEADER_BYTES:
                 raise DamagedLogError(path, end, "the place of the last block is not in the file")
-            found, payload = _inflated(file.fileno(), path, position)
+            found, raw = _block(file.fileno(), path, position)
+        payload = decompress(raw)
         if found.end != end:
             raise DamagedLogError(path, position, "the last block is not where the file says")
-        width = found.lines * _END.size
-        stretches = array("Q")
-        stretches.frombytes(payload[:width])
-        (length,) = _END.unpack_from(payload, width)
-        index = Index(payload[width + _END.size :], found.size, found.ordinal, found.arrival)
-        return cls(path, length, stretches), index
+        at = (found.lines & ~_REFERS) * _END.size
+        stretches, files = array("Q"), array("Q")
+        stretches.frombytes(payload[:at])
+        (length,) = _END.unpack_from(payload, at)
+        at += _END.size
+        if found.lines & _REFERS:
+            (count,) = _END.unpack_from(payload, at)
+            files.frombytes(payload[at + _END.size : at + (count + 1) * _END.size])
+            at += (count + 1) * _END.size
+        index = Index(payload[at:], found.size, found.ordinal, found.arrival)
+        return cls(path, length, stretches, tuple(files), shared), index
 
     def append(self, _parts: list[bytes]) -> None:
         raise AssertionError(f"nothing is added to {self.path}")
@@ -71,6 +109,11 @@ class PackedStorage:
     def read(self, position: int, length: int) -> bytes:
         """Bytes of the segment. Raises ``DamagedLogError`` when they are not those that were packed."""
         end = min(position + length, self.end)
+        if end - 1 >> _STRETCH_BITS == position >> _STRETCH_BITS:
+            start = position & STRETCH_BYTES - 1
+            found = _stretch(self, position >> _STRETCH_BITS)[start : start + end - position]
+            if len(found) == end - position:
+                return found
         pieces: list[memoryview] = []
         while position < end:
             number, start = divmod(position, STRETCH_BYTES)
@@ -84,12 +127,16 @@ class PackedStorage:
     def stretch(self, number: int) -> bytes:
         """The ``number``-th 256 KiB of the segment. Raises ``DamagedLogError``."""
         with self.path.open("rb") as file:
-            frame, payload = _inflated(file.fileno(), self.path, self._stretches[number])
+            frame, payload = _block(file.fileno(), self.path, self._stretches[number])
         if frame.ordinal != number:
             raise DamagedLogError(
                 self.path, frame.position, f"block {frame.ordinal} stands where {number} should"
             )
-        return payload
+        if self._shared is None and self.files:
+            raise DamagedLogError(
+                self.path, frame.position, "the payload files that it refers to are not known"
+            )
+        return whole_stretch(frame, payload, self._shared.read if self._shared else _refuse)
 
     def sync(self) -> None:
         """Nothing to do: it survived loss of power before it took its place."""
@@ -99,46 +146,89 @@ class PackedStorage:
 
     def delete(self) -> None:
         self.path.unlink(missing_ok=True)
+        if self._shared is not None:
+            self._shared.release(self.files)
 
 
-def pack(path: Path, index: Index) -> PackedStorage:
-    """Write a segment's file anew, compressed, beside the old one. Raises OSError.
+class PackedFile:
+    """A packed file while it is written: as a draft, until it is ``finish``ed. Raises OSError."""
 
-    When this returns the new file is whole and survives loss of power, so that the old one can be removed.
-    """
-    draft, target = path.with_suffix(f"{SUFFIX}.draft"), path.with_suffix(SUFFIX)
-    try:
-        return _packed(path, index, draft, target)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._draft = target.with_suffix(f"{target.suffix}.draft")
+        self._file = open(self._draft, "wb", opener=_private)  # noqa: SIM115 -- closed by finish or discard
+        self._stretches = array("Q")
+        self._end = 0
 
+    def add(self, stretch: bytes) -> None:
+        """The next 256 KiB, or less at the end."""
+        if _saves_little(stretch):
+            self._add(stretch, len(stretch), _AS_IT_IS)
+        else:
+            self._add(compress(stretch, _LEVEL), len(stretch), _COMPRESSED)
 
-def _packed(path: Path, index: Index, draft: Path, target: Path) -> PackedStorage:
-    stretches = array("Q")
-    with path.open("rb") as source, open(draft, "wb", opener=_private) as file:
-        end = os.fstat(source.fileno()).st_size
-        for number, stretch in enumerate(_stretches(source.fileno())):
-            payload = compress(stretch, _LEVEL)
-            stretches.append(file.tell())
-            file.write(frames.header(payload, size=len(stretch), ordinal=number) + payload)
-        position = file.tell()
-        payload = compress(stretches.tobytes() + _END.pack(end) + index.columns, _LEVEL)
-        file.write(
-            frames.header(
-                payload,
-                lines=len(stretches),
-                size=index.size,
-                ordinal=index.next,
-                arrival=index.last_arrival,
-            )
+    def add_spliced(self, encoded: bytes, size: int) -> None:
+        """The next 256 KiB, or less at the end: ``size`` bytes, as a ``Splice`` encodes them."""
+        self._add(compress(encoded, _LEVEL), size, _SPLICED)
+
+    def finish(
+        self, index: Index, files: tuple[int, ...] = (), shared: Shared | None = None
+    ) -> PackedStorage:
+        """Have it take its place. It is whole then and survives loss of power."""
+        position = self._file.tell()
+        referred = array("Q", (len(files), *files)).tobytes()
+        payload = compress(
+            self._stretches.tobytes() + _END.pack(self._end) + referred + index.columns, _LEVEL
         )
-        file.write(payload + _END.pack(position))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(target)
-    sync_folders(target, levels=1)
-    return PackedStorage(target, end, stretches)
+        top = frames.header(
+            payload,
+            lines=len(self._stretches) | _REFERS,
+            size=index.size,
+            ordinal=index.next,
+            arrival=index.last_arrival,
+        )
+        self._file.write(top + payload + _END.pack(position))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._draft.replace(self._target)
+        sync_folders(self._target, levels=1)
+        return PackedStorage(self._target, self._end, self._stretches, files, shared)
+
+    def discard(self) -> None:
+        """Leave nothing of it."""
+        # What is still to be written may find the disk full.
+        with suppress(OSError):
+            self._file.close()
+        for path in (self._draft, self._target):
+            path.unlink(missing_ok=True)
+
+    def _add(self, payload: bytes, size: int, lines: int) -> None:
+        number = len(self._stretches)
+        self._stretches.append(self._file.tell())
+        self._file.write(frames.header(payload, lines=lines, size=size, ordinal=number) + payload)
+        self._end += size
+
+
+def whole_stretch(frame: Frame, payload: bytes, read: Read) -> bytes:
+    """What a block of a packed file holds of it. Raises what ``read`` raises."""
+    if frame.lines == _AS_IT_IS:
+        return payload
+    inflated = decompress(payload)
+    return render(inflated, read) if frame.lines == _SPLICED else inflated
+
+
+def _saves_little(stretch: bytes) -> bool:
+    """Whether compressing saves little, by some of it."""
+    middle = len(stretch) // 2
+    sample = b"".join(
+        stretch[at : at + _SAMPLE_BYTES] for at in (0, middle, max(0, len(stretch) - _SAMPLE_BYTES))
+    )
+    return len(compress(sample, _LEVEL)) > _SAVING * len(sample)
+
+
+def _refuse(file: int, _start: int, _length: int) -> bytes:
+    raise AssertionError(f"nothing refers to payload file {file}")
 
 
 def _private(path: str, flags: int) -> int:
@@ -162,24 +252,17 @@ def segment_files(directory: Path) -> list[Path]:
     return found
 
 
-def _stretches(descriptor: int) -> Iterator[bytes]:
-    position = 0
-    while stretch := os.pread(descriptor, STRETCH_BYTES, position):
-        yield stretch
-        position += len(stretch)
-
-
 @lru_cache(maxsize=_STRETCHES_KEPT)
 def _stretch(storage: PackedStorage, number: int) -> bytes:
     """Readers come back to where they stopped, which is mostly within what they read before."""
     return storage.stretch(number)
 
 
-def _inflated(descriptor: int, path: Path, position: int) -> tuple[Frame, bytes]:
+def _block(descriptor: int, path: Path, position: int) -> tuple[Frame, bytes]:
     frame = frames.parse(os.pread(descriptor, HEADER_BYTES, position), position)
     if frame is None:
         raise DamagedLogError(path, position, "the header of a compressed block does not match its checksum")
     payload = os.pread(descriptor, frame.length, frame.start)
     if crc32(payload) != frame.check:
         raise DamagedLogError(path, position, "a compressed block does not match its checksum")
-    return frame, decompress(payload)
+    return frame, payload

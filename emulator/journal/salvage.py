@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from isal.isal_zlib import crc32, decompress
+from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError, Frame
-from emulator.journal.packed import STRETCH_BYTES, PackedStorage
+from emulator.journal.packed import STRETCH_BYTES, PackedStorage, Shared, whole_stretch
+from emulator.journal.spliced import Read
 from emulator.machine.private_files import touch
 
 _LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
@@ -109,10 +110,10 @@ def _sound(raw: mmap.mmap, frame: Frame) -> bool:
     return frame.end <= len(raw) and crc32(raw[frame.start : frame.end]) == frame.check
 
 
-def packed_damage(path: Path) -> DamagedLogError | None:
-    """What is wrong with a compressed segment; None when all of it can be read."""
+def packed_damage(path: Path, shared: Shared) -> DamagedLogError | None:
+    """What is wrong with a compressed file, or what it refers to; None when all of it can be read."""
     try:
-        storage, _ = PackedStorage.open(path)
+        storage, _ = PackedStorage.open(path, shared)
         for number in range(-(-storage.end // STRETCH_BYTES)):
             storage.stretch(number)
     except DamagedLogError as error:
@@ -120,20 +121,24 @@ def packed_damage(path: Path) -> DamagedLogError | None:
     return None
 
 
-def unpack(path: Path, to: Path) -> None:
-    """Write what can be read of a compressed segment to ``to``, as it was before.
+def unpack(path: Path, to: Path, read: Read) -> None:
+    """Write what can be read of a compressed file to ``to``, as it was before.
 
-    Zeros stand where nothing could be read, so that what is behind them lies where it did.
+    Zeros stand where nothing could be read, so that what is behind them lies where it did; ``read`` gives
+    them where it cannot read what is referred to.
     """
+    touch(to)
+    if not path.stat().st_size:
+        return
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
-        touch(to).open("wb") as whole,
+        to.open("wb") as whole,
     ):
         for frame in _read(raw).kept:
             # The index has a time, and is made again.
             if not frame.arrival:
                 whole.seek(frame.ordinal * STRETCH_BYTES)
-                whole.write(decompress(raw[frame.start : frame.end]))
+                whole.write(whole_stretch(frame, raw[frame.start : frame.end], read))
         whole.flush()
         os.fsync(whole.fileno())

@@ -12,7 +12,10 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
-from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage, pack
+from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage
+from emulator.journal.payloads import payloads_of
+from emulator.journal.sharing import pack
+from emulator.journal.spliced import Find, no_payloads
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 from emulator.machine.private_files import touch
 
@@ -87,7 +90,7 @@ class Segment:
     @classmethod
     def open_packed(cls, path: Path) -> Segment:
         """The segment in a compressed file. Raises ``DamagedLogError``."""
-        storage, index = PackedStorage.open(path)
+        storage, index = PackedStorage.open(path, payloads_of(path))
         segment = cls(path, storage, int(path.stem))
         segment._take(index)
         return segment
@@ -113,8 +116,11 @@ class Segment:
         draft.replace(self.name.with_suffix(".index"))
         self.storage.close()
 
-    def pack(self) -> Segment:
-        """Write a sealed segment compressed beside its file, to ``settle_in`` afterwards. Raises OSError."""
+    def pack(self, find: Find = no_payloads) -> Segment:
+        """Write a sealed segment compressed beside its file, to ``settle_in`` afterwards. Raises OSError.
+
+        The payloads in its lines that ``find`` finds are shared with whoever has the same.
+        """
         kept = [
             i
             for i, offset in enumerate(self._offsets)
@@ -122,7 +128,7 @@ class Segment:
         ]
         thinned = [array("Q", [column[i] for i in kept]).tobytes() for column in self._columns()]
         index = self._index()._replace(columns=b"".join(thinned))
-        storage = pack(self.name, index)
+        storage = pack(self.name, index, find)
         packed = Segment(storage.path, storage, self.first)
         packed._take(index)
         return packed

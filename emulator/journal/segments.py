@@ -164,6 +164,9 @@ class Segments:
         if self.first == self.next or self._oldest >= before:
             return
         self.first = self.first_at_or_after(before)
+        if self.directory is not None and self.first == self._segments[-1].first:
+            # Its name is all that is left to say which number is next.
+            touch(self._segments[-1].name)
         while len(self._segments) > 1 and self._segments[0].next <= self.first:
             gone = self._segments.pop(0)
             self._dirty.pop(gone, None)

@@ -194,7 +194,7 @@ class Engine:
     def pack(self) -> None:
         """Compress every record on disk but the last few of each shard. Raises OSError."""
         if self._packing:
-            self._packing.pack(everything=True)
+            self._packing.pack()
 
     def close(self) -> None:
         """Give the files back; the engine cannot be used afterwards."""
@@ -221,8 +221,10 @@ class Engine:
                 raise internal_failure(f"the records could not be read: {error}") from error
             finally:
                 written, touched = registry.take_touched()
-                if written and self._packing:
-                    self._packing.wake()
+                if self._packing:
+                    self._packing.in_use = True
+                    if written:
+                        self._packing.wake()
         registry.sync(written)
         for stream, shard in touched:
             for callback in tuple(self._on_records):

@@ -5,25 +5,38 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
+from emulator.kinesis.records import data_spans
+from emulator.machine.resident_memory import give_back_now
+
 if TYPE_CHECKING:
     from emulator.journal import Segments
     from emulator.journal.segment import Segment
     from emulator.kinesis.registry import Registry
 
-_LOOK_SECONDS: Final = 10.0
-_QUIET_SECONDS: Final = 15.0
-"""Real seconds both: housekeeping goes on when the sandbox's clock stands still."""
-_LEAST_BYTES: Final = 1 << 18
+_CALM_SECONDS: Final = 1.0
+_CALMS: Final = 10
+_QUIET_SECONDS: Final = 3.0
+_SETTLE_SECONDS: Final = 0.05
+_PAUSE_SECONDS: Final = 0.04
+"""Real seconds all: housekeeping goes on when the sandbox's clock stands still. The last is for each MiB
+that was packed while streams are used, so that those who use them have most of the processor."""
+_LEAST_BYTES: Final = 1 << 16
+_MUCH_BYTES: Final = 1 << 21
+"""What is packed of so much leaves some megabytes of free memory behind."""
+_TAIL: Final = 8
+_QUIET_TAIL: Final = 32
+"""What is not packed of a shard is less than this part of it, so that its files stay few."""
 
 
 class Packing:
-    """Packs full segments after a while, and a shard's last one when nothing was written for a while.
+    """Packs full segments, and a shard's last one when it is much of the shard, or nothing comes.
 
-    The thread is started by the first ``wake``.
+    The thread is started by the first ``wake``. ``in_use`` is set by whoever does anything with a stream.
     """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self.in_use = False
         self._woken = threading.Event()
         self._closed = threading.Event()
         self._passing = threading.Lock()
@@ -38,19 +51,21 @@ class Packing:
             self._thread = threading.Thread(target=self._run, name="packing", daemon=True)
             self._thread.start()
 
-    def pack(self, *, everything: bool = False) -> None:
-        """Pack what is full; with ``everything`` what is not, too, but for little. Raises OSError."""
+    def pack(self, tail: int = _QUIET_TAIL) -> None:
+        """Pack what is full, and what is not but is this part of its shard. Raises OSError."""
         with self._passing:
-            if everything:
-                with self._registry.lock:
-                    for records in self._registry.records():
-                        records.roll(_LEAST_BYTES)
+            with self._registry.lock:
+                for records in self._registry.records():
+                    records.roll(max(_LEAST_BYTES, records.size // tail))
             while not self._closed.is_set() and (found := self._coldest()):
                 records, segment = found
-                packed = segment.pack()
-                with self._registry.lock:
-                    if not records.settle(segment, packed):
-                        return
+                size = segment.storage.end
+                self._pack(records, segment)
+                if size >= _MUCH_BYTES:
+                    give_back_now()
+                if self.in_use:
+                    self.in_use = False
+                    self._closed.wait(_PAUSE_SECONDS * size / (1 << 20))
 
     def close(self) -> None:
         """Stop after the segment under way. Not to be called with the registry's lock."""
@@ -59,19 +74,39 @@ class Packing:
         if self._thread is not None:
             self._thread.join(timeout=30)
 
+    def _pack(self, records: Segments, segment: Segment) -> None:
+        packed = segment.pack(data_spans)
+        while True:
+            with self._registry.lock:
+                if records.settle(segment, packed):
+                    return
+            if self._closed.wait(_SETTLE_SECONDS):
+                packed.delete()
+                return
+
     def _run(self) -> None:
         unpacked = False
         while not self._closed.is_set():
             self._woken.wait(_QUIET_SECONDS if unpacked else None)
             quiet = not self._woken.is_set()
             self._woken.clear()
-            self._closed.wait(0.0 if quiet else _LOOK_SECONDS)
+            if not quiet:
+                self._wait_for_calm()
             try:
-                self.pack(everything=quiet)
+                self.pack(_QUIET_TAIL if quiet else _TAIL)
             except OSError as error:
                 # What is not packed takes more room, and is looked at again after the next record.
                 self._registry.events.emit("journal.unpacked", why=str(error))
+            give_back_now()
             unpacked = not quiet
+
+    def _wait_for_calm(self) -> None:
+        """Return when nothing comes for a moment, or after some time of load."""
+        for _ in range(_CALMS):
+            self._closed.wait(_CALM_SECONDS)
+            if not self._woken.is_set():
+                return
+            self._woken.clear()
 
     def _coldest(self) -> tuple[Segments, Segment] | None:
         with self._registry.lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +30,7 @@ class StoredRecord(NamedTuple):
 
 
 _BETWEEN = b",\n"
+_DATA = b'"Data":"'
 _decode_lines = msgspec.json.Decoder(list[RecordLine]).decode
 
 
@@ -49,6 +51,17 @@ def stored(parts: list[memoryview]) -> list[StoredRecord]:
         StoredRecord(line.SequenceNumber, line.PartitionKey, line.Data, line.ApproximateArrivalTimestamp)
         for line in read_lines(parts)
     ]
+
+
+def data_spans(text: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Where the data of records stands in kept lines: from, to, and that it is in base64."""
+    end = 0
+    while (mark := text.find(_DATA, end)) >= 0:
+        begin = mark + len(_DATA)
+        end = text.find(b'"', begin)
+        if end < 0:
+            return
+        yield begin, end, True
 
 
 def shape(line: RecordLine) -> dict[str, Any]:

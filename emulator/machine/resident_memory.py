@@ -42,3 +42,9 @@ def giving_back_what_is_freed() -> Iterator[None]:
 def _trim_until(ended: threading.Event, trim: Callable[[int], object]) -> None:
     while not ended.wait(_EVERY_SECONDS):
         trim(0)
+
+
+def give_back_now() -> None:
+    """Give back what is free anywhere in the heap, after work that needed much for a while."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

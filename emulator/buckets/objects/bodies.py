@@ -1,169 +1,109 @@
-"""Bodies of objects: on disk in pieces, compressed where that saves something, without a file for each.
-
-The files have no name, so that nothing is left of them when the process ends, however it ends. They are few
-however many bodies there are, and a file of which little is needed any more is emptied into another.
-"""
+"""Bodies of objects: on disk in pieces, compressed where that saves something, without a file for each."""
 
 from __future__ import annotations
 
-import os
-import threading
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from isal.isal_zlib import compress, crc32, decompress
+from isal.isal_zlib import compress, decompress
 
-from emulator.journal import frames
-from emulator.machine.private_files import make_directory
+from emulator.buckets.objects.sharing import Sharing
+from emulator.buckets.objects.volumes import Place, Stored, Volumes
+from emulator.journal import DamagedLogError
+from emulator.journal.payloads import Payloads
+from emulator.journal.spliced import Find, no_payloads, render
 
 _CHUNK_BYTES: Final = 1 << 20
 _VOLUME_BYTES: Final = 64 << 20
-_VOLUMES: Final = 16
-"""How many files there are at most, more or less: a new one takes its part of all there is."""
 _LEVEL: Final = 2
-_NEEDED_SHARE: Final = 0.25
-
-
-class _Place:
-    """Where the bytes of a chunk lie; it moves when its volume is emptied."""
-
-    __slots__ = ("check", "length", "offset", "volume")
-
-    def __init__(self, volume: _Volume, offset: int, stored: bytes) -> None:
-        self.volume = volume
-        self.offset = offset
-        self.length = len(stored)
-        self.check = crc32(stored)
 
 
 class Chunk:
-    """A piece of a body, ``size`` bytes of it; kept for as long as anything refers to it."""
+    """A piece of a body; kept for as long as anything refers to it."""
 
-    __slots__ = ("_bodies", "_place", "size")
+    __slots__ = ("_bodies", "_place")
 
-    def __init__(self, bodies: Bodies, place: _Place, size: int) -> None:
+    def __init__(self, bodies: Bodies, place: Place) -> None:
         self._bodies = bodies
         self._place = place
-        self.size = size
+
+    @property
+    def size(self) -> int:
+        """How many bytes of the body it is."""
+        return self._place.size
 
     def read(self) -> bytes:
         """Its bytes. OSError when they are not those that were kept."""
-        stored = self._bodies.stored(self._place)
-        return stored if len(stored) == self.size else decompress(stored)
+        return self._bodies.read(self._place)
 
     def __del__(self) -> None:
         self._bodies.release(self._place)
 
 
-class _Volume:
-    """One of the files; ``places`` are those in it that are needed."""
-
-    def __init__(self, directory: Path | None, room: int) -> None:
-        if directory is not None:
-            make_directory(directory)
-        self.file: IO[bytes] = TemporaryFile(buffering=0, prefix="rdss-sandbox-", dir=directory)  # noqa: SIM115
-        self.room = room
-        self.end = 0
-        self.needed = 0
-        self.places: set[_Place] = set()
-
-    def add(self, stored: bytes) -> _Place:
-        """Write a chunk at the end. OSError leaves nothing of it behind."""
-        place = _Place(self, self.end, stored)
-        self.end = frames.write_all(self.file.fileno(), [stored], self.end)
-        self._count(place)
-        return place
-
-    def take(self, place: _Place) -> None:
-        """Have a chunk of another volume here from now on."""
-        stored = os.pread(place.volume.file.fileno(), place.length, place.offset)
-        self.end = frames.write_all(self.file.fileno(), [stored], self.end)
-        place.volume, place.offset = self, self.end - place.length
-        self._count(place)
-
-    def _count(self, place: _Place) -> None:
-        self.places.add(place)
-        self.needed += place.length
-
-
 class Bodies:
     """Bodies in files without a name in ``directory``, by default where temporary files are. Thread-safe.
 
-    A file takes ``volume_bytes``, or a part of all there is where that is more.
+    A file takes ``volume_bytes``, or a part of all there is where that is more. What ``find`` finds in a body
+    is kept once more only until it is in a file of ``payloads``.
     """
 
-    def __init__(self, directory: Path | None = None, *, volume_bytes: int = _VOLUME_BYTES) -> None:
-        self._directory = directory
-        self._volume_bytes = volume_bytes
-        self._volumes: list[_Volume] = []
-        self._released: deque[_Place] = deque()
-        self._lock = threading.Lock()
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        volume_bytes: int = _VOLUME_BYTES,
+        payloads: Payloads | None = None,
+        find: Find = no_payloads,
+    ) -> None:
+        self._payloads = payloads
+        self._sharing = Sharing(self, payloads, find) if payloads is not None else None
+        let_go = self._sharing.let_go if self._sharing is not None else None
+        self._volumes = Volumes(directory, volume_bytes, let_go)
 
     @property
     def stored_bytes(self) -> int:
-        """What they take on disk."""
-        with self._lock:
-            return sum(volume.end for volume in self._volumes)
+        """What they take on disk, but for what they share."""
+        return self._volumes.stored_bytes
 
     def keep(self, data: bytes | memoryview) -> Chunk:
         """Keep a piece of a body. Raises OSError."""
         packed = compress(data, _LEVEL)
-        stored = packed if len(packed) < len(data) else bytes(data)
-        with self._lock:
-            self._settle()
-            return Chunk(self, self._with_room().add(stored), len(data))
+        place = self._volumes.add(packed if len(packed) < len(data) else bytes(data), len(data))
+        if self._sharing is not None:
+            self._sharing.look_at(place)
+        return Chunk(self, place)
 
-    def stored(self, place: _Place) -> bytes:
-        """The bytes at a place as they lie there. OSError when they are not those that were kept."""
-        with self._lock:
-            stored = os.pread(place.volume.file.fileno(), place.length, place.offset)
-        if crc32(stored) != place.check:
-            raise OSError(f"the stored bytes of an object are damaged at byte {place.offset} of their file")
-        return stored
-
-    def release(self, place: _Place) -> None:
-        """Nobody needs this place any more. Whatever holds the lock may be what lets go: that settles it."""
-        self._released.append(place)
-        if self._lock.acquire(blocking=False):
+    def read(self, place: Place) -> bytes:
+        """The bytes at a place. OSError when they are not those that were kept."""
+        while True:
+            stored = self._volumes.read(place)
             try:
-                self._settle()
-            finally:
-                self._lock.release()
+                return self._whole(place, stored)
+            except DamagedLogError as error:
+                # Where it lies otherwise by now, what it referred to may be gone.
+                if place.files == stored.files:
+                    raise OSError(str(error)) from error
+
+    def splice(self, place: Place, encoded: bytes, files: tuple[int, ...]) -> bool:
+        """Have a place refer to payload files if that takes less room; whether it does. Raises OSError."""
+        return self._volumes.replace(place, Stored(compress(encoded, _LEVEL), files))
+
+    def release(self, place: Place) -> None:
+        """Nobody needs this place any more."""
+        self._volumes.release(place)
 
     def close(self) -> None:
         """Give the space back; nothing can be read afterwards."""
-        with self._lock:
-            for volume in self._volumes:
-                volume.file.close()
-            self._volumes.clear()
+        if self._sharing is not None:
+            self._sharing.close()
+        self._volumes.close()
 
-    def _with_room(self) -> _Volume:
-        if not self._volumes or self._volumes[-1].end >= self._volumes[-1].room:
-            room = max(self._volume_bytes, sum(volume.end for volume in self._volumes) // _VOLUMES)
-            self._volumes.append(_Volume(self._directory, room))
-        return self._volumes[-1]
-
-    def _settle(self) -> None:
-        while self._released:
-            place = self._released.popleft()
-            volume = place.volume
-            volume.places.discard(place)
-            volume.needed -= place.length
-            if volume not in self._volumes:
-                continue
-            if not volume.needed or (
-                volume is not self._volumes[-1] and volume.needed < _NEEDED_SHARE * volume.end
-            ):
-                self._empty(volume)
-
-    def _empty(self, volume: _Volume) -> None:
-        self._volumes.remove(volume)
-        for place in volume.places:
-            self._with_room().take(place)
-        volume.file.close()
+    def _whole(self, place: Place, stored: Stored) -> bytes:
+        if stored.files:
+            assert self._payloads is not None
+            return render(decompress(stored.raw), self._payloads.read)
+        return stored.raw if len(stored.raw) == place.size else decompress(stored.raw)
 
 
 Pieces: TypeAlias = tuple[Chunk, ...]

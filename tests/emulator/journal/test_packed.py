@@ -106,6 +106,18 @@ def test_trimming_deletes_packed_files(tmp_path: Path) -> None:
     assert len(segments.read(1, 1000, 1 << 30).parts) == 0
 
 
+def test_numbers_go_on_when_all_was_packed_and_trimmed(tmp_path: Path) -> None:
+    """After a restart too: a reader's place stays what it was."""
+    segments = written(tmp_path)
+    segments.roll(1)
+    pack(segments)
+    following = segments.next
+    segments.trim(1000 + following)
+    assert not list(tmp_path.glob("*.packed"))
+
+    assert Segments(tmp_path).next == following
+
+
 def test_a_segment_that_is_trimmed_while_it_is_packed_stays_away(tmp_path: Path) -> None:
     segments = written(tmp_path)
     segment = segments.cold

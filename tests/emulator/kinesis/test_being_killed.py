@@ -12,6 +12,7 @@ from pathlib import Path
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.journal import Payloads
 from emulator.kinesis import Engine
 from emulator.rng import Chance
 from tests.emulator.kinesis.conftest import SCOPE
@@ -55,15 +56,24 @@ def write_until_killed(directory: Path, start: int, lines: int, acknowledged: Ac
 
 
 def read_everything(directory: Path) -> tuple[list[list[int]], int, set[str]]:
-    """The numbers in each shard in order, how many shards there are, the consumers; each record is whole."""
+    """The numbers in each shard in order, how many shards there are, the consumers; each record is whole.
+
+    The last numbers are those of the stream that has a copy of everything.
+    """
     clock = Clock()
-    engine = Engine(directory, clock, Events(clock), segment_bytes=1 << 20)
+    payloads = Payloads(directory)
+    payloads.recover(careful=False)
+    assert payloads.missing == ()
+    engine = Engine(directory, clock, Events(clock), segment_bytes=1 << 17)
     shards = engine.call("ListShards", {"StreamName": "s"}, SCOPE)["Shards"]
     found = []
-    for shard in shards:
+    for stream, shard_id in [
+        *(("s", shard["ShardId"]) for shard in shards),
+        ("copy", "shardId-000000000000"),
+    ]:
         numbers: list[int] = []
         after, last = None, ""
-        while records := engine.read("s", shard["ShardId"], after, 10_000, SCOPE):
+        while records := engine.read(stream, shard_id, after, 10_000, SCOPE):
             for record in records:
                 assert record.sequence_number > last
                 last = record.sequence_number
@@ -75,6 +85,7 @@ def read_everything(directory: Path) -> tuple[list[list[int]], int, set[str]]:
     arn = engine.call("DescribeStream", {"StreamName": "s"}, SCOPE)["StreamDescription"]["StreamARN"]
     consumers = engine.call("ListStreamConsumers", {"StreamARN": arn}, SCOPE)["Consumers"]
     engine.close()
+    payloads.close()
     return found, len(shards), {consumer["ConsumerName"] for consumer in consumers}
 
 
@@ -88,7 +99,10 @@ def test_what_was_acknowledged_survives_being_killed_at_any_moment(tmp_path: Pat
 
         found, shards, consumers = read_everything(tmp_path)
 
+        copied = found.pop()
         together = [number for numbers in found for number in numbers]
+        assert acknowledged.numbers <= set(copied) <= set(together)
+        assert copied == sorted(set(copied))
         assert acknowledged.numbers <= set(together)
         assert len(together) == len(set(together))
         assert all(numbers == sorted(numbers) for numbers in found)
@@ -96,3 +110,4 @@ def test_what_was_acknowledged_survives_being_killed_at_any_moment(tmp_path: Pat
         assert acknowledged.consumers <= consumers
         start = max([*together, start]) + 1
     assert len(acknowledged.numbers) > 1000
+    assert list((tmp_path / "payloads").glob("*.payloads")), "nothing was packed, or it was not shared"

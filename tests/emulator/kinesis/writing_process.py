@@ -15,6 +15,7 @@ from pathlib import Path
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.journal import Payloads
 from emulator.kinesis import Engine, Scope
 from emulator.rng import Chance
 
@@ -29,9 +30,11 @@ def say(*words: object) -> None:
 def main(directory: str, start: int, seed: int) -> None:
     """Write batches that begin with number ``start`` for ever."""
     clock = Clock()
-    engine = Engine(Path(directory), clock, Events(clock), segment_bytes=1 << 20)
+    Payloads(Path(directory)).recover(careful=False)
+    engine = Engine(Path(directory), clock, Events(clock), segment_bytes=1 << 17)
     if not engine.streams(SCOPE):
         engine.call("CreateStream", {"StreamName": "s", "ShardCount": 2}, SCOPE)
+        engine.call("CreateStream", {"StreamName": "copy", "ShardCount": 1}, SCOPE)
     draws = Chance(seed).draws("writer", str(start))
     step = 0
     while True:
@@ -40,7 +43,8 @@ def main(directory: str, start: int, seed: int) -> None:
             {"Data": payload(start + i, draws.randint(0, 40)), "PartitionKey": str((start + i) % 7)}
             for i in range(count)
         ]
-        engine.put_records_json(json.dumps({"StreamName": "s", "Records": records}).encode(), SCOPE)
+        for stream in ("s", "copy"):
+            engine.put_records_json(json.dumps({"StreamName": stream, "Records": records}).encode(), SCOPE)
         say(start, start + count - 1)
         start += count
         step += 1

@@ -1,0 +1,170 @@
+"""Packing a segment: what it holds is compressed, and its payloads are where others find them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from isal.isal_zlib import crc32
+
+from emulator.journal.packed import STRETCH_BYTES, SUFFIX, Index, PackedFile, PackedStorage
+from emulator.journal.payloads import Found, PayloadFile, Payloads, payloads_of
+from emulator.journal.spliced import (
+    PART_BYTES,
+    Find,
+    Payload,
+    Piece,
+    Splice,
+    no_payloads,
+    payloads_in,
+    text_bytes,
+)
+
+_WINDOW_BYTES: Final = 1 << 18
+
+
+def pack(path: Path, index: Index, find: Find) -> PackedStorage:
+    """Write a segment's file anew, compressed, beside the old one. Raises OSError.
+
+    When this returns the new file is whole and survives loss of power, with all that it refers to, so that
+    the old one can be removed. ``find`` finds the payloads in its lines. Where there is no place for payload
+    files, all is in the new file.
+    """
+    with path.open("rb") as source:
+        payloads = payloads_of(path)
+        if payloads is None:
+            return _Packing(path, index, Found({}, set()), None).run(source.fileno(), no_payloads)
+        with payloads.working:
+            storage = _share(path, index, source.fileno(), find, payloads)
+    payloads.tell()
+    return storage
+
+
+def _share(path: Path, index: Index, source: int, find: Find, payloads: Payloads) -> PackedStorage:
+    keys = {crc32(data) for window in _windows(source) for _, _, data, _ in payloads_in(window, find)}
+    found = payloads.find(keys)
+    del keys
+    try:
+        return _Packing(path, index, found, payloads).run(source, find)
+    finally:
+        payloads.release(found.files)
+
+
+class _Packing:
+    """One segment on its way into a packed file, and its new payloads into a payload file."""
+
+    def __init__(self, path: Path, index: Index, found: Found, payloads: Payloads | None) -> None:
+        self._index = index
+        self._found = found.pieces
+        self._payloads = payloads
+        self._file = PackedFile(path.with_suffix(SUFFIX))
+        self._fresh: PayloadFile | None = None
+        self._files: set[int] = set()
+        self._splice, self._skip, self._filled = Splice(), 0, 0
+
+    def run(self, source: int, find: Find) -> PackedStorage:
+        """Pack it. OSError leaves nothing behind."""
+        try:
+            for window in _windows(source):
+                self._add(window, payloads_in(window, find))
+            self._end_stretch()
+            return self._finished()
+        except BaseException:
+            self._file.discard()
+            if self._fresh is not None:
+                self._fresh.discard()
+            raise
+
+    def _finished(self) -> PackedStorage:
+        files = tuple(sorted(self._files))
+        if self._payloads is None:
+            return self._file.finish(self._index)
+        self._payloads.hold(files)
+        try:
+            if self._fresh is not None:
+                self._fresh.finish()
+                self._payloads.release((self._fresh.number,))
+                # From now on others may refer to it.
+                self._fresh = None
+            return self._file.finish(self._index, files, self._payloads)
+        except OSError:
+            self._payloads.release(files)
+            raise
+
+    def _add(self, window: bytes, payloads: list[Payload]) -> None:
+        at = 0
+        places = self._placed([data for _, _, data, _ in payloads]) if payloads else []
+        for (begin, end, _, in_base64), place in zip(payloads, places, strict=True):
+            if self._filled + end - at < STRETCH_BYTES and place[2] <= PART_BYTES:
+                self._splice.add_literal(window[at:begin])
+                self._splice.add_piece(*place, in_base64)
+                self._filled += end - at
+            else:
+                self._add_text(window[at:begin])
+                self._add_payload(*place, in_base64)
+            at = end
+        self._add_text(window[at:])
+
+    def _placed(self, payloads: list[bytes]) -> list[Piece]:
+        """Where payloads are: in files where they were read just now, or in the new one."""
+        assert self._payloads is not None
+        keys = [*map(crc32, payloads)]
+        places = [*map(self._found.get, keys)]
+        if any(places):
+            places = self._payloads.checked(places, payloads)
+        self._files.update(place[0] for place in places if place is not None)
+        new = [number for number, place in enumerate(places) if place is None]
+        if not new:
+            return [place for place in places if place is not None]
+        if self._fresh is None:
+            self._fresh = self._payloads.begin()
+            self._files.add(self._fresh.number)
+        added = iter(self._fresh.add([payloads[i] for i in new], [keys[i] for i in new]))
+        return [next(added) if place is None else place for place in places]
+
+    def _add_text(self, text: bytes) -> None:
+        while len(text) >= (room := STRETCH_BYTES - self._filled):
+            self._splice.add_literal(text[:room])
+            self._filled = STRETCH_BYTES
+            self._end_stretch()
+            text = text[room:]
+        self._splice.add_literal(text)
+        self._filled += len(text)
+
+    def _add_payload(self, file: int, start: int, length: int, in_base64: bool) -> None:
+        for at in range(0, length, PART_BYTES):
+            part = file, start + at, min(PART_BYTES, length - at), in_base64
+            size = text_bytes(part[2], in_base64)
+            self._splice.add_piece(*part)
+            self._filled += size
+            if (beyond := self._filled - STRETCH_BYTES) >= 0:
+                self._filled = STRETCH_BYTES
+                self._end_stretch()
+                if beyond:
+                    # It is in both: of the first its begin is taken, of the next its end.
+                    self._splice.add_piece(*part)
+                    self._skip, self._filled = size - beyond, beyond
+
+    def _end_stretch(self) -> None:
+        if len(self._splice.literals) > 1:
+            self._file.add_spliced(self._splice.encoded(self._skip, self._filled), self._filled)
+        elif self._filled:
+            self._file.add(self._splice.literals[0])
+        self._splice, self._skip, self._filled = Splice(), 0, 0
+
+
+def _windows(descriptor: int) -> Iterator[bytes]:
+    """The file in whole lines, some at a time."""
+    position, rest = 0, b""
+    while chunk := os.pread(descriptor, _WINDOW_BYTES, position):
+        position += len(chunk)
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield rest + chunk[:end]
+            rest = chunk[end:]
+        else:
+            rest += chunk
+    if rest:
+        yield rest

@@ -1,0 +1,207 @@
+"""What objects and streams both hold is on disk once, and each has it for as long as it is there itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from emulator.buckets.objects import Bodies, Body
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.journal import Payloads
+from emulator.kinesis import Engine, Scope
+from emulator.rng import Chance
+from rdss_sandbox.record_lines import RecordAddress, payload_spans, write_line
+from schemas.envelope import serialise
+from schemas.samples import Samples
+
+SCOPE = Scope("000000000000", "eu-west-2")
+BATCH = 100
+STREAMS = ("input", "audit")
+MOST_SECONDS = 60
+
+
+class House:
+    """An engine and bodies in one data directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.payloads = Payloads(root)
+        self.payloads.recover(careful=False)
+        clock = Clock()
+        self.engine = Engine(root / "streams", clock, Events(clock), segment_bytes=200_000)
+        self.bodies = Bodies(
+            root / "objects", payloads=self.payloads, find=payload_spans, volume_bytes=100_000
+        )
+        for stream in STREAMS:
+            self.engine.call("CreateStream", {"StreamName": stream, "ShardCount": 1}, SCOPE)
+
+    def put(self, records: list[bytes]) -> None:
+        """Into each stream, as the tap would do."""
+        for stream in STREAMS:
+            for at in range(0, len(records), BATCH):
+                entries = [{"Data": data, "PartitionKey": "k"} for data in records[at : at + BATCH]]
+                self.engine.call("PutRecords", {"StreamName": stream, "Records": entries}, SCOPE)
+
+    def archive(self, records: list[bytes]) -> tuple[Body, bytes]:
+        """An object, as the loader would write it, and what is in it."""
+        text = b"".join(
+            write_line(RecordAddress("audit", "shardId-000000000000", str(number)), "k", 0.0, data, None)
+            for number, data in enumerate(records)
+        )
+        body = Body(self.bodies)
+        body.write(text)
+        return body, text
+
+    def taken(self) -> int:
+        files = (path for path in self.root.rglob("*") if path.is_file())
+        return sum(path.stat().st_size for path in files) + self.bodies.stored_bytes
+
+    def payload_files(self) -> list[Path]:
+        return sorted((self.root / "payloads").glob("*.payloads"))
+
+    def close(self) -> None:
+        self.bodies.close()
+        self.engine.close()
+        self.payloads.close()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path)
+    yield house
+    house.close()
+
+
+def until(true: Callable[[], bool]) -> bool:
+    """Whether it is true in time."""
+    pause = threading.Event()
+    for _ in range(MOST_SECONDS * 20):
+        if true():
+            return True
+        pause.wait(0.05)
+    return False
+
+
+def random_data(count: int = 1000, size: int = 1000) -> list[bytes]:
+    draws = Chance(4).draws("sharing")
+    return [draws.randbytes(size) for _ in range(count)]
+
+
+def read(body: Body) -> bytes:
+    body.seek(0)
+    return body.read()
+
+
+def messages(count: int = 500) -> list[bytes]:
+    return [serialise(message) for message in Samples(7).stream(count)]
+
+
+def half_random() -> list[bytes]:
+    return [b'{"a": "%b", "Data":"x"}' % data.hex().encode() for data in random_data()]
+
+
+@pytest.mark.parametrize("content", [random_data, half_random, messages])
+@pytest.mark.parametrize("first", ["object", "segments"])
+def test_three_copies_take_at_most_1_6_times_the_room(
+    house: House, content: Callable[[], list[bytes]], first: str
+) -> None:
+    """Whatever is in them, and whichever of them is there first; all are read as they were put."""
+    records = content()
+    size = sum(map(len, records))
+    house.put(records)
+    if first == "segments":
+        house.engine.pack()
+    archived = [house.archive(records[at : at + 250]) for at in range(0, len(records), 250)]
+    if first == "object":
+        house.engine.pack()
+
+    assert until(lambda: house.taken() < 1.6 * size), f"{house.taken() / size:.2f}"
+
+    for body, text in archived:
+        assert read(body) == text
+        assert b"".join(body.contents()[100:70_000]) == text[100:70_000]
+    for stream in STREAMS:
+        found: list[bytes] = []
+        after = None
+        while got := house.engine.read(stream, "shardId-000000000000", after, 1000, SCOPE):
+            found += [each.data for each in got]
+            after = got[-1].sequence_number
+        assert found == records
+
+
+def test_an_object_keeps_what_it_shares_when_the_streams_are_gone(house: House) -> None:
+    records = random_data()
+    house.put(records)
+    house.engine.pack()
+    body, text = house.archive(records)
+    assert until(lambda: house.bodies.stored_bytes < len(text) / 10)
+
+    for stream in STREAMS:
+        house.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
+
+    assert read(body) == text
+    body.close()
+    assert until(lambda: not house.payload_files())
+    assert house.bodies.stored_bytes == 0
+
+
+def test_an_object_that_is_overwritten_lets_go_of_what_it_shared(house: House) -> None:
+    records = random_data(300)
+    house.put(records)
+    house.engine.pack()
+    body, text = house.archive(records)
+    assert until(lambda: house.bodies.stored_bytes < len(text) / 10)
+    body.seek(0)
+    body.truncate()
+    body.write(b"short")
+    for stream in STREAMS:
+        house.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
+
+    assert until(lambda: not house.payload_files())
+    assert read(body) == b"short"
+
+
+def test_an_object_of_which_the_payloads_are_damaged_is_not_given_out(house: House) -> None:
+    """The error names the file; another object is given as before."""
+    records = random_data(300)
+    house.put(records)
+    house.engine.pack()
+    body, text = house.archive(records)
+    other, other_text = house.archive(random_data(10, 900))
+    assert until(lambda: house.bodies.stored_bytes < len(text) / 5)
+    for path in house.payload_files():
+        raw = bytearray(path.read_bytes())
+        raw[5000] ^= 1
+        path.write_bytes(raw)
+
+    from emulator.journal.packed import _stretch
+
+    _stretch.cache_clear()
+    with pytest.raises(OSError, match="payloads is damaged at byte"):
+        read(body)
+    assert read(other) == other_text
+
+
+def test_what_only_looks_like_an_archive_is_kept_as_it_is(house: House) -> None:
+    """Objects of users, with lines that are cut off and base64 that is none."""
+    house.put(random_data(100))
+    house.engine.pack()
+    texts = [
+        b',"message":{}}\n' * 100,
+        b',"message_base64":"' + b"A" * 500,
+        b',"message_base64":"' + b"*" * 500 + b'"}\n',
+        b',"message_base64":"}\n' * 50,
+        b'{"a":1,"message":\n' * 50,
+        b"\n" * 1000,
+    ]
+    kept = [(Body(house.bodies), text) for text in texts]
+    for body, text in kept:
+        body.write(text)
+    last, archived = house.archive(random_data(100))
+    assert until(lambda: any(chunk._place.files for chunk in last._chunks))
+    for body, text in [*kept, (last, archived)]:
+        assert read(body) == text
