@@ -41,6 +41,8 @@ def _until_quiet(command: list[str], *, silent: bool) -> int:
     What is ``silent`` has as long as others have at most.
     """
     clock = Clock()
+    # A shell that runs the tests in the background has Ctrl-C ignored, and so would the command.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout
         deadline, said = clock.elapsed() + _SECONDS, False
