@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import md5
-
 MAX_HASH_KEY = (1 << 128) - 1
-
-
-def of_partition_key(key: str) -> int:
-    """The hash key of a partition key: the MD5 of its UTF-8 as a number."""
-    return int.from_bytes(md5(key.encode(), usedforsecurity=False).digest(), "big")
 
 
 def uniform(count: int) -> list[tuple[int, int]]:
