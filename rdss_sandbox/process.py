@@ -78,5 +78,5 @@ def _ready(process: subprocess.Popen[bytes], said: IO[bytes]) -> RunningSandbox:
     if not line:
         said.seek(0)
         last = said.read()[-2000:].decode(errors="replace").strip()
-        raise SandboxNotStartedError(last or "the sandbox ended before it was ready")
+        raise SandboxNotStartedError(last or "it ended before it was ready, and said nothing")
     return msgspec.json.decode(line, type=RunningSandbox)

@@ -1,4 +1,4 @@
-"""Processes on a leash."""
+"""Processes that end with the one that watches them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rdss_sandbox.watchdog import watchdog
 
 HOLDING = """
 import os, sys
-from rdss_sandbox.watchdog import leash
-leash(int(sys.argv[1]))
+from rdss_sandbox.watchdog import start_watchdog
+start_watchdog(int(sys.argv[1]))
 os.kill(os.getpid(), 9)
 """
 
@@ -39,7 +39,7 @@ def test_they_end_with_a_process_that_is_killed(sleeper: subprocess.Popen[bytes]
     assert sleeper.wait(60) == -signal.SIGTERM
 
 
-def test_they_outlive_a_leash_that_was_let_go(sleeper: subprocess.Popen[bytes]) -> None:
+def test_they_outlive_a_watchdog_that_was_stopped(sleeper: subprocess.Popen[bytes]) -> None:
     """They go on until they end by themselves."""
     with watchdog(sleeper.pid):
         assert sleeper.poll() is None

@@ -187,7 +187,7 @@ def test_nothing_of_the_api_is_imported_before_it_is_asked() -> None:
         "from emulator.settings.settings import Settings\n"
         "with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:\n"
         "    print('emulator.queues.http' in sys.modules)\n"
-        "    print(httpx.get(emulator.queues.engine, trust_env=False).status_code)\n"
+        "    print(httpx.get(emulator.queues, trust_env=False).status_code)\n"
         "    print('emulator.queues.http' in sys.modules)\n"
     )
     ran = subprocess.run(

@@ -13,6 +13,7 @@ from emulator.faults.engine import FaultEngine
 from rdss_sandbox.shapes.faults import FaultChange
 from tests.emulator.relay.amqp.conftest import Relay, heard
 
+pytestmark = pytest.mark.rabbitmq
 HOUR = 3600
 DEADLINE = 30.0
 LATE: dict[str, Any] = {"delay": HOUR, "most": HOUR}
