@@ -22,10 +22,10 @@ from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
-from emulator.faults.containers import containers
+from emulator.faults.containers import find_containers
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import FaultRefusedError, Target
-from emulator.faults.targets import named_targets
+from emulator.faults.targets import parse_targets
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess
@@ -203,7 +203,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             stack.callback(audit_log.close)
         fault_engine = FaultEngine(Chance(settings.seed), clock, events)
         stack.callback(fault_engine.close)
-        fault_engine.targets.update({**containers(settings.containers), **_targets(settings)})
+        fault_engine.targets.update({**find_containers(settings.containers), **_targets(settings)})
         fault_engine.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
@@ -292,7 +292,7 @@ def _topics_configured(settings: Settings) -> TopicConfiguration | None:
 
 def _targets(settings: Settings) -> dict[str, Target]:
     try:
-        return named_targets(settings.targets)
+        return parse_targets(settings.targets)
     except ValueError as error:
         raise SettingsError(f"targets: {error}") from error
 

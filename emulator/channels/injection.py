@@ -37,14 +37,14 @@ class FaultPoint:
         ):
             return put(entries)
         messages = [Message(data, key) for data, key in entries]
-        call = self.fault_engine.publishing(self.channel, self.kind, messages, single=len(messages) == 1)
+        call = self.fault_engine.plan_publish(self.channel, self.kind, messages, single=len(messages) == 1)
         self.fault_engine.wait_for(call)
         failed: list[Outcome] = [_outcome_of(call.failure)] * len(entries) if call.failure else []
         if call.failure and not call.failure.written:
             outcomes = failed
         else:
             outcomes = _put_what_is_left(call, put)
-            self.fault_engine.act(call)
+            self.fault_engine.run_actions(call)
         if call.failure and call.failure.kind == "cut":
             self.cut()
         return failed or outcomes
@@ -54,7 +54,7 @@ class FaultPoint:
         if self.fault_engine is None or not self.holds_back:
             return None
         messages = [Message(each.data, each.key, each.arrived) for each in deliveries]
-        call = self.fault_engine.delivering(self.channel, self.kind, messages)
+        call = self.fault_engine.plan_delivery(self.channel, self.kind, messages)
         self.fault_engine.wait_for(call)
         return call
 

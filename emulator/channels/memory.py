@@ -51,7 +51,7 @@ class MemoryChannel:
         self._faults = FaultPoint(fault_engine, clock, name, Kind.MEMORY)
         self._faulted = FaultedReads(self._faults, self._records)
         if fault_engine:
-            fault_engine.saw(name, Kind.MEMORY)
+            fault_engine.note_channel(name, Kind.MEMORY)
 
     def publish(self, data: bytes, key: str) -> Receipt:
         outcome = self.publish_many([(data, key)])[0]

@@ -66,7 +66,7 @@ class RabbitMQChannel:
         self._faults = FaultPoint(fault_engine, clock, name, Kind.RABBITMQ, self._drop)
         self._faulted = FaultedReads(self._faults, self._fetch)
         if fault_engine:
-            fault_engine.saw(name, Kind.RABBITMQ)
+            fault_engine.note_channel(name, Kind.RABBITMQ)
 
     def publish(self, data: bytes, key: str) -> Receipt:
         outcome = self.publish_many([(data, key)])[0]

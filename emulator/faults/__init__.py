@@ -1,1 +1,1 @@
-"""Faults: what can go wrong between a producer and a consumer, on demand and the same every time."""
+"""Faults between a producer and a consumer, on demand, and reproducible from the seed."""

@@ -1,4 +1,4 @@
-"""A fault in force: whom it strikes."""
+"""A fault in force, and which messages it strikes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import Fault
 
 _REMEMBERED: Final = 200_000
-"""Of how many messages a fault remembers that it struck them, or their place in the count."""
+"""Messages whose strikes and ordinals a fault remembers; the oldest are forgotten first."""
 
-
-_KEEPING_OUT: Final = (Phase.CALL, Phase.ENTRY)
-"""A payload that is struck in one of these comes again, and is still the same."""
+_REFUSING: Final = (Phase.CALL, Phase.ENTRY)
+"""The phases that refuse a message, which its producer then puts again with the same payload."""
 
 
 class Chosen(NamedTuple):
-    """A message that a fault strikes: what it is remembered by, and the chance that is its alone."""
+    """A message that a fault strikes: ``memory`` is its key in the fault's counts, ``draws`` its chance."""
 
     memory: str
     draws: Draws
 
 
 class _Counts:
-    """Counts by key, of which the oldest beyond ``size`` are forgotten, so that a long run does not grow."""
+    """Counts by key. Beyond ``size`` keys the oldest is forgotten, so that a long run does not grow."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -47,7 +46,7 @@ class _Counts:
 
 
 class _Memory:
-    """What a fault knows of the messages it met: how often it struck each, their order, equal payloads."""
+    """What a fault remembers: strikes of each message, the order of messages, and equal payloads."""
 
     def __init__(self) -> None:
         self.struck = _Counts(_REMEMBERED)
@@ -56,13 +55,12 @@ class _Memory:
 
 
 class ActiveFault:
-    """A fault and its memory. Nothing here depends on another fault, or on how messages were batched.
+    """A fault and its memory. It depends neither on other faults nor on how messages are batched.
 
-    Whether a message is struck is drawn from (seed, fault, message, how often
-    this fault struck it before): a message that was spared stays spared when
-    it comes again because of something else, and one that was struck has a
-    chance to pass at the next try. Payloads that are no RDSS messages are told
-    apart by their bytes and by how many of the same came through before.
+    Whether a message is struck is drawn from (seed, fault, message, earlier strikes of this
+    message by this fault). A spared message stays spared when it comes again for another
+    reason. A struck message has a new chance to pass at its next try. A payload that is no
+    RDSS message is identified by its bytes and by the number of equal payloads before it.
     """
 
     def __init__(
@@ -101,36 +99,37 @@ class ActiveFault:
     def channel(self) -> str:
         return self._record.channel
 
-    def alive(self, now: float) -> bool:
-        """Whether it may strike now or later: enabled, within its limit, its time not over."""
+    def can_strike(self, now: float) -> bool:
+        """Whether it may strike, now or later: it is enabled, below its limit, and its time is not over."""
         record, when = self._record, self.when
         spent = record.limit is not None and self.injected >= record.limit
         over = when.lasts is not None and now - self.added_at >= when.at + when.lasts
         return record.enabled and not spent and not over
 
-    def chosen(self, message: Message, channel: str, now: float) -> Chosen | None:
-        """Whether the fault strikes this message now; what is drawn from decides also how."""
-        if not self.alive(now) or now - self.added_at < self.when.at:
+    def choose(self, message: Message, channel: str, now: float) -> Chosen | None:
+        """Draw whether the fault strikes this message now; None when it does not."""
+        if not self.can_strike(now) or now - self.added_at < self.when.at:
             return None
         if self.when.match and not self.when.matches(message, channel):
             return None
         if message.message_id is not None:
-            return self._drawn(channel, message.message_id)
+            return self._draw(channel, message.message_id)
         before = self.memory.same.get(message.digest)
-        found = self._drawn(channel, f"{message.digest}/{before}")
-        if found is None or self.type.phase not in _KEEPING_OUT:
+        found = self._draw(channel, f"{message.digest}/{before}")
+        # A refused payload comes again and is the same message, so only one that passes counts.
+        if found is None or self.type.phase not in _REFUSING:
             self.memory.same.put(message.digest, before + 1)
         return found
 
-    def _drawn(self, channel: str, identity: str) -> Chosen | None:
+    def _draw(self, channel: str, identity: str) -> Chosen | None:
         when = self.when
         memory = f"{channel}\x1f{identity}"
-        if when.counts and not when.counted(self._ordinal(memory)):
+        if when.counts and not when.selects(self._assign_ordinal(memory)):
             return None
         struck = self.memory.struck.get(memory)
         if when.strikes is not None and struck >= when.strikes:
             return None
-        # A state of n failures is chosen once for all n, not anew each time.
+        # With ``fails: n`` one draw decides all n strikes of a message.
         turn = 0 if when.fails is not None else struck
         if self._record.toxicity < 1:
             lot = self._chance.draws("fault", self.name, identity, str(turn)).random()
@@ -140,21 +139,21 @@ class ActiveFault:
 
     @property
     def timed(self) -> bool:
-        """Whether a control fault strikes by the clock alone, and not at a message."""
+        """Whether a control fault strikes by the clock alone, not at a message."""
         return not self.when.counts and not self.when.match and self._record.toxicity == 1
 
-    def chosen_on_time(self, now: float) -> Chosen | None:
-        """Whether a timed fault strikes now."""
+    def choose_on_time(self, now: float) -> Chosen | None:
+        """Draw the chance of a timed fault that strikes now; None when it may not strike."""
         spent = self._record.limit is None and self.injected > 0
-        if spent or not self.alive(now):
+        if spent or not self.can_strike(now):
             return None
         return Chosen("", self._chance.draws("fault", self.name, "on time", str(self.injected)))
 
     def remember(self, chosen: Chosen) -> None:
-        """Note that the message was struck."""
+        """Count one strike of the message."""
         self.memory.struck.put(chosen.memory, self.memory.struck.get(chosen.memory) + 1)
 
-    def _ordinal(self, memory: str) -> int:
+    def _assign_ordinal(self, memory: str) -> int:
         known = self.memory.ordinals.get(memory)
         if not known:
             known = self.memory.ordinals.counted + 1

@@ -1,4 +1,4 @@
-"""A fault's attributes as they come in a request, made into what its type declares."""
+"""Parses a fault's attributes from a request, as its type declares them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from rdss_sandbox.durations import seconds
 
 
 def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Every attribute of the type, defaults filled in. FaultRefusedError names the one that cannot be."""
+    """Parse every attribute of the type, with defaults for those not given.
+
+    Raises FaultRefusedError, which names the wrong attribute.
+    """
     declared = {attribute.name: attribute for attribute in type_.attributes}
     for name in written:
         if name not in declared:
             known = ", ".join(declared) or "none"
             raise FaultRefusedError(f"{type_.name} has no attribute {name!r}; it has {known}")
     return {
-        name: _settled(type_.name, attribute, written[name]) if name in written else attribute.default
+        name: _read_attribute(type_.name, attribute, written[name]) if name in written else attribute.default
         for name, attribute in declared.items()
     }
 
 
-def _settled(type_name: str, attribute: Attribute, value: Any) -> Any:
+def _read_attribute(type_name: str, attribute: Attribute, value: Any) -> Any:
     try:
         return _READERS[attribute.type](attribute, value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -31,47 +34,47 @@ def _settled(type_name: str, attribute: Attribute, value: Any) -> Any:
         raise FaultRefusedError(f"{type_name}: attribute {attribute.name} is {shown}: {error}") from error
 
 
-def _number(attribute: Attribute, value: Any) -> float:
+def _read_number(attribute: Attribute, value: Any) -> float:
     if isinstance(value, bool):
         raise TypeError("give a number")
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise ValueError("give a number") from error
-    return _within(attribute, number)
+    return _check_bounds(attribute, number)
 
 
-def _integer(attribute: Attribute, value: Any) -> int:
-    number = _number(attribute, value)
+def _read_integer(attribute: Attribute, value: Any) -> int:
+    number = _read_number(attribute, value)
     if not number.is_integer():
         raise ValueError("give a whole number")
     return int(number)
 
 
-def _duration(attribute: Attribute, value: Any) -> float:
-    return _within(attribute, seconds(value))
+def _read_duration(attribute: Attribute, value: Any) -> float:
+    return _check_bounds(attribute, seconds(value))
 
 
-def _within(attribute: Attribute, number: float) -> float:
+def _check_bounds(attribute: Attribute, number: float) -> float:
     if not attribute.least <= number <= attribute.most:
         raise ValueError(f"give a number from {attribute.bounds}")
     return number
 
 
-def _flag(_attribute: Attribute, value: Any) -> bool:
+def _read_flag(_attribute: Attribute, value: Any) -> bool:
     word = str(value).lower()
     if word not in {"true", "false"}:
         raise ValueError("give true or false")
     return word == "true"
 
 
-def _choice(attribute: Attribute, value: Any) -> str:
+def _read_choice(attribute: Attribute, value: Any) -> str:
     if value not in attribute.choices:
         raise ValueError(f"give one of {', '.join(attribute.choices)}")
     return str(value)
 
 
-def _text(attribute: Attribute, value: Any) -> str:
+def _read_text(attribute: Attribute, value: Any) -> str:
     if isinstance(value, (dict, list)) or value is None:
         raise TypeError("give a text")
     text = str(value)
@@ -81,10 +84,10 @@ def _text(attribute: Attribute, value: Any) -> str:
 
 
 _READERS = {
-    "number": _number,
-    "integer": _integer,
-    "duration": _duration,
-    "flag": _flag,
-    "choice": _choice,
-    "text": _text,
+    "number": _read_number,
+    "integer": _read_integer,
+    "duration": _read_duration,
+    "flag": _read_flag,
+    "choice": _read_choice,
+    "text": _read_text,
 }

@@ -1,4 +1,4 @@
-"""Containers of the stack that a sandbox stands on, as targets of ``pause``, ``kill`` and ``isolate``."""
+"""Containers of the Compose stack under a sandbox, as targets of ``pause``, ``kill`` and ``isolate``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LABEL: Final = "com.docker.compose"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container of a Compose project, found anew each time by ``project`` and ``service``."""
+    """A container of a Compose project. Each action looks it up again by ``project`` and ``service``."""
 
     project: str
     service: str
@@ -34,18 +34,30 @@ class Container:
         self._do(lambda container: container.pause())
 
     def resume(self) -> None:
-        """Let it go on; one that was ended is started again."""
-        self._do(lambda container: container.unpause() if _paused(container) else container.start())
+        """Unpause it, or start it when it has ended."""
+
+        def resume(container: DockerContainer) -> None:
+            if container.attrs["State"]["Paused"]:
+                container.unpause()
+            else:
+                container.start()
+
+        self._do(resume)
 
     def kill(self) -> None:
         self._do(lambda container: container.kill())
 
     def disconnect(self) -> None:
-        """Take it off every network."""
-        self._do(_disconnect)
+        """Disconnect it from every network."""
+
+        def disconnect(container: DockerContainer) -> None:
+            for name in container.attrs["NetworkSettings"]["Networks"]:
+                _client(container).networks.get(name).disconnect(container)
+
+        self._do(disconnect)
 
     def reconnect(self) -> None:
-        """Put it on the project's networks again, under its name."""
+        """Connect it to the project's networks again, with the service name as its alias."""
 
         def connect(container: DockerContainer) -> None:
             of_project = {"label": f"{_LABEL}.project={self.project}"}
@@ -55,7 +67,10 @@ class Container:
         self._do(connect)
 
     def _do(self, act: Callable[[DockerContainer], object]) -> None:
-        """ProcessLookupError when there is no such container, or the engine refuses."""
+        """Find the container and act on it.
+
+        Raises ProcessLookupError when there is none, or the Docker engine refuses.
+        """
         import docker
         from docker.errors import DockerException
 
@@ -73,10 +88,10 @@ class Container:
             raise ProcessLookupError(f"{self.name}: {error}") from error
 
 
-def containers(
+def find_containers(
     project: str | None, services: tuple[str, ...] = ("localstack", "rabbitmq")
 ) -> dict[str, Target]:
-    """The containers that can be struck, by name: none without an engine's socket here."""
+    """The containers that faults can name. There are none without a Docker socket that we may write."""
     if project is None or not _is_socket(SOCKET):
         return {}
     return {service: Container(project, service) for service in services}
@@ -87,15 +102,6 @@ def _is_socket(path: Path) -> bool:
         return stat.S_ISSOCK(path.stat().st_mode) and os.access(path, os.W_OK)
     except OSError:
         return False
-
-
-def _paused(container: DockerContainer) -> bool:
-    return bool(container.attrs["State"]["Paused"])
-
-
-def _disconnect(container: DockerContainer) -> None:
-    for name in container.attrs["NetworkSettings"]["Networks"]:
-        _client(container).networks.get(name).disconnect(container)
 
 
 def _client(container: DockerContainer) -> DockerClient:

@@ -1,4 +1,4 @@
-"""Deliveries that wait for their turn: hidden for a while, overtaken by others, or to come once more."""
+"""Deliveries that a fault delays: hidden for a while, overtaken by others, or to be repeated."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from emulator.faults.fault import Item
 
 _Record = TypeVar("_Record")
 
+# Fractions of a rank: a repeated or overtaken record comes after the record of that rank, before the next.
 _AGAIN = 0.25
 _OVERTAKEN = 0.5
 
@@ -22,7 +23,7 @@ class _Entry(NamedTuple):
 
 
 class Due(NamedTuple, Generic[_Record]):
-    """A record whose turn it is; ``again`` when it was delivered before with the same sequence number."""
+    """A record that is due; ``again`` says that it is a redelivery with the same sequence number."""
 
     record: _Record
     data: bytes
@@ -30,11 +31,11 @@ class Due(NamedTuple, Generic[_Record]):
 
 
 class DelayedDeliveries(Generic[_Record]):
-    """What one reader of one shard was not given yet.
+    """The records of one shard that one reader has not been given yet.
 
-    Records leave in the order of their ranks, and a hidden one keeps back those
-    behind it, as a shard's order demands. One that others shall overtake waits
-    until they came, or until its patience ends. What a fault held that is removed is due at once.
+    Records leave in the order of their ranks. A hidden record keeps back those behind it,
+    because a shard keeps its order. A record that others shall overtake waits until they
+    have arrived, or until its patience ends. What a removed fault held is due at once.
     """
 
     def __init__(self) -> None:
@@ -47,14 +48,14 @@ class DelayedDeliveries(Generic[_Record]):
         return len(self._entries)
 
     def copy(self) -> DelayedDeliveries[_Record]:
-        """The same deliveries for a reader that may go another way from here."""
+        """A copy for a second reader that goes on from the same position."""
         twin: DelayedDeliveries[_Record] = DelayedDeliveries()
         twin._entries, twin._held = list(self._entries), dict(self._held)
         twin._came, twin._order = self._came, self._order
         return twin
 
     def add(self, arrived: Iterable[tuple[Item, _Record]]) -> None:
-        """Records in the order they came, with what the faults made of each."""
+        """Take in records in the order in which they arrived, each with the item that the faults planned."""
         for item, record in arrived:
             self._came += 1
             rank = float(self._came)
@@ -64,7 +65,7 @@ class DelayedDeliveries(Generic[_Record]):
                 self._push(record, item, overtaken + distance + _AGAIN, again=True)
 
     def take(self, now: float, limit: int) -> list[Due[_Record]]:
-        """Up to ``limit`` records whose turn it is at ``now``, seconds since the epoch."""
+        """Remove and return up to ``limit`` records that are due at ``now``, in seconds since the epoch."""
         found: list[Due[_Record]] = []
         while self._entries and len(found) < limit:
             entry = self._entries[0]
@@ -76,8 +77,9 @@ class DelayedDeliveries(Generic[_Record]):
         return found
 
     def due_at(self) -> float:
-        """When the next is due at the latest, seconds since the epoch; ask only when there is one."""
+        """When the next record is due at the latest, in seconds since the epoch. There must be one."""
         entry = self._entries[0]
+        # Its rank is beyond the records that have come: those that shall overtake it are still missing.
         waits = int(entry.rank) > self._came
         return max(entry.item.visible_at, entry.item.patient_until if waits else 0.0)
 

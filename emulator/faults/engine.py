@@ -1,7 +1,18 @@
-"""The fault stage: what happens to a message, decided from the seed, the fault and the message alone.
+"""The fault engine decides what happens to a message, from the seed, the fault and the message alone.
 
-It knows no transport. A channel, an interceptor or a relay shows it each call
-and does what the ``Call`` then says.
+It knows no transport. A channel, a listener or a relay shows it each call, and carries out the plan::
+
+    publish(messages) or read(shard)
+        |
+        v
+    Call: one Item a message --> faults in force, in the order of their phases --> the plan, in Call and Item
+    (plan_publish,               CALL > ENTRY > CHANGE > FLOW > CONTROL              |
+     plan_delivery)                                                                  v
+          call.delay     wait (sleep_for, wait_for)               then put or deliver:
+          call.failure   fail the call, written or not            item.failure   refuse this entry
+          call.actions   reshard, pause, kill (run_actions)       item.data      the bytes, perhaps changed
+                         when the call has taken effect           item.copies    put it again (publish)
+                                            item.hidden, overtaken_by, again     hold (DelayedDeliveries)
 """
 
 from __future__ import annotations
@@ -29,10 +40,10 @@ from emulator.faults.fault import (
     Phase,
     Target,
 )
-from emulator.faults.injection import Handlers, Injection, injection_of, strike
+from emulator.faults.injection import Handlers, Injection, build_injection, strike
 from emulator.faults.message import Message
 from emulator.faults.registry import TYPES, known_type
-from emulator.faults.rules import check_record, concerning
+from emulator.faults.rules import check_record, find_faults
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
@@ -49,9 +60,10 @@ class UnknownFaultError(LookupError):
 class FaultEngine:
     """The faults in force. Safe to use from several threads.
 
-    ``control`` does Kinesis operations for the faults that act on a stream;
-    ``targets`` are the processes that ``pause`` and ``kill`` can name. ``served`` gives the names of the
-    streams that clients reach over HTTP: a queue may have the name of one.
+    The assembly sets three attributes. ``control`` does Kinesis operations, for
+    the faults that act on a stream. ``targets`` are the processes and containers
+    that ``pause``, ``kill`` and ``isolate`` can name. ``served_streams`` lists the
+    streams that clients reach over HTTP, since a queue may have the name of one.
     """
 
     def __init__(self, chance: Chance, clock: Clock, events: Events) -> None:
@@ -62,20 +74,20 @@ class FaultEngine:
         self._events = events
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
-        self.served: Callable[[], Iterable[str]] = tuple
+        self.served_streams: Callable[[], Iterable[str]] = tuple
         self._channels: set[tuple[str, Kind]] = set()
         self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
         self._timers = Timers(clock)
-        self._let_go_of = 0
-        self._handlers = Handlers(self._perform, self._failed)
+        self._removals = 0
+        self._handlers = Handlers(self._perform, self._emit_failure)
 
     def add(self, wanted: NewFault) -> Fault:
-        """Put a fault in force.
+        """Put a fault in force and return it.
 
-        FaultRefusedError when it cannot be, or means nothing where it would strike.
+        Raises FaultRefusedError when the fault is invalid, or means nothing on its channel.
         """
         type_ = known_type(wanted.type)
-        self._see_served()
+        self._note_served_streams()
         with self._lock:
             name = wanted.name or self._free_name(type_.name)
             if name in self._faults:
@@ -99,10 +111,10 @@ class FaultEngine:
         return fault.record
 
     def change(self, name: str, wanted: FaultChange) -> Fault:
-        """Change a fault; what it counted is kept. UnknownFaultError, or FaultRefusedError as ``add``."""
-        self._see_served()
+        """Change a fault and keep its counts. Raises UnknownFaultError, and FaultRefusedError as ``add``."""
+        self._note_served_streams()
         with self._lock:
-            before = self._active(name)
+            before = self._find_active(name)
             given = {
                 field: value
                 for field in wanted.__struct_fields__
@@ -112,30 +124,30 @@ class FaultEngine:
                 given["attributes"] = {**before.attributes, **given["attributes"]}
             fault = self._activate(msgspec.structs.replace(before.record, **given), before)
         if not fault.record.enabled:
-            self._let_go(before)
+            self._release(before)
         self._events.emit("fault.changed", fault=name, **given)
         self._schedule(fault)
         return fault.record
 
     def remove(self, name: str) -> Fault:
-        """Remove a fault, let go what it held, and return its final state. UnknownFaultError."""
+        """Remove a fault, release what it held, and return its final state. Raises UnknownFaultError."""
         with self._lock:
-            gone = self._active(name)
+            gone = self._find_active(name)
             del self._faults[name]
             self._concerned.clear()
-        self._let_go(gone)
+        self._release(gone)
         self._events.emit("fault.removed", fault=name, injected=gone.injected)
         return gone.record
 
     def clear(self) -> None:
-        """Remove every fault, and let go what they held."""
+        """Remove every fault, and release what they held."""
         for fault in self.list():
             self.remove(fault.name)
 
     def get(self, name: str) -> Fault:
-        """A fault in force and how often it struck. UnknownFaultError."""
+        """A fault in force, with the number of its injections. Raises UnknownFaultError."""
         with self._lock:
-            return self._active(name).record
+            return self._find_active(name).record
 
     def list(self) -> tuple[Fault, ...]:
         """The faults in force, in the order they were added."""
@@ -143,101 +155,108 @@ class FaultEngine:
             return tuple(fault.record for fault in self._faults.values())
 
     def types(self) -> tuple[FaultType, ...]:
-        """Every type of fault there is."""
+        """Every registered type of fault."""
         return tuple(TYPES.values())
 
-    def settle(self) -> None:
-        """Return once everything has happened that was to happen by now."""
-        self._timers.settle()
+    def run_due(self) -> None:
+        """Run every timed action that is due, and return when all are done."""
+        self._timers.run_due()
 
     def close(self) -> None:
-        """Forget what was to happen later."""
+        """Stop the timers. What a fault still holds, such as a paused process, is released."""
         self._timers.close()
 
-    def saw(self, channel: str, kind: str) -> None:
-        """Know that there is such a channel, so that a fault that means nothing there is refused."""
+    def note_channel(self, channel: str, kind: str) -> None:
+        """Remember that there is such a channel, so that ``add`` refuses a fault that means nothing there."""
         self._channels.add((channel, Kind(kind)))
 
     @property
-    def busy(self) -> bool:
-        """Whether there are any faults."""
+    def has_faults(self) -> bool:
+        """Whether any fault was added and not removed."""
         return bool(self._faults)
 
     def wants(self, direction: str, channel: str | None, kind: str) -> bool:
-        """Whether any fault may strike there; a channel of None asks whether there are any, spent or not."""
+        """Whether a fault may strike on this channel now.
+
+        A channel of None stands for any channel; then spent faults count as well.
+        """
         if not self._faults:
             return False
-        faults = self._concerning(direction, channel, kind)
+        faults = self._find_faults(direction, channel, kind)
         if not faults or channel is None:
             return bool(faults)
         now = self._clock.time()
         for fault in faults:  # noqa: SIM110 -- every call comes by here, and a generator costs as much as the rest
-            if fault.alive(now):
+            if fault.can_strike(now):
                 return True
         return False
 
-    def publishing(
+    def plan_publish(
         self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False
     ) -> Call:
-        """What becomes of messages put in one call. ``single``: a call that can only fail as a whole."""
-        return self._meet(Direction.PUBLISH, channel, kind, messages, single=single)
+        """Decide what becomes of the messages of one put.
 
-    def delivering(self, channel: str, kind: str, messages: Iterable[Message]) -> Call:
-        """What becomes of messages that one read of one shard found."""
-        return self._meet(Direction.DELIVER, channel, kind, messages, single=False)
+        ``single`` marks a call of one message that can only fail as a whole.
+        """
+        return self._plan(Direction.PUBLISH, channel, kind, messages, single=single)
 
-    async def delayed(self, call: Call, since: float | None = None) -> None:
-        """Wait as long as ``call`` is delayed, from now or from ``since`` on the clock's ``elapsed``.
+    def plan_delivery(self, channel: str, kind: str, messages: Iterable[Message]) -> Call:
+        """Decide what becomes of the messages that one read of one shard found."""
+        return self._plan(Direction.DELIVER, channel, kind, messages, single=False)
 
-        What a fault that is removed meanwhile had it wait is over at once.
+    async def sleep_for(self, call: Call, since: float | None = None) -> None:
+        """Wait for the delay of ``call``, from now or from ``since`` (a reading of the clock's ``elapsed``).
+
+        A delay ends at once when its fault is removed.
         """
         began = self._clock.elapsed() if since is None else since
         while (left := began + (delay := call.delay) - self._clock.elapsed()) > 0:
             await self._clock.sleep(left, lambda delay=delay: call.delay < delay)  # type: ignore[misc]
 
     def wait_for(self, call: Call) -> None:
-        """As ``delayed``, on the caller's thread."""
+        """Wait for the delay of ``call``, blocking the caller's thread; otherwise as ``sleep_for``."""
         began = self._clock.elapsed()
         while (left := began + (delay := call.delay) - self._clock.elapsed()) > 0:
             self._clock.wait(left, lambda delay=delay: call.delay < delay)  # type: ignore[misc]
 
-    def changes(self) -> Callable[[], bool]:
-        """What says whether faults have been removed or switched off since this was asked."""
-        seen = self._let_go_of
-        return lambda: self._let_go_of != seen
+    def watch_removals(self) -> Callable[[], bool]:
+        """Return a function that says whether a fault was removed or switched off since this call."""
+        seen = self._removals
+        return lambda: self._removals != seen
 
-    def act(self, call: Call) -> None:
-        """Do what was to be done to the channel once the call took effect."""
+    def run_actions(self, call: Call) -> None:
+        """Run the control faults that ``call`` set off. Call this when the call has taken effect."""
         for action in call.actions:
             action()
 
-    def _meet(
+    def _plan(
         self, direction: Direction, channel: str, kind: str, messages: Iterable[Message], *, single: bool
     ) -> Call:
         items = [Item(message, message.data) for message in messages]
         call = Call(channel, Kind(kind), direction, items, single)
         with self._lock:
-            faults = self._concerning(direction, channel, call.kind)
-            injections = strike(faults, call, self._clock.time(), self._world(), self._handlers)
+            faults = self._find_faults(direction, channel, call.kind)
+            injections = strike(faults, call, self._clock.time(), self._environment(), self._handlers)
         for injection in injections:
-            self._tell(injection)
+            self._emit_injection(injection)
         return call
 
-    def _let_go(self, fault: ActiveFault) -> None:
-        """End what the fault holds back: calls, deliveries, processes that stand still."""
+    def _release(self, fault: ActiveFault) -> None:
+        """End what the fault holds: delayed calls, hidden deliveries, paused processes."""
         fault.hold.ended = True
-        self._let_go_of += 1
-        self._timers.let_go(fault.hold)
+        self._removals += 1
+        self._timers.release(fault.hold)
         self._clock.nudge()
 
-    def _concerning(self, direction: str, channel: str | None, kind: str) -> tuple[ActiveFault, ...]:
+    def _find_faults(self, direction: str, channel: str | None, kind: str) -> tuple[ActiveFault, ...]:
+        # The hot path asks this for every call, so answers are kept until the faults in force change.
         asked = (direction, channel, kind)
         if (known := self._concerned.get(asked)) is not None:
             return known
         with self._lock:
             if len(self._concerned) > _REMEMBERED_QUESTIONS:
                 self._concerned.clear()
-            found = concerning(self._faults.values(), Direction(direction), channel, Kind(kind))
+            found = find_faults(self._faults.values(), Direction(direction), channel, Kind(kind))
             self._concerned[asked] = found
             return found
 
@@ -252,32 +271,32 @@ class FaultEngine:
         self._concerned.clear()
         return fault
 
-    def _see_served(self) -> None:
-        """A stream that has the name of a queue is a place for a fault as well."""
+    def _note_served_streams(self) -> None:
+        """Note the streams that share their name with a queue, so that a fault may strike either."""
         queues = {name for name, kind in tuple(self._channels) if kind is not Kind.KINESIS}
         if queues:
-            self._channels |= {(name, Kind.KINESIS) for name in self.served() if name in queues}
+            self._channels |= {(name, Kind.KINESIS) for name in self.served_streams() if name in queues}
 
     def _schedule(self, fault: ActiveFault) -> None:
         if fault.type.phase is Phase.CONTROL and fault.timed:
             due = fault.added_at + fault.when.at - self._clock.time()
-            self._timers.later(max(due, 0.0), lambda: self._strike_on_time(fault))
+            self._timers.call_later(max(due, 0.0), lambda: self._strike_on_time(fault))
 
     def _strike_on_time(self, fault: ActiveFault) -> None:
         with self._lock:
             in_force = self._faults.get(fault.name) is fault
-            chosen = fault.chosen_on_time(self._clock.time()) if in_force else None
+            chosen = fault.choose_on_time(self._clock.time()) if in_force else None
         if chosen is None:
             return
-        for channel in self._channels_of(fault):
+        for channel in self._find_channels(fault):
             fault.injected += 1
-            nobody = Item(Message(b""), b"")
-            call = Call(channel, Kind.KINESIS, Direction.CONTROL, [nobody])
-            now, world = self._clock.time(), self._world()
-            hit = Hit(fault.attributes, chosen.draws, call, nobody, now, world, fault.hold)
+            no_message = Item(Message(b""), b"")
+            call = Call(channel, Kind.KINESIS, Direction.CONTROL, [no_message])
+            now, environment = self._clock.time(), self._environment()
+            hit = Hit(fault.attributes, chosen.draws, call, no_message, now, environment, fault.hold)
             self._perform(fault, hit)
 
-    def _channels_of(self, fault: ActiveFault) -> Sequence[str]:
+    def _find_channels(self, fault: ActiveFault) -> Sequence[str]:
         wanted = fault.channel.rpartition(":")[2]
         if "target" in fault.attributes or self.control is None or not any(mark in wanted for mark in "*?["):
             return [wanted]
@@ -287,28 +306,29 @@ class FaultEngine:
     def _perform(self, fault: ActiveFault, hit: Hit) -> None:
         try:
             done = fault.type.inject(hit)
-        except Exception as error:  # noqa: BLE001 -- told of as an event; what set it off has gone through
-            self._failed(fault, hit, error)
+        except Exception as error:  # noqa: BLE001 -- an event tells of it; the call that set it off has succeeded
+            self._emit_failure(fault, hit, error)
             done = None
         if done is not None:
-            self._tell(injection_of(fault, hit, done))
+            self._emit_injection(build_injection(fault, hit, done))
             return
+        # It was counted when it was planned, so that ``limit`` holds for calls that run at the same time.
         with self._lock:
             fault.injected -= 1
 
-    def _failed(self, fault: ActiveFault, hit: Hit, error: Exception) -> None:
+    def _emit_failure(self, fault: ActiveFault, hit: Hit, error: Exception) -> None:
         why = str(error) or repr(error)
         self._events.emit(
             "fault.failed", fault=fault.name, type=fault.type.name, channel=hit.call.channel, why=why
         )
 
-    def _tell(self, injection: Injection) -> None:
+    def _emit_injection(self, injection: Injection) -> None:
         self._events.emit("fault.injected", **injection._asdict())
 
-    def _world(self) -> Environment:
-        return Environment(self.control, self.targets, self._timers.at_the_latest, self._clock.wait)
+    def _environment(self) -> Environment:
+        return Environment(self.control, self.targets, self._timers.call_at_latest, self._clock.wait)
 
-    def _active(self, name: str) -> ActiveFault:
+    def _find_active(self, name: str) -> ActiveFault:
         if name not in self._faults:
             raise UnknownFaultError(name)
         return self._faults[name]

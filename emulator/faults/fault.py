@@ -1,4 +1,4 @@
-"""What a type of fault is, and what it is given when it strikes."""
+"""The shapes of the fault engine: a fault type, a call, its items, and a hit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from emulator.rng import Draws
 
 
 class FaultRefusedError(ValueError):
-    """A fault that cannot be: says what is wrong, with which value, and what would do."""
+    """A fault that is invalid. The text says what is wrong, with which value, and what to give instead."""
 
 
 LONGEST_SECONDS: Final = 1e9
-"""Of a duration, as of what the clock is advanced by at a time: 31 years."""
+"""The longest duration, in seconds, and the most that the clock advances in one request: 31 years."""
 LONGEST_TEXT: Final = 1_000
+"""Characters."""
 
 
 class Direction(StrEnum):
@@ -41,29 +42,29 @@ class Kind(StrEnum):
 EVERY_KIND: Final = tuple(Kind)
 STREAMS: Final = (Kind.MEMORY, Kind.KINESIS)
 CARRIERS: Final = (Kind.MEMORY, Kind.KINESIS, Kind.RABBITMQ)
-"""What RDSS messages travel on, several at a time."""
+"""The kinds that carry RDSS messages, several in one call."""
 
 
 class Phase(IntEnum):
-    """What a fault does to a call; the stage goes through them in this order."""
+    """What a fault does to a call. The fault engine runs the phases in this order."""
 
     CALL = 1
-    """The whole call fails, and nothing below is asked."""
+    """The whole call fails, and later phases are skipped."""
     ENTRY = 2
-    """One message of the call is refused; the faults below do not see it."""
+    """One message of the call is refused, and later phases do not see it."""
     CHANGE = 3
-    """A message's bytes become others."""
+    """A message's bytes change."""
     FLOW = 4
     """A message comes late, twice, or in another order."""
     CONTROL = 5
-    """Something happens to the channel after the call."""
+    """An action on the channel follows the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """A setting of a fault type. ``type``: number, integer, text, flag, choice or duration (seconds).
 
-    A number, and a duration in seconds, is from ``least`` to ``most``; a text has ``longest`` characters.
+    A number or a duration lies between ``least`` and ``most``. A text has at most ``longest`` characters.
     """
 
     name: str
@@ -78,12 +79,12 @@ class Attribute:
 
     @property
     def bounded(self) -> bool:
-        """Whether it is something between ``least`` and ``most``."""
+        """Whether ``least`` and ``most`` apply to it."""
         return self.type in {"number", "integer", "duration"}
 
     @property
     def bounds(self) -> str:
-        """What it may be, in words; empty where its type says it."""
+        """The values it may have, in words; empty where its type says it."""
         if self.bounded:
             return f"{_plain(self.least)} to {_plain(self.most)}"
         return f"at most {self.longest} characters" if self.type == "text" else ""
@@ -94,7 +95,7 @@ def _plain(number: float) -> str:
 
 
 class Done(NamedTuple):
-    """What a fault did, in words and in data."""
+    """What a fault did: ``did`` in words, ``data`` for programs."""
 
     did: str
     data: dict[str, Any] = {}  # noqa: RUF012 -- read only
@@ -104,9 +105,9 @@ class Done(NamedTuple):
 class Failure:
     """How a call, or one entry of it, fails.
 
-    ``error``: with an AWS error code. ``cut``: the connection closes without an
-    answer. ``nothing``: a read that finds nothing, though there is something.
-    ``written``: the call took effect before it failed.
+    ``kind`` is ``error`` for an AWS error code, ``cut`` for a connection that closes
+    without an answer, and ``nothing`` for a read that misses the records that are there.
+    ``written`` says that the call took effect before it failed.
     """
 
     code: str
@@ -120,11 +121,12 @@ class Failure:
 class Item:
     """One message of a call, and what the faults made of it.
 
-    Published: ``data`` goes in, ``copies`` more times, or ``failure`` refuses it.
-    Delivered: ``data`` goes out, not before ``visible_at``, behind ``overtaken_by``
-    later messages but not later than ``patient_until``, and once more ``again``
-    messages further on for each entry. Times in seconds since the epoch; they are
-    the latest of ``hidden`` and of ``patience`` that still hold.
+    On publish, ``data`` is put once and ``copies`` more times, or ``failure`` refuses it.
+
+    On delivery, ``data`` is delivered after ``visible_at``. ``overtaken_by`` later messages
+    go first, unless ``patient_until`` comes before them. Each number in ``again`` is one more
+    delivery, that many messages later. Times are seconds since the epoch. Each is the latest
+    moment in ``hidden`` or ``patience`` whose fault is still in force.
     """
 
     message: Message
@@ -147,9 +149,9 @@ class Item:
 
 @dataclass(slots=True)
 class Call:
-    """One publish or one read, as the stage sees it.
+    """One publish or one read, and what the faults made of it.
 
-    ``delay``: seconds before it is answered, the longest of ``delays`` that still holds.
+    ``delay`` is how many seconds the answer waits: the longest of ``delays`` whose fault is still in force.
     """
 
     channel: str
@@ -167,46 +169,47 @@ class Call:
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing was done to it."""
+        """Whether no fault changed the call as a whole; its items may differ."""
         return not self.failure and not self.delay and not self.actions
 
 
 Control: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]
-"""Does a Kinesis operation on the stream's backend. Raises KinesisError."""
+"""Does one Kinesis operation (name, request) on the stream's backend. Raises KinesisError."""
 
 
 class Target(Protocol):
-    """A process or container that can be stopped in its tracks."""
+    """A process or container that a fault can pause or kill."""
 
     @property
     def name(self) -> str: ...
 
     def pause(self) -> None:
-        """Halt it where it is. Raises ProcessLookupError when it is gone."""
+        """Halt it. Raises ProcessLookupError when it is gone."""
 
     def resume(self) -> None:
         """Let it go on, if it is still there."""
 
     def kill(self) -> None:
-        """End it at once, without a chance to tidy up."""
+        """End it at once, without a chance to clean up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a control fault can act on: the streams' backend, and processes by name."""
+    """What a control fault can act on: the streams' backend, and targets by name."""
 
     control: Control | None
     targets: Mapping[str, Target]
-    later: Callable[[float, Callable[[], None], Hold], None]
-    """Call something after so many seconds of the clock, or when the fault is removed or the stage closes."""
+    call_later: Callable[[float, Callable[[], None], Hold], None]
+    """Call something after that many clock seconds, or when the fault is removed or the engine closes."""
     wait: Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fault strikes ``item`` of ``call``. ``draws`` is the chance of this fault and this message alone.
+    """One strike: a fault meets ``item`` of ``call`` at ``now``, in seconds since the epoch.
 
-    What it holds back it holds by ``hold``.
+    ``draws`` is a stream of chance for this fault and this message alone. What the fault
+    delays or pauses refers to ``hold``, so that removing the fault ends it.
     """
 
     attributes: Mapping[str, Any]
@@ -214,21 +217,21 @@ class Hit:
     call: Call
     item: Item
     now: float
-    world: Environment
+    environment: Environment
     hold: Hold = field(default_factory=Hold)
 
 
-def accepts(_attributes: Mapping[str, Any], _direction: Direction) -> None:
-    """Any combination of attributes will do."""
+def accept_any(_attributes: Mapping[str, Any], _direction: Direction) -> None:
+    """Accept any combination of attributes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultType:
     """A type of fault: what people read about it, and what it does.
 
-    ``inject`` does it to the hit's item or call, and says what was done; None
-    when there was nothing to do it to. The first direction is the default.
-    ``check`` raises FaultRefusedError for attributes that do not go together.
+    ``inject`` changes the hit's item or call and returns what it did, or None when it
+    does not apply to this message. The first direction is the default. ``check`` raises
+    FaultRefusedError for attributes that do not go together.
     """
 
     name: str
@@ -238,4 +241,4 @@ class FaultType:
     inject: Callable[[Hit], Done | None]
     attributes: tuple[Attribute, ...] = ()
     kinds: Sequence[Kind] = EVERY_KIND
-    check: Callable[[Mapping[str, Any], Direction], None] = accepts
+    check: Callable[[Mapping[str, Any], Direction], None] = accept_any

@@ -1,4 +1,4 @@
-"""What a fault holds back, it holds back for as long as it is in force."""
+"""Delays end with their fault: a ``Hold`` says whether the fault is still in force."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Hold:
-    """Of one fault; ``ended`` once the fault was removed or switched off."""
+    """Shared by everything that one fault delays. ``ended`` once the fault is removed or switched off."""
 
     __slots__ = ("ended",)
 
@@ -16,12 +16,12 @@ class Hold:
 
 
 class Moment(NamedTuple):
-    """For so many seconds, or until then, as long as ``hold`` lasts."""
+    """A delay in seconds, or a moment in seconds since the epoch, that counts until ``hold`` has ended."""
 
     hold: Hold
     seconds: float
 
 
 def latest(moments: Iterable[Moment]) -> float:
-    """The greatest number of seconds of the holds that last; 0 when there are none."""
+    """The greatest ``seconds`` among the moments whose hold has not ended; 0 when there are none."""
     return max((seconds for hold, seconds in moments if not hold.ended), default=0.0)

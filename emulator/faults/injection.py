@@ -1,4 +1,4 @@
-"""The faults that concern a call strike it, each message on its own."""
+"""Lets the faults of a channel strike a call, message by message."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Failed: TypeAlias = Callable[[ActiveFault, Hit, Exception], None]
 
 
 class Handlers(NamedTuple):
-    """What to call to act on a channel, and for a fault that could not strike."""
+    """``perform`` runs a control fault on its channel; ``failed`` reports a fault that raised."""
 
     perform: Callable[[ActiveFault, Hit], None]
     failed: Failed
 
 
 class Injection(NamedTuple):
-    """The event ``fault.injected``: which fault did what, to which message."""
+    """The fields of the event ``fault.injected``: which fault did what, to which message."""
 
     fault: str
     type: str
@@ -30,7 +30,7 @@ class Injection(NamedTuple):
     data: dict[str, Any]
 
 
-def injection_of(fault: ActiveFault, hit: Hit, done: Done) -> Injection:
+def build_injection(fault: ActiveFault, hit: Hit, done: Done) -> Injection:
     message_id = hit.item.message.message_id
     return Injection(
         fault.name, fault.type.name, hit.call.channel, fault.direction, message_id, done.did, done.data
@@ -41,48 +41,43 @@ def strike(
     faults: Iterable[ActiveFault],
     call: Call,
     now: float,
-    world: Environment,
+    environment: Environment,
     handlers: Handlers,
 ) -> list[Injection]:
-    """Let ``faults``, in the order of their phases, strike ``call``; what was done.
+    """Let ``faults``, sorted by phase, strike ``call``, and return what they did.
 
-    A message meets a fault only when no fault before it kept the message back,
-    so that the same messages meet it whichever others are in force. A call that
-    fails is charged to each of its messages for which it would have failed, so
-    that it does not matter how messages are batched. What acts on the channel
-    is left in ``call.actions`` for ``handlers.perform``.
+    A message that one fault refuses does not meet the faults behind it. A call that
+    fails counts as a strike for each message that would have failed it alone, so that
+    batching makes no difference. Control faults do not run here: they are added to
+    ``call.actions``, which run ``handlers.perform`` when the call has taken effect.
     """
     struck: list[Injection] = []
     for fault in faults:
-        if _over(call, fault):
+        # A call fails once. When it did not take effect, nothing else happens to its messages.
+        if call.failure is not None and (fault.type.phase is Phase.CALL or not call.failure.written):
             continue
         for item in call.items:
             if item.failure:
                 continue
-            chosen = fault.chosen(item.message, call.channel, now)
+            chosen = fault.choose(item.message, call.channel, now)
             if chosen is None:
                 continue
-            hit = Hit(fault.attributes, chosen.draws, call, item, now, world, fault.hold)
+            hit = Hit(fault.attributes, chosen.draws, call, item, now, environment, fault.hold)
             if fault.type.phase is Phase.CONTROL:
                 fault.remember(chosen)
                 fault.injected += 1
                 call.actions.append(lambda fault=fault, hit=hit: handlers.perform(fault, hit))  # type: ignore[misc]
-            elif done := _injected(fault, hit, handlers.failed):
+            elif done := _inject(fault, hit, handlers.failed):
                 fault.remember(chosen)
                 fault.injected += 1
-                struck.append(injection_of(fault, hit, done))
+                struck.append(build_injection(fault, hit, done))
     return struck
 
 
-def _injected(fault: ActiveFault, hit: Hit, failed: Failed) -> Done | None:
-    """A fault that cannot cope with a message must not break what it was to disturb."""
+def _inject(fault: ActiveFault, hit: Hit, failed: Failed) -> Done | None:
+    """Run the fault on one message. An exception is reported, and the call goes on."""
     try:
         return fault.type.inject(hit)
-    except Exception as error:  # noqa: BLE001 -- told of as an event
+    except Exception as error:  # noqa: BLE001 -- an event tells of it
         failed(fault, hit, error)
         return None
-
-
-def _over(call: Call, fault: ActiveFault) -> bool:
-    """A call fails once; when it did not even take effect, nothing else happens to its messages."""
-    return call.failure is not None and (fault.type.phase is Phase.CALL or not call.failure.written)

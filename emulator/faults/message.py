@@ -1,4 +1,4 @@
-"""A message as the fault stage sees it: bytes, and what can be read of them at most once."""
+"""A message as the fault engine sees it: its bytes, and its header fields, parsed at most once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from schemas.peek import Peek, peek
 
 
 class Message:
-    """One message on its way. ``arrived``: when the broker took it, seconds since the epoch; None before."""
+    """One message in transit. ``arrived`` is when the broker took it, in seconds since the epoch, or None."""
 
     def __init__(self, data: bytes, key: str = "", arrived: float | None = None) -> None:
         self.data = data
@@ -22,16 +22,16 @@ class Message:
 
     @cached_property
     def message_id(self) -> str | None:
-        """The ``messageId`` in the bytes; None when they are no RDSS message."""
+        """The ``messageId`` in the bytes; None when they are not an RDSS message."""
         return None if self.peek.damaged else self.peek.message_id
 
     @cached_property
     def digest(self) -> str:
-        """What tells these bytes from others."""
+        """A hash of the bytes, which identifies a payload that has no ``messageId``."""
         return blake2b(self.data, digest_size=12).hexdigest()
 
     def header(self, name: str) -> object:
-        """A header field by its name in the specification; None where the message has none."""
+        """A header field by its name in the specification; None where the message lacks it."""
         value: object = getattr(self.peek, FIELDS[name])
         return value
 
@@ -48,4 +48,4 @@ FIELDS = {
     "errorCode": "error_code",
     "tenantJiscID": "tenant",
 }
-"""The header fields that a fault can be matched on, and what ``schemas.envelope.peek`` calls them."""
+"""The header fields that ``when.match`` may name, and the names of the same fields in ``Peek``."""

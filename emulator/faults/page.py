@@ -14,17 +14,17 @@ from emulator.faults.registry import TYPES
 _EXAMPLE: Final = Path(__file__).parent / "types" / "stale_read.py"
 
 
-def renewed(page: str) -> str:
-    """The page with what stands between its marks made anew. ValueError when a mark is missing."""
+def render_page(page: str) -> str:
+    """Render the parts of the page between its marks again. Raises ValueError when a mark is missing."""
     fields = ", ".join(f"`{name}`" for name in FIELDS)
     example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
     types = "\n" + "\n".join(_section(type_) for type_ in TYPES.values())
     for mark, text in (("fields", fields), ("types: made from the registry", types), ("example", example)):
-        page = _between(page, mark, text)
+        page = _replace_between(page, mark, text)
     return page
 
 
-def _between(page: str, mark: str, text: str) -> str:
+def _replace_between(page: str, mark: str, text: str) -> str:
     pattern = rf"(<!-- {mark} -->).*?(<!-- end -->)"
     page, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
     if count != 1:
@@ -64,4 +64,4 @@ def _default(value: Any) -> str:
 
 if __name__ == "__main__":
     path = Path(sys.argv[1])
-    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    path.write_text(render_page(path.read_text(encoding="utf-8")), encoding="utf-8")

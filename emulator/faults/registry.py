@@ -48,7 +48,7 @@ TYPES: Final[dict[str, FaultType]] = {
 
 
 def known_type(name: str) -> FaultType:
-    """The type of that name. FaultRefusedError lists those there are."""
+    """The fault type of this name. Raises FaultRefusedError, which lists the known types."""
     if name not in TYPES:
         raise FaultRefusedError(f"no fault type {name!r}; there are {', '.join(TYPES)}")
     return TYPES[name]

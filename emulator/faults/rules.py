@@ -1,4 +1,4 @@
-"""Whether a fault can be in force, and where it may strike."""
+"""The rules of a fault: whether it is valid, and where it strikes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rdss_sandbox.shapes.faults import Fault
 
 
 def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:
-    """FaultRefusedError for what cannot be; ``channels`` are those known, with their kinds."""
+    """Raise FaultRefusedError for an invalid fault. ``channels`` are the known ones, with their kinds."""
     directions = ", ".join(type_.directions)
     if fault.direction not in type_.directions:
         raise FaultRefusedError(f"{type_.name} has no direction {fault.direction!r}; it has {directions}")
@@ -25,10 +25,10 @@ def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, K
     _check_kind(fault, type_, channels)
 
 
-def concerning(
+def find_faults(
     faults: Iterable[ActiveFault], direction: Direction, channel: str | None, kind: Kind
 ) -> tuple[ActiveFault, ...]:
-    """The faults that may strike in ``direction`` there, in the order in which they do."""
+    """The faults that may strike in ``direction`` on a channel (None: on any), sorted by phase."""
     found = [
         fault
         for fault in faults
@@ -40,12 +40,12 @@ def concerning(
 
 
 def matches_channel(wanted: str, name: str, kind: Kind) -> bool:
-    """Whether the glob ``wanted``, of the name or of ``kind:name``, is for this channel."""
+    """Whether the glob ``wanted`` matches the channel's ``name`` or its ``kind:name``."""
     return fnmatchcase(name, wanted) or fnmatchcase(f"{kind}:{name}", wanted)
 
 
 def _strikes_in(fault: ActiveFault, direction: Direction) -> bool:
-    """What is published sets off the faults that act on the channel, unless only the clock does."""
+    """Whether the fault strikes in ``direction``. A publish sets off control faults that are not timed."""
     if fault.direction is Direction.CONTROL:
         return direction is Direction.PUBLISH and not fault.timed
     return fault.direction is direction

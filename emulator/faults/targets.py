@@ -1,4 +1,4 @@
-"""What ``pause``, ``kill`` and ``isolate`` act on: what the sandbox started, and what was named to it."""
+"""The targets of ``pause``, ``kill`` and ``isolate``: processes of the sandbox, or named by ``--target``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from emulator.machine import process_ids
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of this machine, by its id. ``born`` tells it from a later one of that id, left alone."""
+    """A process of this machine. ``born`` tells it from a later process with the same ``pid``."""
 
     pid: int
     born: str | None
 
     @classmethod
     def of(cls, pid: int) -> Self:
-        """The one that has this id now."""
+        """The process that has this id now."""
         return cls(pid, process_ids.born(pid))
 
     @property
@@ -31,24 +31,24 @@ class Process:
         return f"pid {self.pid}"
 
     def pause(self) -> None:
-        self._tell(signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            self._tell(signal.SIGCONT)
+            self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        self._tell(signal.SIGKILL)
+        self._signal(signal.SIGKILL)
 
-    def _tell(self, word: signal.Signals) -> None:
+    def _signal(self, number: signal.Signals) -> None:
         if process_ids.born(self.pid) != self.born:
             raise ProcessLookupError(f"process {self.pid} has ended, and its id is another's")
-        os.kill(self.pid, word)
+        os.kill(self.pid, number)
 
 
 @dataclass(frozen=True, slots=True)
 class PidFile:
-    """Whatever process a file names when it is struck, as a server writes it that is started later."""
+    """The process whose id a file holds. The file is read at each strike, so the process may start later."""
 
     path: Path
 
@@ -73,10 +73,10 @@ class PidFile:
             raise ProcessLookupError(f"{self.path} names no process: {error}") from error
 
 
-def named_targets(named: Iterable[str], directory: Path | None = None) -> dict[str, Target]:
-    """The targets that are named at the start, as ``name=pid``, ``name=file`` or a pid alone.
+def parse_targets(named: Iterable[str], directory: Path | None = None) -> dict[str, Target]:
+    """Parse the values of ``--target``: ``name=pid``, ``name=file`` (in ``directory``), or a pid alone.
 
-    ValueError for one that cannot be struck.
+    Raises ValueError for a target that must not, or cannot, be struck.
     """
     found: dict[str, Target] = {}
     for written in named:
@@ -91,7 +91,7 @@ def named_targets(named: Iterable[str], directory: Path | None = None) -> dict[s
 
 
 def find_target(written: str, known: Mapping[str, Target]) -> Target:
-    """The target of a known name, or the process of a pid if that is one. FaultRefusedError for any other."""
+    """Find a target by its name, or a known process by its pid. Raises FaultRefusedError."""
     if written in known:
         return known[written]
     for target in known.values():
@@ -105,7 +105,7 @@ def find_target(written: str, known: Mapping[str, Target]) -> Target:
 
 
 def _process(pid: str) -> Process:
-    """ValueError when it is none, or one that must not be struck."""
+    """The running process of this id. Raises ValueError when there is none, or it must not be struck."""
     number = int(pid)
     if number in {0, 1, os.getpid()}:
         raise ValueError(f"process {pid} is this sandbox or the whole machine")
@@ -116,11 +116,11 @@ def _process(pid: str) -> Process:
     return Process.of(number)
 
 
-def for_a_while(
+def act_for_a_while(
     hit: Hit, target: Target, did: str, begin: Callable[[], None], end: Callable[[], None]
 ) -> Done:
-    """Do something to a target, and undo it after the fault's attribute ``lasts``."""
+    """Do something to a target, and undo it after the seconds of the fault's attribute ``lasts``."""
     seconds = hit.attributes["lasts"]
     begin()
-    hit.world.later(seconds, end, hit.hold)
+    hit.environment.call_later(seconds, end, hit.hold)
     return Done(f"{did} {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})

@@ -1,4 +1,4 @@
-"""Things that a fault does later, on the clock."""
+"""Calls that the fault engine makes later, by the clock."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ class _Due(NamedTuple):
     order: int
     call: Callable[[], None]
     hold: Hold | None
-    """What must not be left undone: at the latest when the hold ends, or all does."""
+    """With a hold, the call must be made: at the latest when the hold ends, or the timers close."""
 
 
 class Timers:
-    """Calls at their times, on one thread that is started with the first of them."""
+    """Calls that are made at their times, on one thread that the first of them starts."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._doing = threading.RLock()
+        # Held while calls are made, so that ``run_due`` and ``release`` return after a call in progress.
+        self._calling = threading.RLock()
         self._due: list[_Due] = []
         self._order = itertools.count()
         self._changed = False
@@ -34,17 +35,17 @@ class Timers:
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call ``call`` after ``seconds`` of the clock, unless closed before."""
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Make ``call`` after ``seconds`` of the clock. ``close`` cancels it."""
         self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, None))
 
-    def at_the_latest(self, seconds: float, call: Callable[[], None], hold: Hold) -> None:
-        """Call ``call`` after ``seconds`` of the clock, or when ``hold`` ends or this is closed before."""
+    def call_at_latest(self, seconds: float, call: Callable[[], None], hold: Hold) -> None:
+        """Make ``call`` after ``seconds`` of the clock, or when ``hold`` is released, or on ``close``."""
         self._add(_Due(self._clock.elapsed() + seconds, next(self._order), call, hold))
 
-    def let_go(self, hold: Hold) -> None:
-        """Do now what was to be done later of what ``hold`` holds."""
-        with self._doing:
+    def release(self, hold: Hold) -> None:
+        """Make the pending calls of ``hold`` now."""
+        with self._calling:
             with self._lock:
                 held = [due for due in self._due if due.hold is hold]
                 self._due = [due for due in self._due if due.hold is not hold]
@@ -52,14 +53,14 @@ class Timers:
             for due in held:
                 due.call()
 
-    def settle(self) -> None:
-        """Return once everything that is due has been done, for whoever moves the clock by hand."""
-        with self._doing:
+    def run_due(self) -> None:
+        """Make every call that is due, on this thread: for tests and scenarios that advance the clock."""
+        with self._calling:
             while call := self._pop_due():
                 call()
 
     def close(self) -> None:
-        """End the thread; of what is not due yet, do what must not be left undone."""
+        """End the thread, and make the pending calls that have a hold."""
         with self._lock:
             self._closed = True
             thread = self._thread
@@ -83,7 +84,7 @@ class Timers:
 
     def _run(self) -> None:
         while not self._closed:
-            with self._doing:
+            with self._calling:
                 if call := self._pop_due():
                     call()
             with self._lock:

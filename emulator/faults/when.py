@@ -16,14 +16,14 @@ _COUNTS = ("every", "first", "after", "fails")
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The conditions of one fault; those not given are met.
+    """The conditions of one fault. A condition that is not given is met.
 
-    ``at`` and ``lasts`` (written ``for``) are seconds since the fault was
-    added. ``after``, ``first`` and ``every`` count the different messages
-    that met the other conditions: skip so many, then of the following strike
-    only so many, and of those every n-th. ``fails``: strike each chosen
-    message so many times, then let it pass. ``match``: header fields, or
-    ``channel``, against values in which ``*`` stands for anything.
+    ``at`` is the start, in seconds after the fault was added, and ``lasts`` (``for`` in
+    a request) the length in seconds. ``after``, ``first`` and ``every`` count the distinct
+    messages that meet the other conditions: skip ``after`` of them, strike only among the
+    next ``first``, and of those only each ``every``-th. ``fails`` strikes each chosen
+    message that many times, then lets it pass. ``match`` compares header fields, or
+    ``channel``, with values in which ``*`` stands for any text.
     """
 
     at: float = 0.0
@@ -36,62 +36,62 @@ class When:
 
     @property
     def counts(self) -> bool:
-        """Whether a message's place among the others matters."""
+        """Whether the ordinal of a message matters."""
         return bool(self.every or self.first or self.after)
 
     @property
     def strikes(self) -> int | None:
-        """How often one message may be struck; None for any number."""
+        """How many times one message may be struck; None for no limit."""
         if self.fails is None and (self.every or self.first):
             return 1
         return self.fails
 
     def matches(self, message: Message, channel: str) -> bool:
-        """Whether the message's headers and the channel are as wanted."""
+        """Whether the message's header and the channel satisfy ``match``."""
         return all(
             fnmatchcase(channel if name == "channel" else _text(message.header(name)), wanted)
             for name, wanted in self.match.items()
         )
 
-    def counted(self, ordinal: int) -> bool:
-        """Whether the ``ordinal``-th message, from 1, is one of those wanted."""
-        place = ordinal - self.after
-        if place < 1 or (self.first is not None and place > self.first):
+    def selects(self, ordinal: int) -> bool:
+        """Whether ``after``, ``first`` and ``every`` select the message of this ordinal, counted from 1."""
+        rank = ordinal - self.after
+        if rank < 1 or (self.first is not None and rank > self.first):
             return False
-        return self.every is None or place % self.every == 0
+        return self.every is None or rank % self.every == 0
 
 
 def read_when(written: dict[str, Any]) -> When:
-    """The conditions as they come in a request. FaultRefusedError says which one cannot be."""
+    """Parse the conditions of a request. Raises FaultRefusedError, which names the wrong one."""
     known = (*_TIMES, *_COUNTS, "match")
     for name in written:
         if name not in known:
             raise FaultRefusedError(f"when has no {name!r}; it has {', '.join(known)}")
-    found: dict[str, Any] = {name: _count(name, written[name]) for name in _COUNTS if name in written}
+    found: dict[str, Any] = {name: _read_count(name, written[name]) for name in _COUNTS if name in written}
     try:
-        found |= {name: _moment(name, written[name]) for name in _TIMES if name in written}
+        found |= {name: _read_seconds(name, written[name]) for name in _TIMES if name in written}
     except ValueError as error:
         raise FaultRefusedError(f"when: {error}") from error
     if "for" in found:
         found["lasts"] = found.pop("for")
-    return When(**found, match=_match(written.get("match", {})))
+    return When(**found, match=_read_match(written.get("match", {})))
 
 
-def _moment(name: str, value: object) -> float:
+def _read_seconds(name: str, value: object) -> float:
     found = seconds(value)
     if found > LONGEST_SECONDS:
         raise ValueError(f"{name} is {found:g} s, and may be {LONGEST_SECONDS:.0f}")
     return found
 
 
-def _count(name: str, value: object) -> int:
+def _read_count(name: str, value: object) -> int:
     least = 0 if name == "after" else 1
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise FaultRefusedError(f"when.{name} is {value!r}: give a whole number from {least}")
     return value
 
 
-def _match(written: object) -> dict[str, str]:
+def _read_match(written: object) -> dict[str, str]:
     if not isinstance(written, dict):
         raise FaultRefusedError(f"when.match is {written!r}: give header fields and what they shall be")
     for name in written:

@@ -237,7 +237,7 @@ class TopicService:
             stack.callback(positions.close)
             self._tell_of_tail("positions.log", positions.torn_bytes)
             for definition in self.configuration.definitions:
-                self.fault_engine.saw(definition.name, Kind.TOPIC)
+                self.fault_engine.note_channel(definition.name, Kind.TOPIC)
             stack.callback(_attended(topics, self.clock))
             feeding = self._feeding
             versions = ObjectVersions(directory / "versions.log" if directory else None)

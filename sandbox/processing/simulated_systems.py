@@ -83,7 +83,7 @@ class OutsideSystem:
         channel = CHANNEL.format(name)
         self._point = FaultPoint(fault_engine, clock, channel, Kind.MEMORY)
         if fault_engine is not None:
-            fault_engine.saw(channel, Kind.MEMORY)
+            fault_engine.note_channel(channel, Kind.MEMORY)
 
     @property
     def planned(self) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterat
         )
     with ExitStack() as stack:
         found = _SETTINGS[kind](settings, clock, stack)
-        found.parts.fault_engine.saw(INPUT, kind)
+        found.parts.fault_engine.note_channel(INPUT, kind)
         yield found
 
 

@@ -82,8 +82,8 @@ def play(
             with _site(scenario, folder, seed, scene, clock) as site:
                 for fault in scenario.faults:
                     scene.parts.fault_engine.add(fault)
-                clock.on_move = scene.parts.fault_engine.settle
-                scene.parts.fault_engine.settle()
+                clock.on_move = scene.parts.fault_engine.run_due
+                scene.parts.fault_engine.run_due()
                 _Play(scenario, site, scene, client or _ours(scenario)).run(messages)
                 site.tell_kept()
             views = scene.parts.streams.streams(scene.parts.home)

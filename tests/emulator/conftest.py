@@ -123,7 +123,7 @@ class Bench:
 
     def meet(self, _channel: Channel) -> None:
         """Let the stage see what kind of channel this is."""
-        self.fault_engine.saw(self.name, self.kind)
+        self.fault_engine.note_channel(self.name, self.kind)
 
     def hurry(self) -> None:
         """Let waits of minutes be over soon: on this clock all are over at once."""
@@ -137,7 +137,7 @@ class Bench:
 
     def struck(self, _count: int) -> list[str]:
         """What was done to the target, once all that is due was done: ``count`` things are expected."""
-        self.fault_engine.settle()
+        self.fault_engine.run_due()
         return FakeContainer.did
 
 

@@ -1,1 +1,1 @@
-"""One file a fault. How to add one: docs/faults.md."""
+"""One file for each fault type. How to add one: docs/faults.md."""

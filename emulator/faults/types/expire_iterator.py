@@ -6,6 +6,7 @@ from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Kind
 from rdss_sandbox.timestamps import timestamp
 
 _LIFETIME = 300
+"""Seconds, as in Kinesis."""
 
 
 def inject(hit: Hit) -> Done:

@@ -1,19 +1,19 @@
-"""A container that nobody reaches for a while, though it runs on."""
+"""A container that runs on without its network for a while."""
 
 from __future__ import annotations
 
 from emulator.faults.containers import Container
 from emulator.faults.fault import Attribute, Direction, Done, FaultRefusedError, FaultType, Hit, Phase
-from emulator.faults.targets import find_target, for_a_while
+from emulator.faults.targets import act_for_a_while, find_target
 
 
 def inject(hit: Hit) -> Done:
-    target = find_target(hit.attributes["target"], hit.world.targets)
+    target = find_target(hit.attributes["target"], hit.environment.targets)
     if not isinstance(target, Container):
         raise FaultRefusedError(
             f"{target.name} is not a container, so it has no network to leave; the fault pause halts it"
         )
-    return for_a_while(hit, target, "isolated", target.disconnect, target.reconnect)
+    return act_for_a_while(hit, target, "isolated", target.disconnect, target.reconnect)
 
 
 TYPE = FaultType(

@@ -1,4 +1,4 @@
-"""A process or container that is gone at once."""
+"""A process or container that is killed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from emulator.faults.targets import find_target
 
 
 def inject(hit: Hit) -> Done:
-    target = find_target(hit.attributes["target"], hit.world.targets)
+    target = find_target(hit.attributes["target"], hit.environment.targets)
     target.kill()
     return Done(f"killed {target.name}", {"target": target.name})
 

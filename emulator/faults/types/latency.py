@@ -1,4 +1,4 @@
-"""Time that passes before an answer, or before a message can be seen."""
+"""A delay before an answer, or before a record becomes visible."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ def inject(hit: Hit) -> Done:
 
 
 def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
-    """A delay of the wanted distribution, never negative and never above ``most``.
+    """Draw a delay in seconds from the chosen distribution, between 0 and ``most``.
 
-    ``delay`` is the constant, the middle of uniform and normal, the median of
-    log-normal, the least of Pareto. ``jitter`` is the half width of uniform and
-    the standard deviation of normal; ``shape`` is sigma of log-normal and alpha
-    of Pareto.
+    ``delay`` is the constant, the mean of uniform and normal, the median of log-normal,
+    and the minimum of Pareto. ``jitter`` is half the width of uniform and the standard
+    deviation of normal. ``shape`` is sigma of log-normal and alpha of Pareto.
     """
     delay, jitter, shape = attributes["delay"], attributes["jitter"], attributes["shape"]
     draw: dict[str, Callable[[], float]] = {

@@ -1,4 +1,4 @@
-"""A message made bad in the way that one error code stands for."""
+"""A message that is changed so that it causes one error code."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TRIES: Final = 20
 
 def inject(hit: Hit) -> Done | None:
     code = ErrorCode[hit.attributes["code"]]
-    message = _parsed(hit.item.data)
+    message = _parse_whole(hit.item.data)
     if message is None:
         return None
     if code is ErrorCode.GENERR007:
-        changed = _malformed(message, hit.draws)
+        changed = _malform(message, hit.draws)
     elif code in SPOILS:
-        changed = _spoiled(message, code, hit.draws)
+        changed = _spoil(message, code, hit.draws)
     else:
         changed = _MUTATIONS[code](message, hit.draws)
     if changed is None:
@@ -37,8 +37,8 @@ def inject(hit: Hit) -> Done | None:
     return Done(f"made bad so as to cause {code}: {code.description}", {"code": code.value})
 
 
-def _parsed(data: bytes) -> _Message | None:
-    """The message, where it has a header and a body of its own; a fragment's body is a piece of another's."""
+def _parse_whole(data: bytes) -> _Message | None:
+    """Parse a message whose header and body are objects; None for others, as for a fragment of a sequence."""
     try:
         message = msgspec.json.decode(data)
     except (ValueError, RecursionError):
@@ -49,15 +49,15 @@ def _parsed(data: bytes) -> _Message | None:
     return message if whole else None
 
 
-def _malformed(message: _Message, draws: Draws) -> bytes | None:
-    """Some ways of breaking JSON need a title to break; those that change nothing are drawn again."""
+def _malform(message: _Message, draws: Draws) -> bytes | None:
+    """Break the JSON. Some ways need a title to break; a way that changes nothing is drawn again."""
     whole = serialise(message)
     tried = (malformed(message, draws) for _ in range(_TRIES))
     return next((broken for broken in tried if broken != whole), None)
 
 
-def _spoiled(message: _Message, code: ErrorCode, draws: Draws) -> bytes | None:
-    """The first of the ways, in the order drawn, that this type of message has what it takes for."""
+def _spoil(message: _Message, code: ErrorCode, draws: Draws) -> bytes | None:
+    """Spoil the message in the first of the drawn ways that applies to its type; None when none does."""
     for spoil in draws.sample(SPOILS[code], len(SPOILS[code])):
         victim = deepcopy(message)
         try:
@@ -68,7 +68,7 @@ def _spoiled(message: _Message, code: ErrorCode, draws: Draws) -> bytes | None:
     return None
 
 
-def _unknown_object(message_type: str) -> Callable[[_Message, Draws], bytes | None]:
+def _name_unknown_object(message_type: str) -> Callable[[_Message, Draws], bytes | None]:
     def mutate(message: _Message, draws: Draws) -> bytes | None:
         if message[_HEADER].get("messageType") != message_type or "objectUUID" not in message[_BODY]:
             return None
@@ -78,7 +78,7 @@ def _unknown_object(message_type: str) -> Callable[[_Message, Draws], bytes | No
     return mutate
 
 
-def _wrong_checksum(message: _Message, _draws: Draws) -> bytes | None:
+def _break_checksum(message: _Message, _draws: Draws) -> bytes | None:
     for file in message[_BODY].get("objectFile", ()):
         for checksum in file.get("fileChecksum", ()):
             value = str(checksum.get("checksumValue", ""))
@@ -89,10 +89,10 @@ def _wrong_checksum(message: _Message, _draws: Draws) -> bytes | None:
 
 
 _MUTATIONS: Final[dict[ErrorCode, Callable[[_Message, Draws], bytes | None]]] = {
-    ErrorCode.APPERRMET001: _unknown_object("MetadataUpdate"),
-    ErrorCode.APPERRMET002: _unknown_object("MetadataDelete"),
-    ErrorCode.APPERRMET003: _unknown_object("MetadataRead"),
-    ErrorCode.APPERRMET004: _wrong_checksum,
+    ErrorCode.APPERRMET001: _name_unknown_object("MetadataUpdate"),
+    ErrorCode.APPERRMET002: _name_unknown_object("MetadataDelete"),
+    ErrorCode.APPERRMET003: _name_unknown_object("MetadataRead"),
+    ErrorCode.APPERRMET004: _break_checksum,
 }
 
 TYPE = FaultType(

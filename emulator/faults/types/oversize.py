@@ -1,4 +1,4 @@
-"""A message grown past a size limit, and otherwise as valid as it was."""
+"""A message that grows past a size limit and stays as valid as it was."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def inject(hit: Hit) -> Done | None:
 
 
 def grow(data: bytes, size: int) -> bytes | None:
-    """The message with a text of its body filled up, so that it has ``size`` bytes.
+    """Pad a text in the message's body, so that the message has ``size`` bytes.
 
-    None for a fragment of a sequence, whose body is a piece of somebody's JSON.
-    What is no RDSS message gets blanks at its end.
+    Returns None for a fragment of a sequence, whose body is a piece of JSON. A payload
+    that is no RDSS message gets spaces at its end.
     """
     try:
         message = msgspec.json.decode(data)
@@ -40,29 +40,29 @@ def grow(data: bytes, size: int) -> bytes | None:
         return data + b" " * (size - len(data))
     if isinstance(body, str):
         return None
-    holder, name = _text_of(body) or (header, "generator")
+    holder, name = _find_text(body) or (header, "generator")
     holder[name] = str(holder.get(name, ""))
     missing = size - len(serialise(message))
     holder[name] += _PADDING * missing
     return serialise(message) if missing > 0 else None
 
 
-def _text_of(body: Any) -> tuple[dict[str, Any], str] | None:
-    """Where a text stands that may be of any length: a description, else a title."""
+def _find_text(body: Any) -> tuple[dict[str, Any], str] | None:
+    """The object and the field of a text that may have any length: a description, else a title."""
     for wanted in ("descriptionValue", "packageDescription", "preservationEventDetail", "objectTitle"):
-        if found := _find(body, wanted):
+        if found := _find_holder(body, wanted):
             return found, wanted
     return None
 
 
-def _find(node: Any, name: str) -> dict[str, Any] | None:
+def _find_holder(node: Any, name: str) -> dict[str, Any] | None:
     if isinstance(node, dict):
         if isinstance(node.get(name), str):
             return node
         children = list(node.values())
     else:
         children = node if isinstance(node, list) else []
-    return next((found for child in children if (found := _find(child, name))), None)
+    return next((found for child in children if (found := _find_holder(child, name))), None)
 
 
 TYPE = FaultType(

@@ -1,14 +1,14 @@
-"""A process or container that stands still for a while."""
+"""A process or container that is paused for a while."""
 
 from __future__ import annotations
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
-from emulator.faults.targets import find_target, for_a_while
+from emulator.faults.targets import act_for_a_while, find_target
 
 
 def inject(hit: Hit) -> Done:
-    target = find_target(hit.attributes["target"], hit.world.targets)
-    return for_a_while(hit, target, "paused", target.pause, target.resume)
+    target = find_target(hit.attributes["target"], hit.environment.targets)
+    return act_for_a_while(hit, target, "paused", target.pause, target.resume)
 
 
 TYPE = FaultType(

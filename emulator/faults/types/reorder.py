@@ -1,4 +1,4 @@
-"""A message that others overtake."""
+"""A message that later ones overtake."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ _Shard = dict[str, Any]
 
 
 def inject(hit: Hit) -> Done:
-    if hit.world.control is None:
+    if hit.environment.control is None:
         raise FaultRefusedError("reshard: no stream backend is attached that could do it")
     stream = hit.call.channel
     do = {"split": _split, "merge": _merge, "scale": _scale}[hit.attributes["action"]]
-    done = do(stream, hit.attributes, _patient(hit.world.control, hit.world.wait))
+    done = do(stream, hit.attributes, _retry_while_busy(hit.environment.control, hit.environment.wait))
     return Done(f"{stream}: {done.did}", {"action": hit.attributes["action"], **done.data})
 
 
@@ -46,17 +46,17 @@ def check(attributes: Mapping[str, Any], _direction: Direction) -> None:
 
 
 def _split(stream: str, attributes: Mapping[str, Any], control: Control) -> Done:
-    shards = _open_shards(stream, control)
-    shard = _named(shards, attributes["shard"]) if attributes["shard"] else max(shards, key=_width)
-    low, high = _range(shard)
+    shards = _list_open_shards(stream, control)
+    shard = _find_open_shard(shards, attributes["shard"]) if attributes["shard"] else max(shards, key=_width)
+    low, high = _hash_key_range(shard)
     key = attributes["hash_key"] or str((low + high + 1) // 2)
     control("SplitShard", {"StreamName": stream, "ShardToSplit": shard["ShardId"], "NewStartingHashKey": key})
     return Done(f"split {shard['ShardId']} at {key}", {"shard": shard["ShardId"], "hash_key": key})
 
 
 def _merge(stream: str, attributes: Mapping[str, Any], control: Control) -> Done:
-    shards = sorted(_open_shards(stream, control), key=_range)
-    pairs = [(a, b) for a, b in pairwise(shards) if _range(a)[1] + 1 == _range(b)[0]]
+    shards = sorted(_list_open_shards(stream, control), key=_hash_key_range)
+    pairs = [(a, b) for a, b in pairwise(shards) if _hash_key_range(a)[1] + 1 == _hash_key_range(b)[0]]
     if attributes["shard"]:
         pairs = [pair for pair in pairs if attributes["shard"] in {shard["ShardId"] for shard in pair}]
     if not pairs:
@@ -76,7 +76,7 @@ def _scale(stream: str, attributes: Mapping[str, Any], control: Control) -> Done
     return Done(f"scaled to {count} shards", {"count": count})
 
 
-def _open_shards(stream: str, control: Control) -> list[_Shard]:
+def _list_open_shards(stream: str, control: Control) -> list[_Shard]:
     response = control("ListShards", {"StreamName": stream})
     shards: list[_Shard] = list(response["Shards"])
     while token := response.get("NextToken"):
@@ -85,7 +85,7 @@ def _open_shards(stream: str, control: Control) -> list[_Shard]:
     return [shard for shard in shards if not shard["SequenceNumberRange"].get("EndingSequenceNumber")]
 
 
-def _named(shards: list[_Shard], name: str) -> _Shard:
+def _find_open_shard(shards: list[_Shard], name: str) -> _Shard:
     for shard in shards:
         if shard["ShardId"] == name:
             return shard
@@ -94,18 +94,18 @@ def _named(shards: list[_Shard], name: str) -> _Shard:
     )
 
 
-def _range(shard: _Shard) -> tuple[int, int]:
+def _hash_key_range(shard: _Shard) -> tuple[int, int]:
     found = shard["HashKeyRange"]
     return int(found["StartingHashKey"]), int(found["EndingHashKey"])
 
 
 def _width(shard: _Shard) -> int:
-    low, high = _range(shard)
+    low, high = _hash_key_range(shard)
     return high - low
 
 
-def _patient(control: Control, wait: Callable[[float], object]) -> Control:
-    """Waits while the stream is still busy with the reshard before."""
+def _retry_while_busy(control: Control, wait: Callable[[float], object]) -> Control:
+    """Wrap ``control`` so that it retries while the stream is still busy with an earlier reshard."""
 
     def ask(operation: str, request: dict[str, Any]) -> dict[str, Any]:
         for _ in range(_TRIES):

@@ -1,4 +1,4 @@
-"""A read that does not see what is there yet."""
+"""A read that misses the records that are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker that has had enough for now."""
+"""A broker that refuses for lack of throughput."""
 
 from __future__ import annotations
 

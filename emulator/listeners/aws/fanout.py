@@ -31,8 +31,8 @@ async def struck(fault_engine: FaultEngine, clock: Clock, stream: str, events: E
     safe: str | None = None
     async for kind, event in events:
         if records := event.get("Records"):
-            call = fault_engine.delivering(stream, Kind.KINESIS, [_message(record) for record in records])
-            await fault_engine.delayed(call)
+            call = fault_engine.plan_delivery(stream, Kind.KINESIS, [_message(record) for record in records])
+            await fault_engine.sleep_for(call)
             if call.failure:
                 raise ClientGoneError
             pending.add(zip(call.items, records, strict=True))

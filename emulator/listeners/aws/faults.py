@@ -49,7 +49,7 @@ class KinesisFaults:
         if operation == "GetRecords":
             if self._held.awaits(iterator):
                 return True
-            if iterator is not None and self._fault_engine.busy:
+            if iterator is not None and self._fault_engine.has_faults:
                 stream = self._stream_of_iterator(iterator)
             return self._fault_engine.wants(Direction.DELIVER, stream, Kind.KINESIS)
         if operation == "SubscribeToShard":
@@ -76,8 +76,8 @@ class KinesisFaults:
         self, request: Request, proceed: Proceed, entries: Sequence[Request], *, single: bool
     ) -> Response:
         messages = [Message(entry["Data"], entry["PartitionKey"]) for entry in entries]
-        call = self._fault_engine.publishing(_stream_named(request), Kind.KINESIS, messages, single=single)
-        await self._fault_engine.delayed(call)
+        call = self._fault_engine.plan_publish(_stream_named(request), Kind.KINESIS, messages, single=single)
+        await self._fault_engine.sleep_for(call)
         if call.failure and not call.failure.written:
             raise _raised(call.failure)
         if single:
@@ -85,7 +85,7 @@ class KinesisFaults:
         else:
             response = await self._put_batch(call, request, proceed)
         if call.actions:
-            await asyncio.to_thread(self._fault_engine.act, call)
+            await asyncio.to_thread(self._fault_engine.run_actions, call)
         if call.failure:
             raise _raised(call.failure)
         return response
@@ -152,8 +152,8 @@ class KinesisFaults:
         response = await proceed(request)
         records: list[Record] = response["Records"]
         if records:
-            call = self._fault_engine.delivering(held.stream, Kind.KINESIS, map(_message, records))
-            await self._fault_engine.delayed(call)
+            call = self._fault_engine.plan_delivery(held.stream, Kind.KINESIS, map(_message, records))
+            await self._fault_engine.sleep_for(call)
             if call.failure:
                 raise _raised(call.failure)
             held.pending.add(zip(call.items, records, strict=True))

@@ -48,11 +48,11 @@ class RelayContext:
     def wants(self, direction: Direction, name: str) -> bool:
         return self.fault_engine.wants(direction, name, Kind.RABBITMQ)
 
-    def saw(self, name: str) -> None:
+    def note_channel(self, name: str) -> None:
         """Have the stage know that there is such a channel."""
         if name and name not in self._seen:
             self._seen.add(name)
-            self.fault_engine.saw(name, Kind.RABBITMQ)
+            self.fault_engine.note_channel(name, Kind.RABBITMQ)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self.ends.spawn(work)

@@ -110,7 +110,7 @@ class Deliveries:
             self._readers[asked.consumer_tag] = reader
         if not asked.nowait:
             self._consuming.append(reader)
-        self._line.points.saw(queue)
+        self._line.points.note_channel(queue)
         self._line.to_broker(unit)
 
     def _consume_ok(self, unit: Command) -> None:
@@ -245,7 +245,7 @@ class Deliveries:
     def _strike(self, reader: Waiting) -> Call:
         unit = reader.unseen[0].unit
         message = Message(unit.body, key_of(unit), self._clock.time())
-        return self._line.points.fault_engine.delivering(reader.queue, Kind.RABBITMQ, [message])
+        return self._line.points.fault_engine.plan_delivery(reader.queue, Kind.RABBITMQ, [message])
 
     def _fail(self, reader: Waiting, call: Call, now: float) -> None:
         assert call.failure is not None
@@ -268,7 +268,7 @@ class Deliveries:
 
     def _wake_later(self, reader: Waiting) -> None:
         self._sleep_no_more(reader)
-        changed = self._line.points.fault_engine.changes()
+        changed = self._line.points.fault_engine.watch_removals()
         at = None if self._line.closed else reader.wakes_at()
         if at is not None:
             waking = self._wake(reader, at - self._clock.time(), changed)
@@ -294,7 +294,7 @@ class Deliveries:
         reader.no_ack = bool(asked.no_ack)
         self._getting.append(reader)
         if reader.empty:
-            self._line.points.saw(queue)
+            self._line.points.note_channel(queue)
             self._line.to_broker(unit)
         else:
             self._line.points.spawn(self._answer(reader))
@@ -319,7 +319,7 @@ class Deliveries:
         """Answer a get with what is due, or have the broker look for something that may go first."""
         while reader.unseen:
             call = self._strike(reader)
-            await self._line.points.fault_engine.delayed(call)
+            await self._line.points.fault_engine.sleep_for(call)
             if call.failure is not None:
                 self._fail(reader, call, 0.0)
                 if not self._line.closed:

@@ -104,7 +104,7 @@ class Publishes:
             self._working = self._line.points.spawn(self._work())
 
     def _wanted(self, target: Target) -> bool:
-        self._line.points.saw(target.channel)
+        self._line.points.note_channel(target.channel)
         return self._line.points.wants(Direction.PUBLISH, target.channel)
 
     def _strike(self, unit: Command) -> Call:
@@ -112,7 +112,7 @@ class Publishes:
         message = Message(unit.body, key_of(unit) or target.routing_key)
         # With confirms a publisher sends many before it waits, and each has an answer of its own.
         alone = self._confirms is None
-        return self._line.points.fault_engine.publishing(
+        return self._line.points.fault_engine.plan_publish(
             target.channel, Kind.RABBITMQ, [message], single=alone
         )
 
@@ -124,7 +124,7 @@ class Publishes:
             while self._late:
                 late = self._late[0]
                 if late.call is not None:
-                    await self._line.points.fault_engine.delayed(late.call, late.since)
+                    await self._line.points.fault_engine.sleep_for(late.call, late.since)
                 if late.call is None:
                     self._handle(late.unit)
                 else:
@@ -144,7 +144,7 @@ class Publishes:
         if failure is None or failure.written:
             self._put(unit, item.data, 1 + item.copies, heard=failure is None)
             if call.actions:
-                await asyncio.to_thread(self._line.points.fault_engine.act, call)
+                await asyncio.to_thread(self._line.points.fault_engine.run_actions, call)
         elif self._confirms is not None:
             self._confirms.refused()
         if refused is not None:
@@ -157,7 +157,7 @@ class Publishes:
         self._line.points.ends.block()
         try:
             while _throttled(call):
-                changed = self._line.points.fault_engine.changes()
+                changed = self._line.points.fault_engine.watch_removals()
                 # The fault may have gone since the message met it, and then nothing would end the wait.
                 if self._line.points.wants(Direction.PUBLISH, Target(unit.frames[0]).channel):
                     await self._clock.sleep(_RETRY_SECONDS, changed)

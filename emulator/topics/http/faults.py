@@ -49,15 +49,15 @@ class TopicFaults:
             return False
         if command.topic not in self._seen:
             self._seen.add(command.topic)
-            self._fault_engine.saw(command.topic, Kind.TOPIC)
+            self._fault_engine.note_channel(command.topic, Kind.TOPIC)
         return self._fault_engine.wants(Direction.PUBLISH, command.topic, Kind.TOPIC)
 
     async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
         """Execute it as the faults let it. Raises ClientGoneError when they cut the connection."""
-        call = self._fault_engine.publishing(
+        call = self._fault_engine.plan_publish(
             command.topic, Kind.TOPIC, [Struck(bytes(command.data), command.sow_key)], single=True
         )
-        await self._fault_engine.delayed(call)
+        await self._fault_engine.sleep_for(call)
         (item,) = call.items
         failure = call.failure or item.failure
         if failure is None or failure.written:
@@ -66,7 +66,7 @@ class TopicFaults:
             session.execute(changed)
             for _ in range(item.copies):
                 session.execute(msgspec.structs.replace(changed, ack_type=""))
-            self._fault_engine.act(call)
+            self._fault_engine.run_actions(call)
         if failure is None:
             return
         if failure.kind == "cut":
@@ -98,9 +98,9 @@ class TopicFaults:
 
     async def _strike(self, message: Sent, pending: DelayedDeliveries[Sent]) -> None:
         while True:
-            changed = self._fault_engine.changes()
+            changed = self._fault_engine.watch_removals()
             call = self._met(message)
-            await self._fault_engine.delayed(call)
+            await self._fault_engine.sleep_for(call)
             failure = call.failure
             if failure is None:
                 pending.add([(call.items[0], message)])
@@ -113,7 +113,7 @@ class TopicFaults:
 
     def _met(self, message: Sent) -> Call:
         struck = Struck(bytes(message.data), message.sow_key, self._clock.time())
-        return self._fault_engine.delivering(message.topic, Kind.TOPIC, [struck])
+        return self._fault_engine.plan_delivery(message.topic, Kind.TOPIC, [struck])
 
     def _due(self, pending: DelayedDeliveries[Sent]) -> Iterator[Sent]:
         for due in pending.take(self._clock.time(), _MOST_AT_ONCE) if len(pending) else ():

@@ -12,7 +12,7 @@ from emulator.events import Events
 from emulator.faults.attributes import read_attributes
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
-from emulator.faults.page import renewed
+from emulator.faults.page import render_page
 from emulator.faults.registry import TYPES
 from emulator.faults.types.latency import draw_seconds
 from emulator.listeners.control.faults import FaultResources, described
@@ -65,7 +65,7 @@ def test_the_bounds_are_shown(type_: FaultType, attribute: Attribute) -> None:
     about = document(routes, "1")["paths"]["/faults"]["post"]["description"]
     (line,) = (line for line in about.splitlines() if line.startswith(f"- {type_.name}:"))
     assert f"{attribute.name} ({attribute.bounds})" in line
-    page = renewed("".join(f"<!-- {mark} --><!-- end -->" for mark in _MARKS))
+    page = render_page("".join(f"<!-- {mark} --><!-- end -->" for mark in _MARKS))
     assert f"| `{attribute.name}` |" in page
     assert f"| {attribute.bounds} |" in page
 

@@ -56,10 +56,10 @@ class Bed:
         return self.fault_engine.add(NewFault(type_, **fields)).name
 
     def publish(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
-        return self.fault_engine.publishing(channel, kind, [Message(data, "k") for data in messages])
+        return self.fault_engine.plan_publish(channel, kind, [Message(data, "k") for data in messages])
 
     def deliver(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
-        return self.fault_engine.delivering(channel, kind, [Message(data, "k", NOON) for data in messages])
+        return self.fault_engine.plan_delivery(channel, kind, [Message(data, "k", NOON) for data in messages])
 
     def struck(self, fault: str | None = None) -> list[int]:
         """The numbers of the messages struck, as often as they were."""

@@ -51,7 +51,7 @@ def end(request: pytest.FixtureRequest) -> Callable[[FaultEngine, str], object]:
     return ENDS[request.param]
 
 
-def met(fault_engine: FaultEngine, direction: str = "publishing") -> Call:
+def met(fault_engine: FaultEngine, direction: str = "plan_publish") -> Call:
     call: Call = getattr(fault_engine, direction)("input", "kinesis", [Message(b"{}", "k")])
     return call
 
@@ -60,7 +60,7 @@ async def test_a_delayed_call_goes_on(
     fault_engine: FaultEngine, end: Callable[[FaultEngine, str], object]
 ) -> None:
     fault_engine.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
-    waiting = asyncio.ensure_future(fault_engine.delayed(met(fault_engine)))
+    waiting = asyncio.ensure_future(fault_engine.sleep_for(met(fault_engine)))
     await asyncio.sleep(0)
     assert not waiting.done()
     await asyncio.to_thread(end, fault_engine, "latency")
@@ -84,7 +84,7 @@ async def test_another_fault_goes_on_holding(fault_engine: FaultEngine) -> None:
     fault_engine.add(NewFault("latency", name="short", attributes={"delay": 10, "most": HOUR}))
     call = met(fault_engine)
     assert call.delay == HOUR
-    waiting = asyncio.ensure_future(fault_engine.delayed(call))
+    waiting = asyncio.ensure_future(fault_engine.sleep_for(call))
     await asyncio.sleep(0)
     fault_engine.remove("long")
     assert call.delay == 10
@@ -111,7 +111,7 @@ def test_a_delivery_that_was_held_back_is_due(
 ) -> None:
     fault_engine.add(NewFault(type_, direction="deliver", attributes=attributes))
     pending: DelayedDeliveries[str] = DelayedDeliveries()
-    pending.add(zip(met(fault_engine, "delivering").items, ["it"], strict=True))
+    pending.add(zip(met(fault_engine, "plan_delivery").items, ["it"], strict=True))
     now = fault_engine._clock.time()
     assert pending.take(now, 9) == []
     twin = pending.copy()
@@ -142,7 +142,7 @@ def test_a_process_that_stands_still_goes_on(
 
         fault_engine.targets["sleeper"] = Target()
         fault_engine.add(NewFault("pause", attributes={"target": "sleeper", "lasts": HOUR}))
-        fault_engine.settle()
+        fault_engine.run_due()
         assert done == ["paused"]
         end(fault_engine, "pause")
         assert done == ["paused", "resumed"]

@@ -14,7 +14,7 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
-from emulator.faults.targets import Process, named_targets
+from emulator.faults.targets import Process, parse_targets
 from emulator.settings.settings import Settings, SettingsError
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -109,7 +109,7 @@ def test_a_target_that_cannot_be_stops_the_start(written: str, why: str) -> None
 
 def test_a_pid_alone_is_its_own_name(sleeper: subprocess.Popen[bytes]) -> None:
     """For who has no word for it."""
-    assert list(named_targets([str(sleeper.pid)])) == [str(sleeper.pid)]
+    assert list(parse_targets([str(sleeper.pid)])) == [str(sleeper.pid)]
 
 
 def test_pause_and_kill_report_what_they_did(sleeper: subprocess.Popen[bytes]) -> None:

@@ -87,7 +87,7 @@ def test_a_mutation_causes_its_code(code: str, type_: str) -> None:
     fault_engine = FaultEngine(Chance(5), clock, Events(clock))
     fault_engine.add(NewFault("mutate", attributes={"code": code}))
     raw = [serialise(Samples(number).message(type_)) for number in range(20)]
-    call = fault_engine.publishing("input", "memory", map(Message, raw))
+    call = fault_engine.plan_publish("input", "memory", map(Message, raw))
     changed = [item.data for item, before in zip(call.items, raw, strict=True) if item.data != before]
     assert len(changed) == fault_engine.get("mutate").injected
     assert changed
@@ -101,7 +101,7 @@ def test_a_mutation_for_the_application_leaves_a_valid_message() -> None:
         fault_engine = FaultEngine(Chance(5), clock, Events(clock))
         fault_engine.add(NewFault("mutate", attributes={"code": code}))
         raw = serialise(Samples(1).message(type_))
-        (item,) = fault_engine.publishing("input", "memory", [Message(raw)]).items
+        (item,) = fault_engine.plan_publish("input", "memory", [Message(raw)]).items
         assert item.data != raw
         assert judge(item.data).valid
 
@@ -169,7 +169,7 @@ def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[by
     fault_engine.add(NewFault("kill", attributes={"target": "broker"}, when={"every": 3}))
     for number in range(3):
         assert sleeper.poll() is None
-        fault_engine.act(fault_engine.publishing("input", "memory", [Message(b"%d" % number)]))
+        fault_engine.run_actions(fault_engine.plan_publish("input", "memory", [Message(b"%d" % number)]))
     assert sleeper.wait(60) == -signal.SIGKILL
 
 

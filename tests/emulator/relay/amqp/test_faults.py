@@ -303,7 +303,7 @@ def test_the_same_seed_strikes_the_same_messages(relay: Relay) -> None:
     clock = Clock()
     other = FaultEngine(Chance(7), clock, Events(clock))
     other.add(NewFault("duplicate", name="some", toxicity=0.5))
-    call = other.publishing("input", "kinesis", [Message(data) for data in SAMPLES])
+    call = other.plan_publish("input", "kinesis", [Message(data) for data in SAMPLES])
     assert struck == [item.message.message_id for item in call.items if item.copies]
     assert 0 < len(struck) < len(SAMPLES)
     relay.direct().queue_delete(relay.queue)
