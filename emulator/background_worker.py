@@ -1,4 +1,4 @@
-"""Work that is done on a thread of its own whenever there is some."""
+"""A thread that works whenever there is something to do."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 _GATHER_SECONDS: Final = 0.2
 _RETRY_SECONDS: Final = 1.0
-"""Real seconds both: housekeeping goes on when the sandbox's clock stands still."""
+"""Both in real seconds: housekeeping goes on while the sandbox's clock is frozen."""
 
 
 class BackgroundWorker:
-    """Runs ``steps``, each of which says how much it moved, until all of them find nothing.
+    """Runs ``steps`` in turn until all return 0. A step returns how many items it processed.
 
-    The thread is started by the first ``wake``. A step that raises is tried
-    again after a while, and ``failed`` is told.
+    The first ``wake`` starts the thread. When a step raises, ``failed`` is called,
+    and the steps run again after a pause.
     """
 
     def __init__(
@@ -26,12 +26,12 @@ class BackgroundWorker:
         self._failed = failed
         self._woken = threading.Event()
         self._closed = threading.Event()
-        self._moving = threading.Lock()
+        self._running = threading.Lock()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Make the thread run the steps."""
         self._woken.set()
         if self._thread is None:
             with self._starting:
@@ -40,13 +40,13 @@ class BackgroundWorker:
                     self._thread.start()
 
     def drain(self) -> None:
-        """Do all there is to do now, on this thread. Raises what a step raises."""
-        with self._moving:
+        """Run the steps on this thread until nothing is left. Raises what a step raises."""
+        with self._running:
             while sum(step() for step in self._steps):
                 pass
 
     def close(self) -> None:
-        """Stop after the step under way."""
+        """Stop after the current step."""
         self._closed.set()
         self._woken.set()
         with self._starting:
@@ -60,14 +60,14 @@ class BackgroundWorker:
             self._closed.wait(_GATHER_SECONDS)
             self._woken.clear()
             try:
-                self._move()
-            except Exception as error:  # noqa: BLE001 -- whatever it was, what is there stays there
+                self._run_steps()
+            except Exception as error:  # noqa: BLE001 -- the steps lose nothing, and run again
                 self._failed(error)
                 self._woken.set()
                 self._closed.wait(_RETRY_SECONDS)
 
-    def _move(self) -> None:
+    def _run_steps(self) -> None:
         moved = 1
         while moved and not self._closed.is_set():
-            with self._moving:
+            with self._running:
                 moved = sum(step() for step in self._steps)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 LATEST = 253_370_764_800.0
-"""9999-01-01T00:00:00Z, a year before dates end: there every clock stands still."""
+"""9999-01-01T00:00:00Z in seconds since the epoch. Every clock stops there, a year before dates end."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockState:
-    """What the clock shows: ``time`` in seconds since the epoch, ``speed`` in clock seconds a real second.
+    """What a clock shows: ``time`` in seconds since the epoch, ``speed`` in clock seconds per real second.
 
     ``elapsed`` counts clock seconds since the clock was made.
     """
@@ -39,12 +39,11 @@ class ClockState:
 class Clock:
     """Seconds since the epoch, and waiting for them to pass.
 
-    Two readings are kept: ``time()``, which may jump back when the clock
-    returns to real time, and ``elapsed()``, which never does and which every
-    wait is measured on.
+    There are two readings. ``time()`` may jump back when the clock returns to
+    real time. ``elapsed()`` never decreases, and every wait is measured on it.
 
-    ``autojump`` makes each wait advance the clock by its own length at once:
-    the mode for tests of a single actor.
+    With ``autojump`` each wait advances the clock by its own length at once.
+    That is the mode for tests of a single actor.
     """
 
     def __init__(self, *, frozen_at: float | None = None, autojump: bool = False) -> None:
@@ -82,7 +81,10 @@ class Clock:
         self.run_at(0.0)
 
     def run_at(self, speed: float) -> None:
-        """Go on from here at ``speed`` clock seconds a real second; 0 freezes. ValueError when negative."""
+        """Go on from now at ``speed`` clock seconds per real second; 0 freezes the clock.
+
+        Raises ValueError when ``speed`` is negative.
+        """
         if speed < 0:
             raise ValueError(f"a clock cannot run backwards: speed {speed}")
         with self._changed:
@@ -91,7 +93,7 @@ class Clock:
             self._wake()
 
     def advance(self, seconds: float) -> None:
-        """Let ``seconds`` pass at once. ValueError when negative, or beyond ``LATEST``."""
+        """Let ``seconds`` pass at once. Raises ValueError when negative, or beyond ``LATEST``."""
         if seconds < 0:
             raise ValueError(f"a clock cannot be turned back: {seconds} s")
         if not self.time() + seconds <= LATEST:
@@ -108,10 +110,10 @@ class Clock:
             self._real, self._speed = True, 1.0
             self._wake()
 
-    def show(self, state: ClockState) -> None:
-        """Go on from this state, as whoever follows another clock does.
+    def set_state(self, state: ClockState) -> None:
+        """Go on from ``state``, the state of another clock that this one follows.
 
-        What has elapsed here and is ahead of ``state`` stays, since it never decreases.
+        ``elapsed()`` never decreases, so it stays where it is ahead of ``state``.
         """
         with self._changed:
             self._anchor_now()
@@ -120,10 +122,10 @@ class Clock:
             self._speed, self._real = state.speed, state.real
             self._wake()
 
-    async def changes(self, *, every: float) -> AsyncGenerator[ClockState, None]:
-        """The state now, after each change by hand, and when there was none for ``every`` real seconds."""
+    async def follow_changes(self, *, every: float) -> AsyncGenerator[ClockState, None]:
+        """Yield the state now, after each change by hand, and after ``every`` real seconds without one."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
-        wake = _threadsafe(loop, changed)
+        wake = _thread_safe_setter(loop, changed)
         self._async_waiters.add(wake)
         try:
             while True:
@@ -139,7 +141,7 @@ class Clock:
             self._async_waiters.discard(wake)
 
     async def sleep(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Wait until ``seconds`` have passed on this clock, or it is ``cancelled`` (see ``nudge``)."""
+        """Wait until ``seconds`` have passed on this clock, or ``cancelled`` says so (see ``nudge``)."""
         if self._autojump:
             self.advance(max(seconds, 0.0))
             await asyncio.sleep(0)
@@ -148,8 +150,8 @@ class Clock:
         loop = asyncio.get_running_loop()
         while True:
             changed = asyncio.Event()
-            wake = _threadsafe(loop, changed)
-            # Before looking: what changes on another thread after the look must wake this one.
+            wake = _thread_safe_setter(loop, changed)
+            # Registered before the clock is read: a change after that reading must wake this wait.
             self._async_waiters.add(wake)
             try:
                 left = deadline - self.elapsed()
@@ -176,7 +178,7 @@ class Clock:
         return not cancelled()
 
     def nudge(self) -> None:
-        """Have every waiter look again whether it is cancelled."""
+        """Make every waiter check again whether it is cancelled."""
         with self._changed:
             self._wake()
 
@@ -194,7 +196,7 @@ class Clock:
             wake()
 
 
-def _threadsafe(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> Callable[[], None]:
+def _thread_safe_setter(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> Callable[[], None]:
     def wake() -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(event.set)

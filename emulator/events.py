@@ -1,8 +1,8 @@
-"""The one event stream: whatever happens is an event, and whoever wants to know subscribes.
+"""The one event stream: everything that happens is an event, and consumers subscribe.
 
 Logs, metrics, the TUI and run reports read from here; nothing else prints.
-Work on the hot path emits one event a batch, not one a message: what happened
-to a single message is read from the message index.
+The hot path emits one event per batch, not one per message. What happened to
+a single message is read from the message index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rdss_sandbox.shapes.events import Event
 
 
 class EventLog(Protocol):
-    """Where events are kept beyond memory: an append-only log of payloads at positions."""
+    """Durable storage for events: an append-only log of payloads at positions."""
 
     def append(self, payload: bytes) -> int: ...
     def entries(self, start: int = 0) -> Iterator[tuple[int, bytes]]: ...
@@ -30,14 +30,14 @@ class EventLog(Protocol):
 
 
 class _Written(NamedTuple):
-    """An event, and what the log has of it."""
+    """An event and its payload in the log."""
 
     event: Event
     payload: bytes
 
 
 class _Unwritten:
-    """Events that the log could not take: the last ``most`` of them, and how many there were before those."""
+    """Events that the log could not take: the last ``most``, and the number ``lost`` before those."""
 
     def __init__(self, most: int) -> None:
         self.held: deque[_Written] = deque(maxlen=most)
@@ -55,12 +55,12 @@ _decode = msgspec.json.Decoder(Event).decode
 
 
 class Events:
-    """Emit, read back by cursor, subscribe, follow.
+    """Emit, read back by cursor, subscribe, follow. Thread-safe.
 
-    The last ``keep`` events are held in memory; with a ``log`` all of them
-    can be read back, also by the next process on the same log. What the log
-    cannot take, as on a full disk, is held until it can: the event
-    ``events.unwritten`` tells of it, and ``events.written`` of the end.
+    The last ``keep`` events are held in memory. With a ``log`` all events can be read
+    back, also by the next process. When the log cannot take an event, as on a full disk,
+    the event is held until it can. The event ``events.unwritten`` tells of the trouble,
+    and ``events.written`` of its end.
     """
 
     def __init__(self, clock: Clock, log: EventLog | None = None, keep: int = 10_000) -> None:
@@ -79,17 +79,17 @@ class Events:
 
     @property
     def trouble(self) -> str | None:
-        """What is wrong with writing events down; None when they are."""
+        """Why events cannot be written to the log, in words; None when they can."""
         held = len(self._unwritten.held)
         return f"{held} events are not written down: {self._unwritten.why}" if held else None
 
     def emit(self, kind: str, **fields: Any) -> Event:
-        """Record that ``kind`` happened now, with these JSON-able fields, and tell the subscribers.
+        """Record that ``kind`` happened now, with these JSON-able fields, and call the subscribers.
 
-        A log that cannot be written makes no caller fail.
+        The call succeeds even when the log cannot be written.
         """
         with self._lock:
-            made = self._made(kind, fields)
+            made = self._build(kind, fields)
             told = [made.event, *self._write(made)]
             subscribers = tuple(self._subscribers)
         for each in told:
@@ -113,16 +113,19 @@ class Events:
                 found.append(event)
                 if len(found) == limit:
                     break
-        # What the log could not take it does not have.
-        return found or self._held(cursor, limit)
+        if found:
+            return found
+        # The newest events may be missing in the log, when it could not take them.
+        with self._lock:
+            return [event for event in self._recent if event.id > cursor][:limit]
 
     def prune(
         self, older_than: float | None, keep_bytes: int | None, *, dry_run: bool = False
     ) -> tuple[int, int, int]:
-        """Remove events older than so many clock seconds, and the oldest of what is more than so many bytes.
+        """Remove events older than ``older_than`` clock seconds, and the oldest beyond ``keep_bytes``.
 
-        How many they are, their bytes, and how many are kept. The newest always is, so that numbers go on
-        where they were. Raises OSError, and has then removed none.
+        Returns the number of removed events, their bytes, and the number of kept ones. The newest
+        event is always kept, so that ids continue. Raises OSError, and then nothing was removed.
         """
         oldest = -1.0 if older_than is None else self._clock.time() - older_than
         last, most = self.last, float("inf") if keep_bytes is None else keep_bytes
@@ -146,7 +149,7 @@ class Events:
 
     @contextmanager
     def subscribed(self, subscriber: Callable[[Event], None]) -> Iterator[None]:
-        """Have ``subscriber`` called with every event, on the emitter's thread, while the context lasts."""
+        """Call ``subscriber`` with every event, on the emitter's thread, while the context lasts."""
         with self._lock:
             self._subscribers.append(subscriber)
         try:
@@ -156,7 +159,7 @@ class Events:
                 self._subscribers.remove(subscriber)
 
     async def follow(self, cursor: int) -> AsyncGenerator[Event, None]:
-        """Every event after ``cursor``, past and to come, without a gap."""
+        """Yield every event after ``cursor``, past and future, without a gap."""
         loop = asyncio.get_running_loop()
         more = asyncio.Event()
 
@@ -172,14 +175,14 @@ class Events:
                     cursor = batch[-1].id
                 await more.wait()
 
-    def _made(self, kind: str, fields: dict[str, Any]) -> _Written:
+    def _build(self, kind: str, fields: dict[str, Any]) -> _Written:
         event = Event(self.last + 1, self._clock.time(), kind, fields)
         written = _Written(event, _encode(event))
         self._remember(event)
         return written
 
     def _write(self, made: _Written) -> list[Event]:
-        """Have the log take the event, behind those that it could not; what is to be told of that."""
+        """Append the event to the log, after the held ones. Returns the events that tell of trouble."""
         if self._log is None:
             return []
         unwritten = self._unwritten
@@ -194,18 +197,14 @@ class Events:
             unwritten.why = str(error)
             if late:
                 return []
-            trouble = self._made("events.unwritten", {"why": unwritten.why})
+            trouble = self._build("events.unwritten", {"why": unwritten.why})
             unwritten.hold(trouble)
             return [trouble.event]
         if not late:
             return []
         lost, unwritten.lost = unwritten.lost, 0
-        end = self._made("events.written", {"late": late, "lost": lost})
+        end = self._build("events.written", {"late": late, "lost": lost})
         return [end.event, *self._write(end)]
-
-    def _held(self, cursor: int, limit: int) -> list[Event]:
-        with self._lock:
-            return [event for event in self._recent if event.id > cursor][:limit]
 
     def _index(self, event: Event, position: int) -> None:
         if not self._indexed or event.id - self._indexed[-1] >= _INDEX_EVERY:

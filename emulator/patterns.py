@@ -1,7 +1,7 @@
-r"""Regular expressions that people send: run by RE2, in time that grows with the text and never faster.
+r"""Regular expressions from users, run by RE2 in time linear in the text.
 
-What needs to look back or around, ``\1`` or ``(?=``, cannot be had at that price, and is refused. As in PCRE
-``\d``, ``\w``, ``\s`` and ``\b`` know ASCII alone; ``\pL`` and ``\p{Greek}`` know the rest.
+RE2 refuses back references and look-around (``\1``, ``(?=``). As in PCRE, ``\d``, ``\w``, ``\s``
+and ``\b`` match ASCII only; ``\pL`` and ``\p{Greek}`` match the rest.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 LONGEST: Final = 1_000
 """Characters of the longest pattern."""
 MOST_INSTRUCTIONS: Final = 1_000
-"""Instructions of the largest program that a pattern may become: ``(ab?){400}`` has some 800."""
+"""Instructions of the largest compiled pattern: ``(ab?){400}`` has some 800."""
 MOST_STEPS: Final = 50_000_000
-"""Instructions times bytes of text; more are not looked at, so that nobody waits long for one search."""
+"""Instructions times bytes of text. A longer text is not searched, so that no search takes long."""
 _MEMORY: Final = 1 << 20
 
 
 class BadPatternError(ValueError):
-    """A text that is no regular expression, or one that is too large: says why."""
+    """A text that is not a regular expression, or a pattern that is too large; the text says why."""
 
 
 class Pattern:
-    """A compiled pattern. In a text of more than ``longest`` bytes it finds nothing."""
+    """A compiled pattern. It matches no text of more than ``longest`` bytes."""
 
     __slots__ = ("_run", "longest", "text")
 
@@ -35,7 +35,7 @@ class Pattern:
         if len(text) > LONGEST:
             raise BadPatternError(f"it has {len(text)} characters, and may have {LONGEST}")
         self.text = text
-        self._run = _compiled(text)
+        self._run = _compile(text)
         instructions = self._run.programsize
         if instructions > MOST_INSTRUCTIONS:
             raise BadPatternError(
@@ -44,28 +44,28 @@ class Pattern:
         self.longest = MOST_STEPS // max(1, instructions)
 
     def found_in(self, text: str) -> bool:
-        """Whether it matches somewhere in ``text``; ``$`` also stands before a line feed at its end."""
-        said = _bytes(text)
-        if len(said) > self.longest:
+        """Whether it matches somewhere in ``text``; ``$`` also matches before a final line feed."""
+        encoded = _encode(text)
+        if len(encoded) > self.longest:
             return False
-        if self._run.search(said) is not None:
+        if self._run.search(encoded) is not None:
             return True
-        return said.endswith(b"\n") and self._run.search(said[:-1]) is not None
+        return encoded.endswith(b"\n") and self._run.search(encoded[:-1]) is not None
 
     def fits(self, text: str) -> bool:
         """Whether it matches the whole of ``text``."""
-        said = _bytes(text)
-        return len(said) <= self.longest and self._run.fullmatch(said) is not None
+        encoded = _encode(text)
+        return len(encoded) <= self.longest and self._run.fullmatch(encoded) is not None
 
 
-def _compiled(text: str) -> Any:
+def _compile(text: str) -> Any:
     import re2
 
     try:
-        return re2.compile(_bytes(text), _options())
+        return re2.compile(_encode(text), _options())
     except re2.error as error:
-        said = error.args[0] if error.args else error
-        why = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        reason = error.args[0] if error.args else error
+        why = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise BadPatternError(
             f"{why}; the syntax is RE2's, without back references and looking around"
         ) from None
@@ -82,6 +82,6 @@ def _options() -> re2.Options:
     return options
 
 
-def _bytes(text: str) -> bytes:
-    # JSON can say halves of surrogate pairs.
+def _encode(text: str) -> bytes:
+    # A JSON text may hold half a surrogate pair.
     return text.encode(errors="surrogatepass")

@@ -1,8 +1,7 @@
-"""The one source of chance: a stream of draws for each (seed, name, ...), independent of every other.
+"""The one source of chance: an independent stream of draws for each (seed, name, ...).
 
-A fault asks for the stream of its own name and one message's id. Adding a
-fault, removing one, or seeing the messages in another order therefore moves
-nobody else's draws.
+A fault draws from the stream of its own name and one message's id. Other faults,
+and the order of messages, therefore do not change its draws.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from hashlib import blake2b
 
 
 class Draws(random.Random):
-    """One stream of chance: ``random.Random`` with a UUID to draw as well."""
+    """One stream of chance: ``random.Random`` that also draws UUIDs."""
 
     def uuid4(self) -> str:
         """A version 4 UUID in lower case."""
@@ -39,18 +38,18 @@ class Chance:
 
 
 def new_seed() -> int:
-    """A seed for a run that was given none; 32 bits, so that it can be read out and typed."""
+    """A seed for a run that was given none. It has 32 bits, so that a person can read it out and type it."""
     return secrets.randbits(32)
 
 
 def new_bytes(count: int) -> bytes:
-    """``count`` fresh bytes for something that no seed needs to repeat."""
+    """``count`` random bytes that no seed reproduces."""
     return os.urandom(count)
 
 
 def new_uuid() -> str:
-    """A fresh version 4 UUID for something that no seed needs to repeat."""
-    # Half the time of uuid.uuid4, which every answer of the AWS port would take.
+    """A random version 4 UUID that no seed reproduces."""
+    # Every answer of the AWS port has one, and this takes half the time of uuid.uuid4.
     digits = os.urandom(16).hex()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

@@ -88,4 +88,4 @@ class FollowingClock(Clock):
 
     def _go_on(self, reading: ClockReading) -> None:
         same = reading.real and abs(self._machine.time() - reading.time) < _SAME_SECONDS
-        self.show(ClockState(reading.time, reading.speed, same, reading.elapsed + self._lead))
+        self.set_state(ClockState(reading.time, reading.speed, same, reading.elapsed + self._lead))

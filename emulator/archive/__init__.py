@@ -1,1 +1,1 @@
-"""The way of messages into buckets: the audit log and the archives of the queues."""
+"""Copies messages into buckets: the audit log, and the archives of the error and invalid queues."""

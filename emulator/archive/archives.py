@@ -1,4 +1,4 @@
-"""The audit log and the archives of the queues, kept up to date while messages come."""
+"""Keeps the audit log and the archives of the queues up to date while messages arrive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from emulator.archive.audit_tap import Tap, loader
+from emulator.archive.audit_tap import Tap, build_loader
 from emulator.archive.event_source import EventSource
 from emulator.archive.lambda_loader import Loader
 from emulator.background_worker import BackgroundWorker
@@ -30,17 +30,16 @@ if TYPE_CHECKING:
 
 _LARGEST_RECORD_KIB: Final = 10_240
 _STREAM: Final = "stream"
-"""Under this name, where a shard's would stand, the number of the stream that the positions are of."""
+"""The shard name under which the checkpoint file keeps the generation of a stream."""
 
 
 class Archives:
-    """What a topology's ``audit`` and ``archives`` ask for, over the engine or an upstream's streams.
+    """The ``audit`` and ``archives`` of a topology, over the engine's or an upstream's streams.
 
-    Both mean the exchange or queue of a name as well as the stream: ``amqp`` has what those were sent.
-
-    Nothing runs, and no S3 client is made, before there is a message to keep.
-    What is loaded already the buckets themselves say; ``positions`` is the file in which the tap keeps
-    how far it is.
+    A name in either means the stream and also the exchange or queue of that name, whose messages
+    ``amqp`` has. No thread runs, and no S3 client is made, before there is a message to keep.
+    The object names in the buckets say what was loaded. ``checkpoints`` is the file where the tap
+    keeps its checkpoints.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Archives:
         scope: Scope,
         topology: Topology,
         buckets: BucketService,
-        positions: Path | None = None,
+        checkpoints: Path | None = None,
     ) -> None:
         self._streams = streams
         self._amqp = amqp
@@ -62,15 +61,15 @@ class Archives:
         self._scope = scope
         self._topology = topology
         self._buckets = buckets
-        self._positions = CheckpointFile(positions)
-        if self._positions.torn_bytes:
-            events.emit("journal.cut", file=str(positions), bytes=self._positions.torn_bytes)
-        self._forget: list[Callable[[], None]] = []
+        self._checkpoints = CheckpointFile(checkpoints)
+        if self._checkpoints.torn_bytes:
+            events.emit("journal.cut", file=str(checkpoints), bytes=self._checkpoints.torn_bytes)
+        self._unsubscribe: list[Callable[[], None]] = []
         self._open()
 
     @property
     def status(self) -> AuditStatus | None:
-        """How far the audit log is; None when there is none."""
+        """The progress of the audit log; None when there is none."""
         audit = self._topology.audit
         if audit is None:
             return None
@@ -79,99 +78,110 @@ class Archives:
             audit.stream,
             audit.bucket,
             audit.taps,
-            copied=self._put(audit.stream),
+            copied=self._count_put(audit.stream),
             delivered=loaded.records,
-            pending=self._pending(),
+            pending=self._count_pending(),
             objects=loaded.objects,
         )
 
     def start(self) -> None:
-        """Keep up from now on: with what is there already, and with what comes."""
+        """Begin to copy: the messages that are already there, and those that arrive."""
         self._allow_large_copies()
-        self._forget = [each.on_records(self._came) for each in (self._streams, self._amqp)]
-        if self._pending():
+        self._unsubscribe = [each.on_records(self._note_records) for each in (self._streams, self._amqp)]
+        if self._count_pending():
             self._worker.wake()
 
     async def drain(self) -> None:
-        """Return once everything that is there now is in its bucket. Raises what kept it from there."""
+        """Return when every message that is there now is in its bucket. Raises what a copy raises."""
         await asyncio.to_thread(self._worker.drain)
 
     def reset(self) -> None:
-        """Begin anew, with streams and buckets that were made anew."""
+        """Start over, with streams and buckets that were created again."""
         self._close()
-        self._positions.clear()
+        self._checkpoints.clear()
         self._open()
         self.start()
 
     def close(self) -> None:
         self._close()
-        self._positions.close()
+        self._checkpoints.close()
 
     def _open(self) -> None:
         self._channels: dict[str, list[tuple[MemoryChannel, Callable[[], Checkpoints]]]] = {}
         self._loaders: dict[str, Loader] = {}
         steps: list[Callable[[], int]] = [self._notice_new_streams]
         if self._topology.audit is not None:
-            steps.append(self._tap(self._topology.audit))
+            steps.append(self._build_copy_step(self._topology.audit))
             stream, bucket = self._topology.audit.stream, self._topology.audit.bucket
-            steps.append(self._loading(stream, bucket, loader(stream, bucket, self._buckets.client)))
+            steps.append(
+                self._build_load_step(stream, bucket, build_loader(stream, bucket, self._buckets.client))
+            )
         for name, bucket in self._topology.archives.items():
             steps += [
-                self._loading(stream, bucket, Loader({stream: bucket}, self._buckets.client))
-                for stream in _both(name)
+                self._build_load_step(stream, bucket, Loader({stream: bucket}, self._buckets.client))
+                for stream in _stream_and_channel(name)
             ]
-        self._worker = BackgroundWorker("archives", [_if_there(step) for step in steps], self._failed)
+        self._worker = BackgroundWorker(
+            "archives", [_skip_missing_stream(step) for step in steps], self._emit_failure
+        )
 
     def _close(self) -> None:
-        while self._forget:
-            self._forget.pop()()
+        while self._unsubscribe:
+            self._unsubscribe.pop()()
         self._worker.close()
 
-    def _tap(self, audit: AuditTap) -> Callable[[], int]:
+    def _build_copy_step(self, audit: AuditTap) -> Callable[[], int]:
         sources = {
-            stream: self._reader(stream, partial(self._positions.of, stream))
+            stream: self._open_reader(stream, partial(self._checkpoints.of, stream))
             for name in audit.taps
-            for stream in _both(name)
+            for stream in _stream_and_channel(name)
         }
-        copies = self._channel(audit.stream, self._positions.of(audit.stream))
-        return Tap(sources, audit.stream, copies, self._positions, self._events).run_once
+        copies = self._open_channel(audit.stream, self._checkpoints.of(audit.stream))
+        return Tap(sources, audit.stream, copies, self._checkpoints, self._events).run_once
 
-    def _loading(self, stream: str, bucket: str, function: Loader) -> Callable[[], int]:
+    def _build_load_step(self, stream: str, bucket: str, function: Loader) -> Callable[[], int]:
         self._loaders[stream] = function
         arn = self._scope.stream_arn(stream)
         return EventSource(
-            self._reader(stream, partial(self._loaded, stream, bucket)), arn, function, f"{stream}-loader"
+            self._open_reader(stream, partial(self._find_checkpoints, stream, bucket)),
+            arn,
+            function,
+            f"{stream}-loader",
         ).run_once
 
-    def _loaded(self, stream: str, bucket: str) -> Checkpoints:
+    def _find_checkpoints(self, stream: str, bucket: str) -> Checkpoints:
         archived = [*self._topology.archives.values()]
         if self._topology.audit is not None:
             archived.append(self._topology.audit.bucket)
-        # Which stream an object in a shared bucket is of cannot be told from its name.
+        # The name of an object does not say which stream it came from, so a shared bucket has no checkpoints.
         alone = archived.count(bucket) == 1
-        return self._buckets.loaded(bucket, partial(self._began, stream)) if alone else MemoryCheckpoints()
+        return (
+            self._buckets.loaded(bucket, partial(self._find_first_number, stream))
+            if alone
+            else MemoryCheckpoints()
+        )
 
-    def _began(self, stream: str, shard: str) -> int:
-        views = (view for view in self._of(stream).streams(self._scope) if view.name == stream)
+    def _find_first_number(self, stream: str, shard: str) -> int:
+        views = (view for view in self._service_of(stream).streams(self._scope) if view.name == stream)
         found = (each for view in views for each in view.shards if each.id == shard)
         return next((int(each.starting_sequence_number) for each in found), 0)
 
-    def _of(self, stream: str) -> StreamService:
+    def _service_of(self, stream: str) -> StreamService:
         return self._amqp if stream.startswith(AMQP_PREFIX) else self._streams
 
-    def _reader(self, stream: str, checkpoints: Callable[[], Checkpoints]) -> MemoryChannel:
-        """A channel of which it is counted what it has not read."""
-        channel = self._channel(stream, checkpoints())
+    def _open_reader(self, stream: str, checkpoints: Callable[[], Checkpoints]) -> MemoryChannel:
+        """Open a channel whose unread records count as pending."""
+        channel = self._open_channel(stream, checkpoints())
         self._channels.setdefault(stream, []).append((channel, checkpoints))
         return channel
 
-    def _channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
+    def _open_channel(self, stream: str, checkpoints: Checkpoints) -> MemoryChannel:
         return MemoryChannel(
-            self._of(stream), stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
+            self._service_of(stream), stream, clock=self._clock, checkpoints=checkpoints, scope=self._scope
         )
 
     def _allow_large_copies(self) -> None:
-        """A copy has a longer key than its original, and must fit all the same."""
+        """Let the audit stream take the largest records, since a copy has a longer key than its original."""
         if self._topology.audit is None:
             return
         arn = self._scope.stream_arn(self._topology.audit.stream)
@@ -179,52 +189,52 @@ class Archives:
         with contextlib.suppress(KinesisError):
             self._streams.call("UpdateMaxRecordSize", request, self._scope)
 
-    def _pending(self) -> int:
-        return sum(_uncommitted(channel) for pairs in self._channels.values() for channel, _ in pairs)
+    def _count_pending(self) -> int:
+        return sum(_count_uncommitted(channel) for pairs in self._channels.values() for channel, _ in pairs)
 
-    def _put(self, stream: str) -> int:
+    def _count_put(self, stream: str) -> int:
         views = (view for view in self._streams.streams(self._scope) if view.name == stream)
         return sum(shard.put for view in views for shard in view.shards)
 
     def _notice_new_streams(self) -> int:
-        """A stream that was deleted and made again under its name is read from its beginning."""
+        """Start over with each stream that was deleted and created again under its name."""
         watched = [view for view in self._streams.streams(self._scope) if view.name in self._channels]
         for view in watched:
-            known = self._positions.get(view.name, _STREAM)
+            known = self._checkpoints.get(view.name, _STREAM)
             if known not in {None, view.generation}:
                 self._start_over(view.name)
-            self._positions.put(view.name, _STREAM, view.generation)
+            self._checkpoints.put(view.name, _STREAM, view.generation)
         return 0
 
     def _start_over(self, stream: str) -> None:
-        self._positions.forget(stream)
+        self._checkpoints.forget(stream)
         for channel, checkpoints in self._channels[stream]:
             channel.start_over(checkpoints())
         self._events.emit("archives.restarted", stream=stream)
 
-    def _came(self, stream: str, _shard: str) -> None:
+    def _note_records(self, stream: str, _shard: str) -> None:
         if stream in self._channels:
             self._worker.wake()
 
-    def _failed(self, error: Exception) -> None:
+    def _emit_failure(self, error: Exception) -> None:
         self._events.emit("archives.failed", why=str(error) or repr(error))
 
 
-def _uncommitted(channel: MemoryChannel) -> int:
-    """What a stream that does not answer holds is not known to be there."""
+def _count_uncommitted(channel: MemoryChannel) -> int:
+    """Count a stream that does not answer as empty."""
     try:
-        return channel.uncommitted()
+        return channel.count_uncommitted()
     except ChannelUnavailableError:
         return 0
 
 
-def _both(name: str) -> tuple[str, str]:
-    """A stream, and the exchange or queue of the same name."""
+def _stream_and_channel(name: str) -> tuple[str, str]:
+    """The stream of this name, and the stream of the exchange or queue of this name."""
     return name, stream_of_channel(name)
 
 
-def _if_there(step: Callable[[], int]) -> Callable[[], int]:
-    """A stream that was deleted has nothing to move."""
+def _skip_missing_stream(step: Callable[[], int]) -> Callable[[], int]:
+    """Wrap a step so that it returns 0 when its stream was deleted."""
 
     def run() -> int:
         try:

@@ -1,6 +1,6 @@
-"""The audit log to look through where it lies: the newest of it in the stream, all of it in the bucket.
+"""Searches the audit log in both its places: the newest entries in the stream, all of them in the bucket.
 
-Each place has an index of its own, made when somebody first looks there: what nobody looks at costs nothing.
+Each place has its own index, which is built when it is first asked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AuditLog:
-    """The two indexes. Thread-safe. They lie beside the file ``beside``; in temporary files without one."""
+    """The two indexes. Thread-safe. Their files lie beside the file ``beside``; None makes them temporary."""
 
     def __init__(
         self, audit: AuditTap, catalogue: Catalogue, s3: Callable[[], S3Client], beside: Path | None
@@ -37,14 +37,14 @@ class AuditLog:
         self._lock = threading.Lock()
 
     def index(self, place: AuditPlace) -> MessageIndex:
-        """Every entry that lies there, numbered in the order of arrival."""
+        """The index of every entry in ``place``, numbered in the order of arrival."""
         with self._lock:
             if place not in self._indexes:
                 self._indexes[place] = MessageIndex(self._streams[place], self._path(place), _source)
             return self._indexes[place]
 
     def clear(self) -> None:
-        """Forget every entry, also those of which earlier processes knew."""
+        """Forget every entry, also in the index files of earlier processes."""
         with self._lock:
             for place in self._streams:
                 if place in self._indexes:
@@ -63,13 +63,13 @@ class AuditLog:
 
 
 def _source(stream: str, partition_key: str) -> str:
-    """The stream that an entry was copied from: the same message in another stream is no duplicate."""
+    """The stream that an entry was copied from. The same message in another stream is not a duplicate."""
     place = place_in_key(partition_key)
     return place.stream if place else stream
 
 
 class _AuditStream:
-    """The shards of the audit stream, and of no other."""
+    """The shards of the audit stream alone, as ``Streams``."""
 
     def __init__(self, catalogue: Catalogue, name: str) -> None:
         self._catalogue = catalogue

@@ -1,7 +1,7 @@
-"""The objects of the audit bucket, to be indexed as streams are: each folder is read as if it were a shard.
+"""Reads the objects of the audit bucket as a stream, so that they can be indexed: a folder is a shard.
 
-The loader names them ``date=2026-11-21/shardId-000000000000/<first>-<last>.ndjson`` by sequence numbers; what
-else lies in the bucket is no part of the audit log.
+The loader names the objects ``date=2026-11-21/shardId-000000000000/<first>-<last>.ndjson``, by sequence
+numbers. Other objects in the bucket are not part of the audit log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DIGITS_DROPPED: Final = 4
 
 
 class BucketUnreadableError(Exception):
-    """S3 does not give what is in the bucket: says why."""
+    """The bucket cannot be read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Entry:
 
 
 class AuditObjects:
-    """What is in ``bucket`` of the audit stream ``stream``.
+    """The entries of the audit stream ``stream`` in ``bucket``, as ``Streams``.
 
-    A ``ShardKey`` names the stream, and as its shard the folder. One object is held in memory at a time.
-    Every method raises ``BucketUnreadableError``; a bucket or an object that is gone is none.
+    A ``ShardKey`` names the stream, and the folder as its shard. One object is in memory at a time.
+    Every method raises ``BucketUnreadableError``. A missing bucket or object counts as empty.
     """
 
     def __init__(self, s3: Callable[[], S3Client], bucket: str, stream: str) -> None:
@@ -52,18 +52,20 @@ class AuditObjects:
         self._reached: dict[ShardKey, tuple[str, str]] = {}
 
     def shards(self) -> Iterator[ShardKey]:
-        for day in self._folders("date="):
-            for folder in self._folders(day):
+        for day in self._list_folders("date="):
+            for folder in self._list_folders(day):
                 yield ShardKey(self._stream, folder.rstrip("/"), "")
 
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:  # noqa: ARG002 -- an object comes whole
-        """The entries of the next object that has any after a sequence number."""
+        """The entries after a sequence number in the next object that has any."""
         number, begin = self._reached.get(shard, (None, ""))
-        for key, _, last in self._objects(f"{shard.shard}/", begin if number == after else ""):
+        for key, _, last in self._list_objects(f"{shard.shard}/", begin if number == after else ""):
             if after is not None and last <= int(after):
                 continue
             found = [
-                each for each in self._entries(key) if not after or int(each.sequence_number) > int(after)
+                each
+                for each in self._read_entries(key)
+                if not after or int(each.sequence_number) > int(after)
             ]
             if found:
                 self._reached[shard] = (found[-1].sequence_number, key)
@@ -73,28 +75,28 @@ class AuditObjects:
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
         """The data of one entry, or None when its object is gone."""
         wanted = int(sequence_number)
-        # The object that has it begins with one of the nearest numbers before: look there first.
+        # The entry's object has a slightly lower first number, so names with a long common prefix come first.
         for length in range(len(sequence_number), -1, -_DIGITS_DROPPED):
-            for key, first, last in self._objects(f"{shard.shard}/{sequence_number[:length]}", ""):
+            for key, first, last in self._list_objects(f"{shard.shard}/{sequence_number[:length]}", ""):
                 if first <= wanted <= last:
-                    for entry in self._entries(key):
+                    for entry in self._read_entries(key):
                         if entry.sequence_number == sequence_number:
                             return entry.data
         return None
 
-    def _folders(self, prefix: str) -> list[str]:
-        pages = self._pages(Prefix=prefix, Delimiter="/")
+    def _list_folders(self, prefix: str) -> list[str]:
+        pages = self._list_pages(Prefix=prefix, Delimiter="/")
         return [found["Prefix"] for page in pages for found in page.get("CommonPrefixes", ())]
 
-    def _objects(self, prefix: str, after: str) -> Iterator[tuple[str, int, int]]:
-        """Key, first and last sequence number of the objects under ``prefix`` behind the key ``after``."""
-        for page in self._pages(Prefix=prefix, StartAfter=after):
+    def _list_objects(self, prefix: str, after: str) -> Iterator[tuple[str, int, int]]:
+        """Key, first and last sequence number of the objects under ``prefix`` after the key ``after``."""
+        for page in self._list_pages(Prefix=prefix, StartAfter=after):
             for found in page.get("Contents", ()):
                 key = found["Key"]
                 if named := _RANGE.fullmatch(key.rpartition("/")[2]):
                     yield key, int(named["first"]), int(named["last"])
 
-    def _pages(self, **asked: Any) -> Iterator[Any]:
+    def _list_pages(self, **asked: Any) -> Iterator[Any]:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -105,8 +107,8 @@ class AuditObjects:
         except BotoCoreError as error:
             raise BucketUnreadableError(f"{self._bucket}: {error}") from error
 
-    def _entries(self, key: str) -> Iterator[Entry]:
-        for text in self._content(key).splitlines():
+    def _read_entries(self, key: str) -> Iterator[Entry]:
+        for text in self._read_object(key).splitlines():
             try:
                 line = read_line(text)
                 arrived = datetime.fromisoformat(line.arrived).timestamp()
@@ -114,7 +116,7 @@ class AuditObjects:
                 continue
             yield Entry(line.sequence_number, line.partition_key, line.data, arrived)
 
-    def _content(self, key: str) -> bytes:
+    def _read_object(self, key: str) -> bytes:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:

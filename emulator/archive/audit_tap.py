@@ -1,4 +1,4 @@
-"""The audit log: every dispatched message goes to the audit stream, and from there into a bucket."""
+"""Copies every dispatched message to the audit stream, from where it is loaded into a bucket."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from emulator.archive.lambda_loader import Loader, s3_of
+from emulator.archive.lambda_loader import Loader, s3_connector
 from emulator.channels import (
     Channel,
     ChannelUnavailableError,
@@ -28,17 +28,16 @@ _NEVER_TAKEN: Final = frozenset({"ValidationException", "InvalidArgumentExceptio
 
 
 class AuditIncompleteError(RuntimeError):
-    """The audit stream did not take a message; it stays where it is until it does."""
+    """The audit stream refused a message for now. The message is copied at a later try."""
 
 
 class Tap:
     """Copies what arrives in the tapped streams to the audit stream, each message once.
 
-    A copy's partition key is the place it was copied from, so that after a
-    crash the audit stream itself says which message was copied last.
-    ``positions`` are the checkpoints of the tapped streams, and those of the
-    audit stream up to which they are known to be right: ``sources`` and
-    ``audit`` are opened with them.
+    A copy's partition key is the address of its original, so that after a crash the
+    audit stream itself says which message was copied last. ``checkpoints`` has the
+    checkpoints of the tapped streams, and how far the audit stream confirms them.
+    ``sources`` and ``audit`` are opened with it.
     """
 
     def __init__(
@@ -46,20 +45,20 @@ class Tap:
         sources: Mapping[str, Channel],
         stream: str,
         audit: Channel,
-        positions: CheckpointFile,
+        checkpoints: CheckpointFile,
         events: Events,
     ) -> None:
         self._sources = sources
         self._stream = stream
         self._audit = audit
-        self._positions = positions
+        self._checkpoints = checkpoints
         self._events = events
         self._recovered = False
 
     def run_once(self) -> int:
-        """Copy one batch of each stream; how many messages that were.
+        """Copy one batch of each stream, and return the number of messages.
 
-        AuditIncompleteError when a copy failed.
+        Raises AuditIncompleteError when a copy failed.
         """
         if not self._recovered:
             self._recover()
@@ -70,7 +69,7 @@ class Tap:
         try:
             deliveries = source.read(limit=_BATCH)
         except ChannelUnavailableError:
-            # One stream that was deleted, or does not answer, must not hold up the others.
+            # A stream that was deleted, or does not answer, must not stop the others.
             return 0
         entries = [(d.data, RecordAddress(name, d.shard, d.sequence_number).key) for d in deliveries]
         done: dict[str, Delivery] = {}
@@ -80,17 +79,17 @@ class Tap:
                 if isinstance(outcome, Receipt):
                     copies[outcome.shard] = outcome.sequence_number
                 else:
-                    self._pass_over(name, delivery, outcome)
+                    self._report_refusal(name, delivery, outcome)
                 done[delivery.shard] = delivery
         finally:
             for shard, sequence_number in copies.items():
-                self._positions.put(self._stream, shard, sequence_number)
+                self._checkpoints.put(self._stream, shard, sequence_number)
             for delivery in done.values():
                 source.commit(delivery)
         return len(deliveries)
 
     def _put(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
-        """A message that can never be taken spoils the call it is in: then each goes alone."""
+        """Put copies. An invalid message fails the whole call, so then each is put alone."""
         outcomes = self._audit.publish_many(entries)
         if not any(_never_taken(outcome) for outcome in outcomes):
             return outcomes
@@ -99,20 +98,20 @@ class Tap:
             for entry, outcome in zip(entries, outcomes, strict=True)
         ]
 
-    def _pass_over(self, name: str, delivery: Delivery, outcome: Outcome) -> None:
-        """What can never be copied is told of. AuditIncompleteError for anything that may pass."""
+    def _report_refusal(self, name: str, delivery: Delivery, outcome: Outcome) -> None:
+        """Report a message that can never be copied. Raises AuditIncompleteError for any other failure."""
         if not _never_taken(outcome):
             raise AuditIncompleteError(f"a message of {name} could not be copied: {outcome}")
-        place = f"{name}/{delivery.shard}/{delivery.sequence_number}"
-        self._events.emit("audit.refused", place=place, size=len(delivery.data), why=str(outcome))
+        address = f"{name}/{delivery.shard}/{delivery.sequence_number}"
+        self._events.emit("audit.refused", place=address, size=len(delivery.data), why=str(outcome))
 
     def _recover(self) -> None:
-        """Learn from the audit stream what was copied after the positions were last kept."""
+        """Read from the audit stream what was copied after the checkpoints were last saved."""
         while copies := self._audit.read(limit=_BATCH):
             for copy in copies:
                 place = place_in_key(copy.key)
                 if place is not None and place.stream in self._sources:
-                    self._positions.put(place.stream, place.shard_id, place.sequence_number)
+                    self._checkpoints.put(place.stream, place.shard_id, place.sequence_number)
                 self._audit.commit(copy)
 
 
@@ -120,18 +119,18 @@ def _never_taken(outcome: Outcome) -> bool:
     return isinstance(outcome, PublishRefusedError) and outcome.code in _NEVER_TAKEN
 
 
-def loader(stream: str, bucket: str, s3: Callable[[], S3Client], prefix: str = "") -> Loader:
-    """What loads the audit stream into its bucket."""
+def build_loader(stream: str, bucket: str, s3: Callable[[], S3Client], prefix: str = "") -> Loader:
+    """Build the function that loads the audit stream into its bucket."""
     return Loader({stream: bucket}, s3, prefix=prefix, sources=True)
 
 
 @cache
-def _deployed() -> Loader:
+def _deployed_loader() -> Loader:
     environment = os.environ
     stream, bucket = environment.get("AUDIT_STREAM", "audit"), environment["AUDIT_BUCKET"]
-    return loader(stream, bucket, s3_of(environment), environment.get("AUDIT_PREFIX", ""))
+    return build_loader(stream, bucket, s3_connector(environment), environment.get("AUDIT_PREFIX", ""))
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """The entry point on AWS Lambda; AUDIT_BUCKET, AUDIT_STREAM and AUDIT_PREFIX are its settings."""
-    return _deployed()(event, context)
+    """The entry point on AWS Lambda. AUDIT_BUCKET, AUDIT_STREAM and AUDIT_PREFIX are its settings."""
+    return _deployed_loader()(event, context)

@@ -1,4 +1,4 @@
-"""What calls a Lambda function with the records of a stream: AWS' event source mapping, in this process."""
+"""Calls a Lambda function with the records of a stream, as AWS's event source mapping does."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from emulator.rng import new_uuid
 
 _BATCH: Final = 2_000
 _LARGEST_PAYLOAD: Final = 2_000_000
-"""Of data, unless one record has more. Lambda takes more than twice as much, all of it in memory."""
+"""Bytes of data in a batch, unless one record has more. Lambda allows more than twice as much."""
 _ROLE: Final = "arn:aws:iam::000000000000:role/sandbox"
 
 
 @dataclass(frozen=True, slots=True)
 class LambdaContext:
-    """The part of Lambda's context object that says which call this is."""
+    """The fields of Lambda's context object that identify a call."""
 
     function_name: str
     aws_request_id: str
@@ -27,8 +27,8 @@ class LambdaContext:
 class EventSource:
     """Hands a stream's records to a function, shard by shard, in order.
 
-    A batch is committed when the function returned, and handed over again,
-    the very same, when it raised.
+    A batch is committed when the function returns. When it raises, the next run
+    hands over the same batch again.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class EventSource:
         self._batches: list[list[Delivery]] = []
 
     def run_once(self) -> int:
-        """Hand over what one read finds; how many records that was. Raises what the function raises."""
+        """Hand over the records of one read, and return their number. Raises what the function raises."""
         if not self._batches:
-            self._batches = list(_batches(self._channel.read(limit=_BATCH)))
+            self._batches = list(_split_batches(self._channel.read(limit=_BATCH)))
         done = 0
         while self._batches:
             batch = self._batches[0]
@@ -59,12 +59,12 @@ class EventSource:
 
 
 def lambda_event(arn: str, batch: Sequence[Delivery]) -> dict[str, Any]:
-    """The event with which Lambda calls a function for these records of one shard of the stream ``arn``."""
+    """The event that Lambda passes to a function, for these records of one shard of the stream ``arn``."""
     region = arn.split(":")[3]
-    return {"Records": [_record(arn, region, delivery) for delivery in batch]}
+    return {"Records": [_build_record(arn, region, delivery) for delivery in batch]}
 
 
-def _record(arn: str, region: str, delivery: Delivery) -> dict[str, Any]:
+def _build_record(arn: str, region: str, delivery: Delivery) -> dict[str, Any]:
     return {
         "kinesis": {
             "kinesisSchemaVersion": "1.0",
@@ -83,8 +83,8 @@ def _record(arn: str, region: str, delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def _batches(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
-    """A batch has records of one shard, and no more than a call's payload can hold."""
+def _split_batches(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
+    """Split deliveries into batches of one shard each, within the largest payload."""
     shards: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
         shards.setdefault(delivery.shard, []).append(delivery)

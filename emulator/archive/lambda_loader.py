@@ -1,4 +1,4 @@
-"""From a Kinesis stream into a bucket: a function for AWS Lambda, here called by our own event source."""
+"""An AWS Lambda function that loads a Kinesis stream into a bucket; here our own event source calls it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 Handler: TypeAlias = Callable[[dict[str, Any], object], dict[str, Any]]
 OBJECT_NAME: Final = re.compile(r"date=[0-9-]{10}/(?P<shard>[^/]+)/[0-9]+-(?P<last>[0-9]+)\.ndjson")
-"""What is written without a prefix."""
+"""The name of an object that is written without a prefix."""
 _CONTENT_TYPE: Final = "application/x-ndjson"
 
 
 class Loader:
-    """Writes each batch that it is given as one object for each shard and day.
+    """Writes each batch as one object for each shard and day.
 
-    ``<prefix>date=2026-11-21/shardId-000000000000/<first>-<last>.ndjson``, by
-    sequence numbers: the same batch overwrites itself. ``buckets`` says which
-    stream's records go to which bucket. Raises what boto3 raises, whereupon
-    Lambda delivers the whole batch again.
+    An object's name is ``<prefix>date=2026-11-21/shardId-000000000000/<first>-<last>.ndjson``,
+    by sequence numbers, so that a repeated batch overwrites itself. ``buckets`` maps streams
+    to buckets. With ``sources`` each line names the record that it is a copy of. Raises what
+    boto3 raises; Lambda then delivers the whole batch again.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ def _destination(record: dict[str, Any]) -> tuple[str, str, str]:
     return stream, shard, timestamp(record["kinesis"]["approximateArrivalTimestamp"])[:10]
 
 
-def s3_of(environment: Mapping[str, str]) -> Callable[[], S3Client]:
-    """What makes the S3 client that the environment describes, as boto3 reads it, when first asked."""
+def s3_connector(environment: Mapping[str, str]) -> Callable[[], S3Client]:
+    """A function that returns the S3 client of this environment, and makes it at the first call."""
     made: list[S3Client] = []
 
     def client() -> S3Client:

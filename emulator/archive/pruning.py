@@ -1,4 +1,4 @@
-"""Removing objects and events because they are old, or too many: when asked, and by ``retention``."""
+"""Removes old or excess objects and events, on request and by ``retention``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rdss_sandbox.shapes.topology import Topology
 if TYPE_CHECKING:
     from emulator.buckets.service import BucketService
 
-_AT_ONCE: Final = 1000
-"""Objects that S3 deletes in a call at most."""
+_DELETED_PER_CALL: Final = 1000
+"""The most objects that S3 deletes in one call."""
 _LOOKS: Final = 20
-"""How often retention is applied while it lasts; between a second and an hour apart."""
+"""How many times retention is applied within its length, at least a second and at most an hour apart."""
 _SHORTEST_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 3600.0
 
 
 class NoSuchBucketError(Exception):
-    """A bucket that was named is not there."""
+    """A named bucket does not exist."""
 
 
 class _Stored(NamedTuple):
@@ -34,7 +34,7 @@ class _Stored(NamedTuple):
 
 
 class Pruning:
-    """Removes what a ``Prune`` asks for. With ``retention`` (clock seconds), by itself too, once started."""
+    """Removes what a ``Prune`` selects. After ``start`` it also applies ``retention`` (clock seconds)."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Pruning:
         self._clock = clock
         self._filled = {*topology.archives.values()} | ({topology.audit.bucket} if topology.audit else set())
         self._retention = retention
-        self._working = threading.Lock()
+        self._pruning = threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -65,33 +65,30 @@ class Pruning:
             self._thread.join(timeout=30)
 
     def prune(self, wanted: Prune) -> Pruned:
-        """Remove what is asked for. Raises ``NoSuchBucketError``, OSError, and what boto3 raises."""
-        with self._working:
-            return self._prune(wanted)
+        """Remove what ``wanted`` selects. Raises ``NoSuchBucketError``, OSError, and what boto3 raises."""
+        with self._pruning:
+            buckets = wanted.buckets or self._list_filled_buckets()
+            parts = [self._prune_bucket(name, wanted) for name in buckets]
+            if not wanted.buckets:
+                removed, size, kept = self._events.prune(
+                    wanted.older_than, wanted.keep_bytes, dry_run=wanted.dry_run
+                )
+                parts.append(PrunedPart("events", removed, size, kept))
+            done = [part for part in parts if part.removed]
+            if done and not wanted.dry_run:
+                counts = {part.name: {"removed": part.removed, "bytes": part.bytes} for part in done}
+                self._events.emit("pruned", parts=counts)
+            return Pruned(wanted.dry_run, tuple(parts))
 
-    def _prune(self, wanted: Prune) -> Pruned:
-        parts = [self._prune_bucket(name, wanted) for name in wanted.buckets or self._there()]
-        if not wanted.buckets:
-            removed, size, kept = self._events.prune(
-                wanted.older_than, wanted.keep_bytes, dry_run=wanted.dry_run
-            )
-            parts.append(PrunedPart("events", removed, size, kept))
-        done = [part for part in parts if part.removed]
-        if done and not wanted.dry_run:
-            self._events.emit(
-                "pruned", parts={part.name: {"removed": part.removed, "bytes": part.bytes} for part in done}
-            )
-        return Pruned(wanted.dry_run, tuple(parts))
-
-    def _there(self) -> list[str]:
-        """The buckets that the sandbox fills. Before anything was put anywhere there is nothing in them."""
+    def _list_filled_buckets(self) -> list[str]:
+        """The existing buckets that the sandbox fills. Before S3 is started they are empty: none then."""
         if not self._filled or not self._buckets.started:
             return []
         there = {bucket["Name"] for bucket in self._buckets.client().list_buckets()["Buckets"]}
         return sorted(self._filled & there)
 
     def _prune_bucket(self, name: str, wanted: Prune) -> PrunedPart:
-        objects = sorted(self._objects(name, everything=bool(wanted.buckets)), reverse=True)
+        objects = sorted(self._list_objects(name, everything=bool(wanted.buckets)), reverse=True)
         oldest = -1.0 if wanted.older_than is None else self._clock.time() - wanted.older_than
         gone: list[_Stored] = []
         size = 0
@@ -100,12 +97,12 @@ class Pruning:
             if each.modified < oldest or (wanted.keep_bytes is not None and size > wanted.keep_bytes):
                 gone.append(each)
         if not wanted.dry_run:
-            for start in range(0, len(gone), _AT_ONCE):
-                keys = [{"Key": each.key} for each in gone[start : start + _AT_ONCE]]
+            for start in range(0, len(gone), _DELETED_PER_CALL):
+                keys = [{"Key": each.key} for each in gone[start : start + _DELETED_PER_CALL]]
                 self._buckets.client().delete_objects(Bucket=name, Delete={"Objects": keys, "Quiet": True})  # type: ignore[typeddict-item]
         return PrunedPart(name, len(gone), sum(each.size for each in gone), len(objects) - len(gone))
 
-    def _objects(self, bucket: str, *, everything: bool) -> Iterator[_Stored]:
+    def _list_objects(self, bucket: str, *, everything: bool) -> Iterator[_Stored]:
         from botocore.exceptions import ClientError
 
         pages = self._buckets.client().get_paginator("list_objects_v2").paginate(Bucket=bucket)
@@ -123,10 +120,10 @@ class Pruning:
         assert self._retention is not None
         pause = min(max(self._retention / _LOOKS, _SHORTEST_SECONDS), _LONGEST_SECONDS)
         looked = self._clock.elapsed()
-        # What passes while it works counts, for the clock may be advanced then.
+        # Time that passes during a run counts, because the clock may be advanced meanwhile.
         while self._clock.wait(looked + pause - self._clock.elapsed(), self._closed.is_set):
             looked = self._clock.elapsed()
             try:
                 self.prune(Prune(older_than=self._retention))
-            except Exception as error:  # noqa: BLE001 -- whatever it was, it is tried again
+            except Exception as error:  # noqa: BLE001 -- an event tells of it, and the next run tries again
                 self._events.emit("retention.failed", why=str(error) or repr(error))

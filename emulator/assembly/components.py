@@ -213,7 +213,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             scope=home,
             topology=settings.topology,
             buckets=infrastructure.buckets,
-            positions=infrastructure.positions,
+            checkpoints=infrastructure.positions,
         )
         queues = QueueEngine(
             directory.queues if directory else None,

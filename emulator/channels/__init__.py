@@ -1,4 +1,4 @@
-"""Channels: one seam over the in-process engine, Kinesis and RabbitMQ."""
+"""Channels: one protocol over the in-process engine, Kinesis and RabbitMQ."""
 
 from emulator.channels.channel import (
     Channel,

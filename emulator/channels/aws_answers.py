@@ -1,4 +1,4 @@
-"""What Kinesis' answers, and boto3's exceptions, say about messages and shards."""
+"""Reads outcomes and shards from Kinesis's answers and boto3's exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THROTTLED: Final = frozenset(
         "RequestLimitExceeded",
     }
 )
-PASSING: Final = THROTTLED | {
+TRANSIENT: Final = THROTTLED | {
     "InternalFailure",
     "InternalServerError",
     "ServiceUnavailable",
@@ -25,14 +25,14 @@ PASSING: Final = THROTTLED | {
     "EndpointConnectionError",
     "ConnectTimeoutError",
 }
-"""What may be over at the next try. To read again does no harm; to put again may make a duplicate."""
+"""Errors that may be over at the next try. A second read is harmless; a second put may make a duplicate."""
 _NEVER_SENT: Final = frozenset(
     {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
 )
 
 
 def code_of(error: Exception) -> str:
-    """The service's error code, or the name of the exception where no answer came."""
+    """The service's error code, or the name of the exception when there was no answer."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         return str(response.get("Error", {}).get("Code", type(error).__name__))
@@ -40,9 +40,11 @@ def code_of(error: Exception) -> str:
 
 
 def publish_failure(error: Exception) -> PublishRefusedError | PublishUnknownError:
-    """Refused when the service said no or was never reached; unknown when it failed inside or did not answer.
+    """Build the outcome of a failed put.
 
-    Botocore validates parameters before it sends: that is a refusal too.
+    It is a refusal when the service said no or was never reached, and unknown when the service
+    failed inside (status 500 and above) or did not answer. Botocore's own validation comes before
+    anything is sent, so it is a refusal too.
     """
     code = code_of(error)
     response = getattr(error, "response", None)
@@ -55,14 +57,14 @@ def publish_failure(error: Exception) -> PublishRefusedError | PublishUnknownErr
     return PublishUnknownError(code, str(error))
 
 
-def listed(shard: dict[str, Any]) -> ShardListing:
-    """A shard of a ListShards response."""
+def parse_shard(shard: dict[str, Any]) -> ShardListing:
+    """Parse a shard of a ListShards response."""
     parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
     return ShardListing(shard["ShardId"], tuple(parent for parent in parents if parent))
 
 
 def entry_outcome(entry: dict[str, Any]) -> Outcome:
-    """What a PutRecords response says of one entry."""
+    """The outcome of one entry of a PutRecords response."""
     if code := entry.get("ErrorCode"):
         return PublishRefusedError(code, entry.get("ErrorMessage", "the entry was not put"))
     return Receipt(entry["ShardId"], entry["SequenceNumber"])

@@ -1,4 +1,4 @@
-"""Sessions of boto3 for our own clients: the environment's credentials, and descriptions read only once."""
+"""boto3 sessions for our own clients, with the environment's credentials and shared service models."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def aws_session(region: str, token: str | None = None) -> boto3.Session:
-    """A session with the environment's credentials where it has some, else a pair that any emulator takes.
+    """A session with the environment's credentials, or with a pair that every emulator accepts.
 
-    A sandbox's ``token`` goes along as the session token.
+    A sandbox's ``token`` becomes the session token.
     """
     import boto3
     from botocore.session import Session
@@ -30,7 +30,7 @@ def aws_session(region: str, token: str | None = None) -> boto3.Session:
 
 @cache
 def _descriptions() -> Any:
-    """What botocore knows of services and endpoints: JSON by the megabyte, which each session would read."""
+    """Botocore's loader of service models, shared because each session would read megabytes of JSON again."""
     from botocore.loaders import create_loader
 
     return create_loader()

@@ -1,4 +1,4 @@
-"""The seam between applications and brokers: publish, read, commit."""
+"""The protocol between applications and brokers: publish, read, commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The broker's word that it has the message, and where."""
+    """The broker's confirmation that it has the message, and where."""
 
     shard: str
     sequence_number: str
@@ -17,11 +17,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message as it came.
+    """One message as it was delivered.
 
     ``arrived`` is when the broker took it, in seconds since the epoch.
-    ``redelivered`` is whether the broker, or this channel, knows that it was
-    delivered before; False says nothing.
+    ``redelivered`` is True when the broker, or this channel, knows of an earlier
+    delivery. False does not mean that there was none.
     """
 
     data: bytes
@@ -33,7 +33,7 @@ class Delivery:
 
 
 class PublishRefusedError(Exception):
-    """The broker's no: the message is not in the channel. ``code`` is the broker's word for why."""
+    """The broker refused: the message is not in the channel. ``code`` is the broker's reason."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -41,7 +41,7 @@ class PublishRefusedError(Exception):
 
 
 class PublishUnknownError(Exception):
-    """No answer, or one that leaves it open: the message may be in the channel or not."""
+    """The broker did not answer, or not clearly: the message may be in the channel or not."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -49,38 +49,38 @@ class PublishUnknownError(Exception):
 
 
 class ChannelUnavailableError(Exception):
-    """The channel cannot be read now: it does not exist, or its broker does not answer."""
+    """The channel cannot be read now, because it does not exist or its broker does not answer."""
 
 
 Outcome: TypeAlias = Receipt | PublishRefusedError | PublishUnknownError
 
 
 class Channel(Protocol):
-    """A way for messages to go. One instance serves one thread.
+    """A route for messages. One instance serves one thread.
 
-    Delivery is at least once: what was read and not committed is read again
-    after the channel is opened anew. Order holds within a shard.
+    Delivery is at least once: a message that was read but not committed is read
+    again after the channel is reopened. Order holds within a shard.
     """
 
     @property
     def name(self) -> str: ...
 
     def publish(self, data: bytes, key: str) -> Receipt:
-        """Put one message; returns after the broker's answer.
+        """Put one message, and return after the broker's answer.
 
         Raises PublishRefusedError or PublishUnknownError.
         """
 
     def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
-        """Put (data, key) pairs in order; what became of each, in the same order. Raises nothing."""
+        """Put (data, key) pairs in order, and return their outcomes in the same order. Raises nothing."""
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        """Up to ``limit`` messages; waits up to ``wait`` seconds for the first.
+        """Read up to ``limit`` messages, and wait up to ``wait`` seconds for the first.
 
         Raises ChannelUnavailableError.
         """
 
     def commit(self, delivery: Delivery) -> None:
-        """Everything up to ``delivery`` in its shard is done and need not come again."""
+        """Mark everything up to ``delivery`` in its shard as processed, so that it is not read again."""
 
     def close(self) -> None: ...

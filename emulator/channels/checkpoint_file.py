@@ -1,4 +1,4 @@
-"""Checkpoints of several streams in one file, for readers of ours that go on after a restart."""
+"""Checkpoints of several streams in one file, for the sandbox's own readers, which go on after a restart."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
 
 
 class CheckpointFile:
-    """The last committed position of each shard of each stream; without a file, as long as the process lasts.
+    """The checkpoint of each shard of each stream. With a ``path`` of None they last as long as the process.
 
-    Each change is appended; opening keeps the last word on each. ``torn_bytes`` is how much of one that was
-    not written whole was cut then.
+    Each change is appended, and opening the file keeps the last entry of each shard. ``torn_bytes`` is how
+    many bytes of an incomplete last entry were cut then.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -27,16 +27,16 @@ class CheckpointFile:
         self._log: Log | None = None
         self.torn_bytes = 0
         if path is not None:
-            self._known, self.torn_bytes = _last_words(path)
+            self._known, self.torn_bytes = _load(path)
             try:
-                self._log = self._written_anew(path)
+                self._log = self._build_log(path)
             except OSError:
-                # A full disk: the old one has the same words, and more of them.
+                # The disk is full. The old log has the same last entries, only more of them.
                 self._log = Log(path)
 
     def of(self, stream: str) -> Checkpoints:
         """The checkpoints of one stream."""
-        return _StreamPositions(self, stream)
+        return _StreamCheckpoints(self, stream)
 
     def get(self, stream: str, shard: str) -> str | None:
         return self._known.get((stream, shard))
@@ -47,26 +47,27 @@ class CheckpointFile:
         self._known[stream, shard] = sequence_number
 
     def forget(self, stream: str) -> None:
-        """Forget every position of one stream."""
+        """Forget every checkpoint of one stream."""
         self._known = {place: number for place, number in self._known.items() if place[0] != stream}
-        self._write_anew()
+        self._rewrite()
 
     def clear(self) -> None:
-        """Forget every position."""
+        """Forget every checkpoint."""
         self._known.clear()
-        self._write_anew()
+        self._rewrite()
 
-    def _write_anew(self) -> None:
+    def _rewrite(self) -> None:
         if self._path is not None and self._log is not None:
-            anew = self._written_anew(self._path)
+            rewritten = self._build_log(self._path)
             self._log.close()
-            self._log = anew
+            self._log = rewritten
 
     def close(self) -> None:
         if self._log is not None:
             self._log.close()
 
-    def _written_anew(self, path: Path) -> Log:
+    def _build_log(self, path: Path) -> Log:
+        # Written beside the old log and renamed over it, so that a crash leaves one of them whole.
         new = path.with_suffix(".new")
         new.unlink(missing_ok=True)
         log = Log(new)
@@ -80,23 +81,23 @@ class CheckpointFile:
         return Log(path)
 
 
-class _StreamPositions:
+class _StreamCheckpoints:
     """``Checkpoints`` of one stream."""
 
-    def __init__(self, positions: CheckpointFile, stream: str) -> None:
-        self._positions = positions
+    def __init__(self, file: CheckpointFile, stream: str) -> None:
+        self._file = file
         self._stream = stream
 
     def get(self, shard: str) -> str | None:
-        return self._positions.get(self._stream, shard)
+        return self._file.get(self._stream, shard)
 
     def put(self, shard: str, sequence_number: str) -> None:
-        self._positions.put(self._stream, shard, sequence_number)
+        self._file.put(self._stream, shard, sequence_number)
 
 
-def _last_words(path: Path) -> tuple[dict[tuple[str, str], str], int]:
+def _load(path: Path) -> tuple[dict[tuple[str, str], str], int]:
     log = Log(path)
-    words = (_decode(payload) for _, payload in log.entries())
-    known = {(stream, shard): sequence_number for stream, shard, sequence_number in words}
+    entries = (_decode(payload) for _, payload in log.entries())
+    known = {(stream, shard): sequence_number for stream, shard, sequence_number in entries}
     log.close()
     return known, log.torn_bytes

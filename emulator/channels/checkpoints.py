@@ -1,18 +1,18 @@
-"""Where a consumer of sharded streams keeps how far it is."""
+"""Where a consumer of a sharded stream keeps its checkpoints."""
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
 SHARD_END: Final = "SHARD_END"
-"""The position of a closed shard whose every message was committed."""
+"""The checkpoint of a closed shard whose messages are all committed."""
 
 
 class Checkpoints(Protocol):
-    """The last committed position of each shard of one stream."""
+    """The checkpoint of each shard of one stream."""
 
     def get(self, shard: str) -> str | None:
-        """The sequence number last committed, ``SHARD_END``, or None when nothing was."""
+        """The last committed sequence number, ``SHARD_END``, or None when nothing was committed."""
 
     def put(self, shard: str, sequence_number: str) -> None: ...
 

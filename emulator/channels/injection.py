@@ -1,4 +1,4 @@
-"""The fault stage in a channel: what the stage decides, done to what is published and delivered."""
+"""Carries out what the fault engine plans, on the messages that a channel publishes and delivers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_HELD: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class FaultPoint:
-    """Where the stage, if there is one, meets a channel; ``cut`` closes the channel's connection."""
+    """Connects one channel to the fault engine, if there is one. ``cut`` closes the channel's connection."""
 
     fault_engine: FaultEngine | None
     clock: Clock
@@ -31,7 +31,7 @@ class FaultPoint:
     cut: Callable[[], None] = lambda: None
 
     def publish(self, entries: Sequence[Entry], put: Put) -> list[Outcome]:
-        """Put entries in the channel as the faults in force let it."""
+        """Put entries with ``put``, as the faults in force let them through."""
         if self.fault_engine is None or not self.fault_engine.wants(
             Direction.PUBLISH, self.channel, self.kind
         ):
@@ -39,18 +39,18 @@ class FaultPoint:
         messages = [Message(data, key) for data, key in entries]
         call = self.fault_engine.plan_publish(self.channel, self.kind, messages, single=len(messages) == 1)
         self.fault_engine.wait_for(call)
-        failed: list[Outcome] = [_outcome_of(call.failure)] * len(entries) if call.failure else []
+        failed: list[Outcome] = [_build_outcome(call.failure)] * len(entries) if call.failure else []
         if call.failure and not call.failure.written:
             outcomes = failed
         else:
-            outcomes = _put_what_is_left(call, put)
+            outcomes = _put_remaining(call, put)
             self.fault_engine.run_actions(call)
         if call.failure and call.failure.kind == "cut":
             self.cut()
         return failed or outcomes
 
-    def delivering(self, deliveries: Sequence[Delivery]) -> Call | None:
-        """What becomes of what a read of one shard found; None when no fault may strike it."""
+    def plan_delivery(self, deliveries: Sequence[Delivery]) -> Call | None:
+        """Plan the deliveries of one read of one shard; None when no fault may strike them."""
         if self.fault_engine is None or not self.holds_back:
             return None
         messages = [Message(each.data, each.key, each.arrived) for each in deliveries]
@@ -66,38 +66,37 @@ class FaultPoint:
         )
 
 
-def _outcome_of(failure: Failure) -> PublishRefusedError | PublishUnknownError:
-    """What a producer learns from a failure."""
+def _build_outcome(failure: Failure) -> PublishRefusedError | PublishUnknownError:
+    """The outcome that a failure gives to a producer."""
     unknown = failure.kind == "cut" or failure.status >= 500
     return (PublishUnknownError if unknown else PublishRefusedError)(failure.code, failure.message)
 
 
-def _put_what_is_left(call: Call, put: Put) -> list[Outcome]:
-    """Put the entries that were not refused, then the copies. A producer's retry learns of its last put."""
+def _put_remaining(call: Call, put: Put) -> list[Outcome]:
+    """Put the entries that were not refused, then their copies.
+
+    A copy is a producer's retry, so the outcome of an entry is that of its last put, unless that failed.
+    """
     outcomes: dict[int, Outcome] = {
         at: PublishRefusedError(item.failure.code, item.failure.message)
         for at, item in enumerate(call.items)
         if item.failure
     }
-    places = [at for at, item in enumerate(call.items) if not item.failure]
-    while places:
-        for at, outcome in zip(places, put([_entry(call, at) for at in places]), strict=True):
+    remaining = [at for at, item in enumerate(call.items) if not item.failure]
+    while remaining:
+        entries = [(call.items[at].data, call.items[at].message.key) for at in remaining]
+        for at, outcome in zip(remaining, put(entries), strict=True):
             if at not in outcomes or isinstance(outcome, Receipt):
                 outcomes[at] = outcome
-        places = [at for at in places if call.items[at].copies > 0]
-        for at in places:
+        remaining = [at for at in remaining if call.items[at].copies > 0]
+        for at in remaining:
             call.items[at].copies -= 1
     return [outcomes[at] for at in range(len(call.items))]
 
 
-def _entry(call: Call, at: int) -> Entry:
-    item = call.items[at]
-    return item.data, item.message.key
-
-
 @dataclass(slots=True)
 class _Shard:
-    """How far one shard was fetched, and what of it the reader was not given yet."""
+    """How far one shard was fetched, and the records that the reader has not been given yet."""
 
     after: str | None
     unseen: list[Delivery] = field(default_factory=list)
@@ -112,8 +111,8 @@ class _Shard:
 class FaultedReads:
     """The deliver faults between a channel's broker and its reader.
 
-    ``fetch`` finds deliveries of a shard behind a sequence number. A read that
-    fails leaves what it found for the next.
+    ``fetch`` finds deliveries of a shard after a sequence number. When a fault fails a
+    read, the records stay in ``unseen`` for the next read.
     """
 
     def __init__(self, point: FaultPoint, fetch: Fetch) -> None:
@@ -122,7 +121,7 @@ class FaultedReads:
         self._shards: dict[str, _Shard] = {}
 
     def take(self, name: str, after: str | None, limit: int) -> Fetched:
-        """Up to ``limit`` deliveries of a shard whose turn it is; not drained while any is held back."""
+        """Up to ``limit`` due deliveries of a shard. It is not drained while a delivery is held back."""
         shard = self._shards.get(name)
         if shard is None:
             if not self._point.holds_back:
@@ -131,17 +130,17 @@ class FaultedReads:
         if shard.held < _MOST_HELD and not shard.drained:
             self._fetch_more(name, shard, limit)
         if shard.unseen:
-            self._meet(shard)
+            self._plan(shard)
         due = shard.pending.take(self._point.clock.time(), limit)
-        return Fetched([_delivered(each) for each in due], drained=shard.drained and not shard.held)
+        return Fetched([_build_delivery(each) for each in due], drained=shard.drained and not shard.held)
 
     @property
     def holds_back(self) -> bool:
-        """Whether anything fetched was not given yet."""
+        """Whether any fetched record has not been given to the reader."""
         return any(shard.held for shard in self._shards.values())
 
     def clear(self) -> None:
-        """Forget what is held: it will be fetched again."""
+        """Forget what is held. It will be fetched again."""
         self._shards.clear()
 
     def _fetch_more(self, name: str, shard: _Shard, limit: int) -> None:
@@ -151,9 +150,9 @@ class FaultedReads:
         if fetched.deliveries:
             shard.after = fetched.deliveries[-1].sequence_number
 
-    def _meet(self, shard: _Shard) -> None:
+    def _plan(self, shard: _Shard) -> None:
         """Let the faults strike what was fetched."""
-        call = self._point.delivering(shard.unseen)
+        call = self._point.plan_delivery(shard.unseen)
         if call is None:
             shard.pending.add((Item(Message(each.data), each.data), each) for each in shard.unseen)
             shard.unseen = []
@@ -164,5 +163,5 @@ class FaultedReads:
             self._point.cut()
 
 
-def _delivered(due: Due[Delivery]) -> Delivery:
+def _build_delivery(due: Due[Delivery]) -> Delivery:
     return replace(due.record, data=due.data, redelivered=due.record.redelivered or due.again)

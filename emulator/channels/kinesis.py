@@ -6,7 +6,14 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from emulator.channels.aws_answers import PASSING, THROTTLED, code_of, entry_outcome, listed, publish_failure
+from emulator.channels.aws_answers import (
+    THROTTLED,
+    TRANSIENT,
+    code_of,
+    entry_outcome,
+    parse_shard,
+    publish_failure,
+)
 from emulator.channels.aws_session import aws_session
 from emulator.channels.channel import ChannelUnavailableError, Delivery, Outcome, PublishRefusedError, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
@@ -30,10 +37,10 @@ _Answer = TypeVar("_Answer")
 def connect(
     endpoint: str, *, region: str = "us-east-1", timeout: float = 10.0, token: str | None = None
 ) -> KinesisClient:
-    """A client that asks once and waits ``timeout`` seconds: how often to try is the channel's to say.
+    """A client that sends each request once, since the channel does the retries, with ``timeout`` in seconds.
 
-    Credentials are the environment's where it has some, else a pair that any emulator takes; a sandbox's
-    ``token`` goes along.
+    It has the environment's credentials, or a pair that every emulator accepts. A sandbox's ``token``
+    becomes the session token.
     """
     from botocore.config import Config
 
@@ -44,13 +51,13 @@ def connect(
 class KinesisChannel:
     """One stream behind a Kinesis endpoint.
 
-    A throttled call, or a throttled entry of a batch, is tried ``attempts``
-    times in all with growing pauses on the clock; so is a read for whatever
-    reason it failed, when that may be over at the next try. An expired iterator is taken
-    anew behind the last record read.
+    A throttled put, or a throttled entry of a batch, is tried up to ``attempts`` times,
+    with growing pauses on the clock. A read is retried in the same way after every
+    transient error. An expired iterator is replaced by one after the last record read.
 
-    A read waits for records on the clock ``polling``, by default the same. Whoever follows the clock of
-    another process polls on the machine's: records come from others while that clock stands still.
+    A read waits for records on the clock ``polling``, by default the same clock. A client that
+    follows the clock of another process polls on the machine's clock instead, because records
+    arrive from others while the followed clock is frozen.
     """
 
     def __init__(
@@ -74,7 +81,7 @@ class KinesisChannel:
 
     def publish(self, data: bytes, key: str) -> Receipt:
         try:
-            response = self._patiently(
+            response = self._call_with_retries(
                 lambda: self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key),
                 THROTTLED,
             )
@@ -85,7 +92,7 @@ class KinesisChannel:
     def publish_many(self, entries: Sequence[Entry]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for batch in batches(entries):
-            outcomes += self._put_patiently(batch)
+            outcomes += self._put_with_retries(batch)
         return outcomes
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
@@ -98,50 +105,52 @@ class KinesisChannel:
         self._client.close()
 
     def shards(self) -> list[ShardListing]:
-        """The stream's shards, for the reader."""
+        """List the stream's shards, for ``ShardReader``."""
         found: list[ShardListing] = []
         request: dict[str, Any] = {"StreamName": self.name}
         while True:
-            response = self._reading(partial(self._client.list_shards, **request))
-            found += [listed(dict(shard)) for shard in response["Shards"]]
+            response = self._call_for_read(partial(self._client.list_shards, **request))
+            found += [parse_shard(dict(shard)) for shard in response["Shards"]]
             if not (token := response.get("NextToken")):
                 return found
             request = {"NextToken": token}
 
     def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
-        """Records of a shard, for the reader."""
-        response = self._records(shard, after, min(limit, _MOST_RECORDS))
+        """Fetch records of a shard, for ``ShardReader``."""
+        response = self._get_records(shard, after, min(limit, _MOST_RECORDS))
         following = response.get("NextShardIterator")
         if following:
             self._iterators[shard] = following
         else:
             self._iterators.pop(shard, None)
         return Fetched(
-            [self._delivery(shard, dict(record)) for record in response["Records"]], drained=not following
+            [self._build_delivery(shard, dict(record)) for record in response["Records"]],
+            drained=not following,
         )
 
-    def _records(self, shard: str, after: str | None, limit: int) -> GetRecordsOutputTypeDef:
-        iterator = self._iterators.get(shard) or self._iterator(shard, after)
+    def _get_records(self, shard: str, after: str | None, limit: int) -> GetRecordsOutputTypeDef:
+        iterator = self._iterators.get(shard) or self._get_iterator(shard, after)
         for _ in range(_MOST_RENEWALS):
             try:
-                return self._reading(partial(self._client.get_records, ShardIterator=iterator, Limit=limit))
+                ask = partial(self._client.get_records, ShardIterator=iterator, Limit=limit)
+                return self._call_for_read(ask)
             except ExpiredIteratorError:
                 # Where the clock runs fast, the new one may have expired as well when it is used.
-                iterator = self._iterator(shard, after)
+                iterator = self._get_iterator(shard, after)
         raise ChannelUnavailableError(
             f"{self.name}: {_MOST_RENEWALS} iterators of {shard} in a row had expired"
         )
 
-    def _iterator(self, shard: str, after: str | None) -> str:
-        place: dict[str, Any] = (
+    def _get_iterator(self, shard: str, after: str | None) -> str:
+        start: dict[str, Any] = (
             {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": after}
             if after
             else {"ShardIteratorType": "TRIM_HORIZON"}
         )
-        request = {"StreamName": self.name, "ShardId": shard, **place}
-        return self._reading(lambda: self._client.get_shard_iterator(**request))["ShardIterator"]
+        request = {"StreamName": self.name, "ShardId": shard, **start}
+        return self._call_for_read(lambda: self._client.get_shard_iterator(**request))["ShardIterator"]
 
-    def _delivery(self, shard: str, record: dict[str, Any]) -> Delivery:
+    def _build_delivery(self, shard: str, record: dict[str, Any]) -> Delivery:
         number = int(record["SequenceNumber"])
         seen = number <= self._furthest.get(shard, -1)
         self._furthest[shard] = max(number, self._furthest.get(shard, -1))
@@ -150,9 +159,9 @@ class KinesisChannel:
             record["Data"], record["PartitionKey"], shard, record["SequenceNumber"], arrived, redelivered=seen
         )
 
-    def _put_patiently(self, batch: Sequence[Entry]) -> list[Outcome]:
+    def _put_with_retries(self, batch: Sequence[Entry]) -> list[Outcome]:
         outcomes = self._put(batch)
-        for pause in self._pauses():
+        for pause in self._back_offs():
             throttled = [
                 at
                 for at, outcome in enumerate(outcomes)
@@ -169,30 +178,30 @@ class KinesisChannel:
         records: list[Any] = [{"Data": data, "PartitionKey": key} for data, key in batch]
         try:
             response = self._client.put_records(StreamName=self.name, Records=records)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it is what became of these entries
+        except Exception as error:  # noqa: BLE001 -- every failure is the outcome of these entries
             failure = publish_failure(error)
             return [failure] * len(batch)
         return [entry_outcome(dict(entry)) for entry in response["Records"]]
 
-    def _reading(self, call: Callable[[], _Answer]) -> _Answer:
+    def _call_for_read(self, call: Callable[[], _Answer]) -> _Answer:
         try:
-            return self._patiently(call, PASSING)
+            return self._call_with_retries(call, TRANSIENT)
         except Exception as error:
             if code_of(error) == "ExpiredIteratorException":
                 raise ExpiredIteratorError from error
             raise ChannelUnavailableError(f"{self.name}: {error}") from error
 
-    def _patiently(self, call: Callable[[], _Answer], passing: Container[str]) -> _Answer:
-        for pause in self._pauses():
+    def _call_with_retries(self, call: Callable[[], _Answer], transient: Container[str]) -> _Answer:
+        for pause in self._back_offs():
             try:
                 return call()
             except Exception as error:
-                if code_of(error) not in passing:
+                if code_of(error) not in transient:
                     raise
             self._clock.wait(pause)
         return call()
 
-    def _pauses(self) -> Iterator[float]:
+    def _back_offs(self) -> Iterator[float]:
         for tried in range(self._attempts - 1):
             yield min(FIRST_BACK_OFF * 2**tried, LONGEST_BACK_OFF)
 

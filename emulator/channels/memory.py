@@ -1,11 +1,11 @@
-"""A channel straight over a stream service, by default the engine of this process."""
+"""A channel directly over a stream service, by default the engine of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from emulator.channels.aws_answers import entry_outcome, listed
+from emulator.channels.aws_answers import entry_outcome, parse_shard
 from emulator.channels.channel import (
     ChannelUnavailableError,
     Delivery,
@@ -26,11 +26,11 @@ from emulator.streams.service import StreamService
 
 POLL_SECONDS: Final = 0.05
 DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")
-"""Where a client without credentials of its own is: the account and region of the sandbox."""
+"""The account and region of a client without credentials: those of the sandbox."""
 
 
 class MemoryChannel:
-    """One stream of an engine. With a ``stage``, its faults meet what is published and delivered here."""
+    """One stream of an engine. The faults of ``fault_engine`` act on what is published and delivered here."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class MemoryChannel:
         self._fault_engine = fault_engine
         self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
         self._faults = FaultPoint(fault_engine, clock, name, Kind.MEMORY)
-        self._faulted = FaultedReads(self._faults, self._records)
+        self._faulted = FaultedReads(self._faults, self._read_records)
         if fault_engine:
             fault_engine.note_channel(name, Kind.MEMORY)
 
@@ -69,37 +69,37 @@ class MemoryChannel:
         self._reader.commit(delivery)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing, since nothing is held open."""
 
     @property
     def holds_back(self) -> bool:
-        """Whether faults hold back records that were read from the stream already."""
+        """Whether faults hold back records that were already read from the stream."""
         return self._faulted.holds_back
 
     def start_over(self, checkpoints: Checkpoints) -> None:
-        """Read a stream that was made anew under the name."""
+        """Read from the start again, because the stream was deleted and created again under its name."""
         self._reader = ShardReader(self, checkpoints)
         self._faulted.clear()
 
-    def uncommitted(self) -> int:
-        """How many records the stream holds behind those committed here; 0 when there is no such stream."""
+    def count_uncommitted(self) -> int:
+        """Count the records after the checkpoints of this channel; 0 when there is no such stream."""
         views = (view for view in self._engine.streams(self._scope) if view.name == self.name)
-        return sum(self._uncommitted(shard) for view in views for shard in view.shards)
+        return sum(self._count_uncommitted(shard) for view in views for shard in view.shards)
 
-    def _uncommitted(self, shard: ShardView) -> int:
+    def _count_uncommitted(self, shard: ShardView) -> int:
         position = self._reader.committed(shard.id)
         return 0 if position == SHARD_END else self._engine.unread(self.name, shard, position)
 
     def shards(self) -> list[ShardListing]:
-        """The stream's shards, for the reader."""
-        response = self._ask("ListShards", {"StreamName": self.name})
-        return [listed(shard) for shard in response["Shards"]]
+        """List the stream's shards, for ``ShardReader``."""
+        response = self._call("ListShards", {"StreamName": self.name})
+        return [parse_shard(shard) for shard in response["Shards"]]
 
     def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
-        """Records of a shard as the faults let them through, for the reader."""
+        """Fetch records of a shard, as the faults let them through, for ``ShardReader``."""
         return self._faulted.take(shard, after, limit)
 
-    def _records(self, shard: str, after: str | None, limit: int) -> Fetched:
+    def _read_records(self, shard: str, after: str | None, limit: int) -> Fetched:
         try:
             records = self._engine.read(self.name, shard, after, limit, self._scope)
         except KinesisError as error:
@@ -108,15 +108,15 @@ class MemoryChannel:
             Delivery(record.data, record.partition_key or "", shard, record.sequence_number, record.arrived)
             for record in records
         ]
-        return Fetched(deliveries, drained=not records and self._closed(shard))
+        return Fetched(deliveries, drained=not records and self._is_closed(shard))
 
-    def _closed(self, shard: str) -> bool:
+    def _is_closed(self, shard: str) -> bool:
         return any(
             listing["ShardId"] == shard and "EndingSequenceNumber" in listing["SequenceNumberRange"]
-            for listing in self._ask("ListShards", {"StreamName": self.name})["Shards"]
+            for listing in self._call("ListShards", {"StreamName": self.name})["Shards"]
         )
 
-    def _ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         try:
             return self._engine.call(operation, request, self._scope)
         except KinesisError as error:
@@ -132,11 +132,11 @@ class MemoryChannel:
                 "PutRecords", {"StreamName": self.name, "Records": records}, self._scope
             )
         except KinesisError as error:
-            failure = _failure(error)
+            failure = _build_failure(error)
             return [failure] * len(entries)
         return [entry_outcome(entry) for entry in response["Records"]]
 
 
-def _failure(error: KinesisError) -> PublishRefusedError | PublishUnknownError:
+def _build_failure(error: KinesisError) -> PublishRefusedError | PublishUnknownError:
     answer = PublishUnknownError if error.status >= 500 else PublishRefusedError
     return answer(error.code, error.message)

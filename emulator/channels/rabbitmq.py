@@ -27,19 +27,18 @@ if TYPE_CHECKING:
     from pika.adapters.blocking_connection import BlockingChannel
 
 PREFETCH: Final = 1000
-"""How many unacknowledged messages the broker hands out ahead."""
+"""How many unacknowledged messages the broker delivers ahead."""
 _KEY_HEADER: Final = "partition-key"
 _PERSISTENT: Final = 2
 
 
 class RabbitMQChannel:
-    """One durable queue of a broker, made when it is not there.
+    """One durable queue of a broker. It is declared when it is missing.
 
-    The queue is the one shard. AMQP has no sequence numbers: the publisher
-    gives each message one as its ``message_id`` property, so that a redelivery
-    is known by it; a message of another publisher without one has its delivery
-    tag. A lost connection is made anew by the next call, and what was not
-    acknowledged comes again.
+    The queue is the one shard. AMQP has no sequence numbers, so this publisher gives
+    each message one as its ``message_id`` property, which a redelivery keeps. A message
+    of another publisher without a ``message_id`` is known by its delivery tag. The next
+    call replaces a lost connection, and unacknowledged messages come again.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class RabbitMQChannel:
         return self._faults.publish(entries, self._put)
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        """As the seam says; a broker's message takes real time to come, so ``wait`` is in real seconds."""
+        """Read as ``Channel.read``, with ``wait`` in real seconds, because a broker takes real time."""
         deadline = stopwatch() + wait
         while not (found := self._faulted.take(self.name, None, limit).deliveries):
             left = deadline - stopwatch()
@@ -88,9 +87,9 @@ class RabbitMQChannel:
         return found
 
     def commit(self, delivery: Delivery) -> None:
-        """Acknowledge ``delivery`` and what came before it.
+        """Acknowledge ``delivery`` and the deliveries before it.
 
-        A delivery of a connection that was lost is not the channel's to acknowledge: it comes again.
+        A delivery of a lost connection cannot be acknowledged, and comes again.
         """
         tag = self._tags.get(delivery.sequence_number)
         if tag is None or self._amqp is None:
@@ -103,7 +102,7 @@ class RabbitMQChannel:
         self._tags = {number: later for number, later in self._tags.items() if later > tag}
 
     def connect(self) -> None:
-        """Connect now, not with the first message. Raises ``ChannelUnavailableError`` when nobody answers."""
+        """Connect now instead of with the first message. Raises ``ChannelUnavailableError``."""
         self._open()
 
     def close(self) -> None:
@@ -179,26 +178,27 @@ class RabbitMQChannel:
             return self._amqp
         self._drop()
         parameters = pika.URLParameters(self._url)
-        # A synchronous client that is busy elsewhere cannot send heartbeats, and would be cut off for it.
+        # A synchronous client that is busy elsewhere sends no heartbeats, and the broker would close it.
         parameters.heartbeat = 0
         parameters.socket_timeout = self._timeout
         parameters.stack_timeout = self._timeout
         parameters.blocked_connection_timeout = self._timeout
         try:
             self._connection = pika.BlockingConnection(parameters)
-            self._make_queue(self._connection)
+            self._ensure_queue(self._connection)
             amqp = self._connection.channel()
             amqp.confirm_delivery()
         except _amqp_errors() as error:
             self._drop()
+            url = _hide_password(self._url)
             raise ChannelUnavailableError(
-                f"{self.name}: no broker answers at {_shown(self._url)} within {self._timeout:g} s: {error!r}"
+                f"{self.name}: no broker answers at {url} within {self._timeout:g} s: {error!r}"
             ) from error
         self._amqp = amqp
         return amqp
 
-    def _make_queue(self, connection: BlockingConnection) -> None:
-        """A queue that is there stays as it is, whatever it was declared with."""
+    def _ensure_queue(self, connection: BlockingConnection) -> None:
+        """Declare the queue, unless it exists. An existing queue keeps its own arguments."""
         from pika.exceptions import ChannelClosedByBroker
 
         try:
@@ -224,7 +224,7 @@ def _amqp_errors() -> tuple[type[Exception], ...]:
     return (AMQPError, AMQPConnectorException, OSError)
 
 
-def _shown(url: str) -> str:
+def _hide_password(url: str) -> str:
     """The URL without its password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"

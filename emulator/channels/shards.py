@@ -1,7 +1,7 @@
-"""Reading a sharded stream whole: every shard, only after all that it descends from are drained.
+"""Reads every shard of a stream, each only after all its ancestors are drained.
 
-Which shard may be read, how far each is and what is committed is the same for
-every stream; how records are fetched is the ``ShardSource``'s.
+The order of shards, the reading positions and the checkpoints are the same for
+every stream. Only the ``ShardSource`` knows how records are fetched.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from emulator.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class ShardListing:
-    """A shard and the shards it came from: none, the one that was split, or the two that were merged.
+    """A shard and its parents: none, the one that was split, or the two that were merged.
 
-    Its id sorts behind theirs.
+    Its id sorts after theirs.
     """
 
     id: str
@@ -27,24 +27,24 @@ class ShardListing:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Records of one shard in order. ``drained``: it is closed and nothing comes after these."""
+    """Records of one shard in order. ``drained`` says that the shard is closed and has no more."""
 
     deliveries: list[Delivery]
     drained: bool
 
 
 class ShardSource(Protocol):
-    """Where a stream's shards are listed and their records fetched."""
+    """Lists the shards of a stream and fetches their records."""
 
     def shards(self) -> list[ShardListing]: ...
 
     def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
-        """Up to ``limit`` records behind the sequence number ``after`` (None: from the oldest)."""
+        """Fetch up to ``limit`` records after the sequence number ``after``; None starts at the oldest."""
 
 
 @dataclass(slots=True)
 class _Progress:
-    """How far one shard was read in this session, and how far it is committed."""
+    """How far one shard was read in this session, and how far it was committed."""
 
     parents: tuple[str, ...]
     after: str | None
@@ -55,7 +55,7 @@ class _Progress:
 
 @dataclass(slots=True)
 class ShardReader:
-    """One session of reading: begins behind what the checkpoints hold."""
+    """One session of reading, which starts after the checkpoints."""
 
     source: ShardSource
     checkpoints: Checkpoints
@@ -63,18 +63,18 @@ class ShardReader:
     _turn: int = 0
 
     def read(self, limit: int) -> list[Delivery]:
-        """Up to ``limit`` records, the shards taking turns; empty when none has any."""
+        """Read up to ``limit`` records, from the shards in turn. The list is empty when there are none."""
         if not self._shards:
             self.discover()
-        readable = self._readable()
+        readable = self._find_readable()
         while not (found := self._read_each(readable, limit)):
-            before, readable = readable, self._readable()
+            before, readable = readable, self._find_readable()
             if readable == before:
                 break
         return found
 
     def read_within(self, wait: float, limit: int, clock: Clock, poll: float) -> list[Delivery]:
-        """As ``read``; while there is nothing, again every ``poll`` seconds for up to ``wait`` in all."""
+        """Read as ``read``, and while there is nothing again every ``poll`` seconds, for ``wait`` in all."""
         deadline = clock.elapsed() + wait
         while not (found := self.read(limit)):
             left = deadline - clock.elapsed()
@@ -93,34 +93,34 @@ class ShardReader:
         return found
 
     def commit(self, delivery: Delivery) -> None:
-        """Keep the position of ``delivery``; a commit behind an earlier one changes nothing."""
+        """Save the checkpoint of ``delivery``. A commit before an earlier one changes nothing."""
         shard = self._shards[delivery.shard]
         if shard.committed is None or int(delivery.sequence_number) > int(shard.committed):
             shard.committed = delivery.sequence_number
-            self._keep(delivery.shard, shard)
+            self._save_checkpoint(delivery.shard, shard)
 
     def committed(self, shard: str) -> str | None:
-        """The position up to which a shard is committed."""
+        """The checkpoint of a shard."""
         known = self._shards.get(shard)
         return known.committed if known and known.committed else self.checkpoints.get(shard)
 
     def discover(self) -> None:
-        """Look which shards there are now."""
+        """List the shards again, and take in new ones."""
         for listing in sorted(self.source.shards(), key=lambda each: each.id):
             if listing.id not in self._shards:
-                self._shards[listing.id] = self._begin(listing)
+                self._shards[listing.id] = self._begin_shard(listing)
 
-    def _begin(self, listing: ShardListing) -> _Progress:
+    def _begin_shard(self, listing: ShardListing) -> _Progress:
         position = self.checkpoints.get(listing.id)
         if position == SHARD_END:
             return _Progress(listing.parents, after=None, committed=None, drained=True)
         return _Progress(listing.parents, after=position, committed=position, last=position)
 
-    def _readable(self) -> list[str]:
-        """The shards with something to read whose ancestors have nothing left.
+    def _find_readable(self) -> list[str]:
+        """The shards that may have records, and whose ancestors are all drained.
 
-        Parents alone would not do: a shard without records ends at once, and whoever begins anew meets
-        its end before those of its own parents. A parent that is no longer listed has outlived its retention.
+        Looking at parents alone is not enough: a shard without records is drained at once, so its children
+        would be read before its own parents. A parent that is no longer listed is beyond its retention.
         """
         found: list[str] = []
         ahead: set[str] = set()
@@ -139,11 +139,11 @@ class ShardReader:
             shard.after = shard.last = max((each.sequence_number for each in fetched.deliveries), key=int)
         if fetched.drained:
             shard.drained = True
-            self._keep(name, shard)
+            self._save_checkpoint(name, shard)
             self.discover()
         return fetched.deliveries
 
-    def _keep(self, name: str, shard: _Progress) -> None:
+    def _save_checkpoint(self, name: str, shard: _Progress) -> None:
         if shard.drained and shard.committed == shard.last:
             self.checkpoints.put(name, SHARD_END)
         elif shard.committed is not None:

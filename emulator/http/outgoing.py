@@ -25,7 +25,7 @@ class _Checked(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         port = request.url.port or (443 if request.url.scheme == "https" else 80)
         try:
-            places = self._destinations.places(request.url.host, port)
+            places = self._destinations.resolve(request.url.host, port)
         except ForbiddenError as error:
             raise httpx.ConnectError(f"refused: {error}", request=request) from error
         except OSError as error:

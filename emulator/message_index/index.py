@@ -1,8 +1,8 @@
-"""The message index: every message of every stream as a row, numbered densely in the order of arrival.
+"""The message index: a row for every message of every stream, numbered densely in the order of arrival.
 
-The streams are the truth and the index is made from them, in small slices and
-only when somebody asks, so that it never slows what it watches. It lies in
-SQLite beside the streams; a missing, older or damaged index is made again.
+The index is built from the streams, in small slices and only when it is asked for, so that
+it does not slow the streams. It is an SQLite file beside them. A missing, older or damaged
+index is built again.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from schemas.peek import Peek, identity, peek
 from schemas.sequence import shared_message_id
 
 LATE_SECONDS = 60.0
+"""A message that arrives more than this after ``publishedTimestamp`` is marked late."""
 
 CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
@@ -70,17 +71,18 @@ _Found: TypeAlias = tuple[ShardCursor, Record, Peek]
 
 @dataclass(slots=True)
 class _Matches:
-    """The ids that a filter lets through, up to the id ``seen``."""
+    """The ids of the messages that match a filter, up to the id ``seen``."""
 
     ids: array[int]
     seen: int = 0
 
 
 class MessageIndex:
-    """Feed it with ``catch_up``, ask it for pages and rows. Thread-safe. ``path`` None: a temporary file.
+    """Call ``catch_up`` to index new messages, then ask for pages and rows. Thread-safe.
 
-    ``origin`` gives, for a stream and a partition key, the stream within which a message may be a duplicate.
-    ``found`` is told, as ``Events.emit`` is, what is amiss with messages.
+    With a ``path`` of None the index is a temporary file. ``origin`` maps a stream and a partition key
+    to the stream within which a message may be a duplicate. ``found`` is called like ``Events.emit`` when
+    messages break a rule.
     """
 
     def __init__(
@@ -106,17 +108,17 @@ class MessageIndex:
             self._db.close()
 
     def clear(self) -> None:
-        """Forget every message, and read what the streams hold from the start."""
+        """Forget every message. The next ``catch_up`` reads the streams from the start."""
         with self._lock:
             self._db.executescript("DROP TABLE message; DROP TABLE shard;" + _TABLES)
             self._matches.clear()
             self._load()
 
     def catch_up(self, seconds: float = 0.1) -> bool:
-        """Index what is new, for at most about this many real seconds; whether nothing is left."""
+        """Index new messages for about ``seconds`` of real time at most. Returns whether none are left."""
         deadline = stopwatch() + seconds
         with self._lock:
-            while self._slice_kept():
+            while self._index_slice_atomically():
                 if stopwatch() >= deadline:
                     return False
         return True
@@ -124,20 +126,20 @@ class MessageIndex:
     def page(
         self, filter_text: str = "", *, offset: int | None = None, after: int | None = None, limit: int = 100
     ) -> MessagePage:
-        """Up to ``limit`` matching rows, oldest first: from the ``offset``-th match or after an id.
+        """Up to ``limit`` matching rows, oldest first, from the ``offset``-th match or after an id.
 
-        A negative ``offset`` counts from the end. FilterError when the filter cannot be read.
+        A negative ``offset`` counts from the end. Raises FilterError when the filter is invalid.
         """
         condition = compile_filter(filter_text)
         with self._lock:
             if condition.everything:
                 return self._page_of_all(offset, after, limit)
-            ids = self._matching(condition)
-            start = bisect_right(ids, after) if after is not None else _from_end(offset or 0, len(ids))
+            ids = self._find_matches(condition)
+            start = bisect_right(ids, after) if after is not None else _resolve_offset(offset or 0, len(ids))
             return MessagePage(self._rows(ids[start : start + limit]), len(ids), self.last)
 
     def counts(self, field: CountedField, filter_text: str = "") -> tuple[Count, ...]:
-        """How many matching messages have each value of ``field``. FilterError for a bad filter."""
+        """Count the matching messages by their value of ``field``. Raises FilterError."""
         condition = compile_filter(filter_text)
         column = COLUMNS[field]
         query = (
@@ -153,8 +155,7 @@ class MessageIndex:
     ) -> SequencePage:
         """Up to ``limit`` sequences of matching messages in each stream, in the order of their first parts.
 
-        ``unfinished`` leaves out those of which every part is there.
-        FilterError when the filter cannot be read.
+        ``unfinished`` leaves out complete sequences. Raises FilterError when the filter is invalid.
         """
         condition = compile_filter(filter_text)
         where = (
@@ -168,7 +169,7 @@ class MessageIndex:
             (total,) = self._db.execute(counted, condition.parameters).fetchone()
             page = f"SELECT {_SEQUENCE} {_FROM} {where} ORDER BY min(id) LIMIT ? OFFSET ?"
             rows = self._db.execute(page, (*condition.parameters, limit, offset)).fetchall()
-        return SequencePage(tuple(_sequence(row) for row in rows), total)
+        return SequencePage(tuple(_build_sequence_row(row) for row in rows), total)
 
     def row(self, row_id: int) -> MessageRow | None:
         with self._lock:
@@ -190,84 +191,87 @@ class MessageIndex:
 
     def _load(self) -> None:
         rows = self._db.execute("SELECT stream, shard, generation, no, read_up_to FROM shard")
-        self._readings = {ShardKey(*row[:3]): ShardCursor(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
+        self._cursors = {ShardKey(*row[:3]): ShardCursor(ShardKey(*row[:3]), row[3], row[4]) for row in rows}
         self.last: int = self._db.execute("SELECT coalesce(max(id), 0) FROM message").fetchone()[0]
 
-    def _slice(self) -> bool:
-        """Read a little of every shard and index it in the order of arrival; whether there was anything."""
-        readings = [self._reading(shard) for shard in self._streams.shards()]
+    def _index_slice(self) -> bool:
+        """Read a little of every shard and index it in the order of arrival; False when there was nothing."""
+        cursors = [self._find_cursor(shard) for shard in self._streams.shards()]
         found = [
-            (reading, record, peek(record.data))
-            for reading, record in merge_by_arrival(readings, self._streams)
+            (cursor, record, peek(record.data)) for cursor, record in merge_by_arrival(cursors, self._streams)
         ]
         self._add(found)
-        changed = {reading.no: reading.read_up_to for reading, _, _ in found}
+        changed = {cursor.no: cursor.read_up_to for cursor, _, _ in found}
         self._db.executemany(
             "UPDATE shard SET read_up_to = ? WHERE no = ?", ((p, no) for no, p in changed.items())
         )
         return bool(found)
 
-    def _slice_kept(self) -> bool:
+    def _index_slice_atomically(self) -> bool:
         self._db.execute("BEGIN")
         try:
-            indexed = self._slice()
+            indexed = self._index_slice()
             self._db.execute("COMMIT")
         except BaseException:
-            # On a full disk SQLite has rolled back itself.
+            # On a full disk SQLite has already rolled back.
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             self._load()
             raise
         return indexed
 
-    def _reading(self, shard: ShardKey) -> ShardCursor:
-        reading = self._readings.get(shard)
-        if reading is None:
-            cursor = self._db.execute(
+    def _find_cursor(self, shard: ShardKey) -> ShardCursor:
+        cursor = self._cursors.get(shard)
+        if cursor is None:
+            inserted = self._db.execute(
                 "INSERT INTO shard (stream, shard, generation) VALUES (?, ?, ?)",
                 (shard.stream, shard.shard, shard.generation),
             )
-            assert cursor.lastrowid is not None
-            reading = self._readings[shard] = ShardCursor(shard, cursor.lastrowid, None)
-        return reading
+            assert inserted.lastrowid is not None
+            cursor = self._cursors[shard] = ShardCursor(shard, inserted.lastrowid, None)
+        return cursor
 
     def _add(self, found: list[_Found]) -> None:
-        known = self._known(found)
+        known = self._find_known(found)
         rows: list[tuple[object, ...]] = []
-        for reading, record, seen in found:
+        for cursor, record, seen in found:
             digest = _digest(record.data)
-            origin = self._origin(reading.shard.stream, record.partition_key or "")
+            origin = self._origin(cursor.shard.stream, record.partition_key or "")
             who = (origin, identity(seen) or digest)
             marks = _marks(seen, record)
             if (earlier := known.get(who)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
             known[who] = digest
-            self._note_sharing(origin, seen)
+            self._report_shared_id(origin, seen)
             self.last += 1
             rows.append(
                 (
                     *(
                         self.last,
                         record.arrived,
-                        reading.no,
+                        cursor.no,
                         record.sequence_number,
                         record.partition_key or "",
                     ),
                     *(seen.message_id, seen.message_type, seen.message_class),
                     *(seen.sequence, seen.position, seen.total),
                     *(len(record.data), seen.error_code, seen.tenant, seen.version, marks, digest),
-                    _moment(seen.expires),
+                    _parse_time(seen.expires),
                 )
             )
         self._insert(rows)
 
-    def _known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
-        """Of messages in the index that these may repeat, the newest one's digest by origin and identity."""
+    def _find_known(self, found: list[_Found]) -> dict[tuple[str, str | int], int]:
+        """The indexed messages that ``found`` may repeat: the newest digest for each origin and identity."""
         names = list(
-            {seen.message_id for _, _, seen in found if seen.message_id is not None and _whole(seen)}
+            {
+                seen.message_id
+                for _, _, seen in found
+                if seen.message_id is not None and _is_identified_by_id(seen)
+            }
         )
         digests = list({_digest(record.data) for _, record, seen in found if identity(seen) is None})
-        known = self._known_parts({seen for _, _, seen in found if not _whole(seen)})
+        known = self._find_known_parts({seen for _, _, seen in found if not _is_identified_by_id(seen)})
         for column, values in (("message_id", names), ("digest", digests)):
             nameless = " AND message_id IS NULL" if column == "digest" else ""
             for start in range(0, len(values), _MOST_PARAMETERS):
@@ -281,8 +285,8 @@ class MessageIndex:
                 }
         return known
 
-    def _known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
-        """``_known`` for parts of sequences."""
+    def _find_known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
+        """As ``_find_known``, for parts of sequences."""
         places = list({(part.sequence, part.position) for part in parts})
         known: dict[tuple[str, str | int], int] = {}
         for start in range(0, len(places), _MOST_PARAMETERS):
@@ -296,9 +300,9 @@ class MessageIndex:
             known |= {(self._origin(stream, key), place): digest for stream, key, place, digest in rows}
         return known
 
-    def _note_sharing(self, stream: str, seen: Peek) -> None:
-        """Tell once of each sequence that some of its parts have the same messageId."""
-        if _whole(seen) or seen.message_id is None:
+    def _report_shared_id(self, stream: str, seen: Peek) -> None:
+        """Report each sequence once, when different parts of it have the same messageId."""
+        if _is_identified_by_id(seen) or seen.message_id is None:
             return
         where = (stream, seen.sequence)
         first = self._parts.setdefault(where, (seen.message_id, seen.position))
@@ -325,12 +329,12 @@ class MessageIndex:
     # -- answering
 
     def _page_of_all(self, offset: int | None, after: int | None, limit: int) -> MessagePage:
-        first = after if after is not None else _from_end(offset or 0, self.last)
+        first = after if after is not None else _resolve_offset(offset or 0, self.last)
         rows = self._rows(range(first + 1, min(first + limit, self.last) + 1))
         return MessagePage(rows, self.last, self.last)
 
-    def _matching(self, condition: Condition) -> array[int]:
-        """The ids that match; only rows that came since the last time are looked at."""
+    def _find_matches(self, condition: Condition) -> array[int]:
+        """The ids that match. Only rows that are new since the last call are compared."""
         found = self._matches.pop(condition, None) or _Matches(array("q"))
         self._matches[condition] = found
         if len(self._matches) > _FILTERS_KEPT:
@@ -351,21 +355,21 @@ class MessageIndex:
         return tuple(MessageRow(*(*row[:-1], _MARKS_OF[row[-1]])) for row in rows)
 
 
-def _sequence(row: Sequence[Any]) -> SequenceRow:
+def _build_sequence_row(row: Sequence[Any]) -> SequenceRow:
     sequence, stream, message_type, total, listed, parts, size, *times = row
     positions = sorted(int(position) for position in (listed or "").split(",") if position)
     shown = tuple(positions[:_POSITIONS_SHOWN])
     return SequenceRow(sequence, stream, message_type, total, shown, parts, size, *times)
 
 
-def _whole(seen: Peek) -> bool:
-    """Whether a message is told from others by its messageId."""
+def _is_identified_by_id(seen: Peek) -> bool:
+    """Whether the messageId alone identifies the message, as it does not for parts of a sequence."""
     return identity(seen) == seen.message_id
 
 
 def _marks(seen: Peek, record: Record) -> int:
-    """What the message by itself deserves."""
-    return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _late(seen, record.arrived) else 0)
+    """The marks that do not depend on other messages."""
+    return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _is_late(seen, record.arrived) else 0)
 
 
 def _digest(data: bytes) -> int:
@@ -373,20 +377,20 @@ def _digest(data: bytes) -> int:
 
 
 def _storable(value: object) -> object:
-    """What JSON can say and SQLite cannot hold: integers over 64 bits, halves of surrogate pairs."""
+    """Replace what SQLite cannot hold and JSON can: integers over 64 bits, halves of surrogate pairs."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     return None if isinstance(value, int) and value.bit_length() > 63 else value
 
 
-def _late(seen: Peek, arrived: float) -> bool:
-    published, expires = _moment(seen.published), _moment(seen.expires)
+def _is_late(seen: Peek, arrived: float) -> bool:
+    published, expires = _parse_time(seen.published), _parse_time(seen.expires)
     return (published is not None and arrived > published + LATE_SECONDS) or (
         expires is not None and arrived > expires
     )
 
 
-def _moment(text: str | None) -> float | None:
+def _parse_time(text: str | None) -> float | None:
     if text is None:
         return None
     try:
@@ -396,13 +400,13 @@ def _moment(text: str | None) -> float | None:
     return moment.timestamp() if moment.tzinfo else None
 
 
-def _from_end(offset: int, total: int) -> int:
+def _resolve_offset(offset: int, total: int) -> int:
     return max(0, total + offset) if offset < 0 else offset
 
 
 def _open(path: Path | None) -> sqlite3.Connection:
     if path is None:
-        return _connect("")  # in memory while it is small, then in a file that nobody else sees
+        return _connect("")  # SQLite's temporary database: in memory while it is small, then a private file
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _connect(str(touch(path)))
@@ -414,25 +418,25 @@ def _open(path: Path | None) -> sqlite3.Connection:
     except (OSError, sqlite3.OperationalError) as error:
         if not no_space(error):
             raise
-        # It is made from the streams at every start that finds none.
+        # On a full disk the index lives in memory, and the next start builds it again.
         return _connect(":memory:")
 
 
 def _connect(name: str) -> sqlite3.Connection:
     db = sqlite3.connect(name, check_same_thread=False, isolation_level=None)
     try:
-        # Losing the index costs nothing but making it again.
+        # No fsync: a lost index is only built again.
         db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000;")
         if db.execute("PRAGMA user_version").fetchone()[0] == 0:
             db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
-        _check(db)
+        _check_format(db)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _check(db: sqlite3.Connection) -> None:
+def _check_format(db: sqlite3.Connection) -> None:
     found = db.execute("PRAGMA user_version").fetchone()[0]
     if found != _FORMAT:
         raise sqlite3.DatabaseError(f"index format {found}, expected {_FORMAT}")

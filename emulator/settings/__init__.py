@@ -1,1 +1,1 @@
-"""What a sandbox is started with, and the topologies that it can have."""
+"""The settings of a sandbox, and its topologies."""

@@ -37,7 +37,9 @@ class Origins:
         return f"{self.file}:{line_of(self.text, (*self.below, *path))}"
 
 
-def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: type, origins: Origins) -> str:
+def describe_error(
+    error: msgspec.ValidationError, given: Mapping[str, Any], shape: type, origins: Origins
+) -> str:
     """The line for what msgspec refused when ``given`` was to be of this shape."""
     found = _WHERE.fullmatch(str(error))
     assert found is not None
@@ -45,7 +47,7 @@ def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: t
     path: list[Step] = [name or int(number) for name, number in _STEP.findall(at.partition("[...]")[0])]
     unknown = _UNKNOWN.fullmatch(what)
     if unknown is not None:
-        return f"{origins.of(*path, unknown[1])}: {no_such_key(unknown[1], _keys(shape, path))}"
+        return f"{origins.of(*path, unknown[1])}: {describe_unknown_key(unknown[1], _keys(shape, path))}"
     missing = _MISSING.fullmatch(what)
     name = ".".join(str(step) for step in path)
     if missing is not None:
@@ -58,7 +60,7 @@ def described(error: msgspec.ValidationError, given: Mapping[str, Any], shape: t
     return f"{origins.of(*path)}: {name} is {value!r}: {what[:1].lower()}{what[1:]}"
 
 
-def no_such_key(name: str, keys: tuple[str, ...]) -> str:
+def describe_unknown_key(name: str, keys: tuple[str, ...]) -> str:
     """What is said of a key that nobody knows."""
     from difflib import get_close_matches
 

@@ -1,8 +1,7 @@
-"""What a sandbox is started with: read once, at the edge, from options, the environment and ``sandbox.toml``.
+"""The settings of a sandbox, read once at the edge from options, the environment and ``sandbox.toml``.
 
-An option given on the command line wins over ``SANDBOX_<NAME>`` in the
-environment, which wins over ``name = ...`` under ``[sandbox]`` in the file,
-which wins over the default here.
+An option of the command line wins over ``SANDBOX_<NAME>`` in the environment, which wins
+over ``name = ...`` under ``[sandbox]`` in the file, which wins over the default here.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from emulator.rng import new_seed, new_uuid
-from emulator.settings.setting_errors import Origins, described
+from emulator.settings.setting_errors import Origins, describe_error
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
 from rdss_sandbox.durations import seconds
@@ -45,36 +44,45 @@ TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "rdss": RDSS_TOPOLOGY, "none": Topolo
 
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s*?#@]+/?", re.IGNORECASE)
-_NAMES = ("allowed_hosts", "allowed_origins", "targets")
+_NAME_LISTS = ("allowed_hosts", "allowed_origins", "targets")
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used: says which, its value, and what would do."""
+    """An invalid setting. The text says which one, its value, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that an emulator needs to know to start; in code, the default starts no other process.
+    """Everything that an emulator needs to start. The defaults start no other process.
 
-    ``region`` is where the sandbox's own streams are. Ports are 0 for any free one. ``data_dir`` None keeps
-    everything in memory. ``fsync`` makes acknowledged records survive power loss too. ``strict`` limits
-    enforce AWS's throughput per shard. ``transition_seconds`` of the clock is how long streams are CREATING,
-    UPDATING and DELETING; the sandbox's own are there at once, and those of an upstream take their own time.
-    ``amqp`` is ``auto`` (the real RabbitMQ when there is one) or ``off``. ``token`` guards every port; beyond
-    loopback there always is one. ``allowed_hosts`` are further names by which the ports may be called,
-    ``allowed_origins`` the web pages that may use them (``http://localhost:3000``).
-    Every profile but ``embedded`` relays: ``upstream_aws`` is the URL of an AWS endpoint (None in profile
-    ``aws``: AWS's own), ``upstream_amqp`` a broker's; ``upstream_owned`` lets a reset empty the former.
-    ``containers`` is the Compose project whose containers faults may strike, ``targets`` are processes that
-    they may, each as ``name=pid`` or ``name=file`` with the pid in it. ``queues_port`` and
-    ``topics_port`` None are the usual ones, or where one is taken a free one; ``topics`` is a file that says
-    which topics there are, who may use them and what stands for whom, ``integration`` one that says what is
-    done with asynchronous messages, for who builds on the emulator. With ``confirm_subscriptions`` the
-    subscribers of queues are told nothing before they have agreed. ``faults`` are in force from the start,
-    and again after a reset; ``access`` likewise is what access keys may do with streams, any other key may do
-    everything. ``as_published`` is for who judges messages: by the published
-    schema files alone. ``retention`` is the age in seconds of the clock at which events, and the objects
-    that the audit log and the archives consist of, are removed; None: never.
+    Where it stands:
+        ``profile``: every profile but ``embedded`` relays to an upstream.
+        ``upstream_aws``: URL of an AWS endpoint; None in the profile ``aws`` means AWS itself.
+        ``upstream_amqp``: URL of a broker. ``upstream_owned``: a reset may empty the AWS upstream.
+        ``region``: the region of the sandbox's own streams.
+        ``topology``: its streams, buckets, audit log and archives.
+    Ports (0 takes a free one):
+        ``queues_port``, ``topics_port``: None takes the usual port, or a free one when that is taken.
+        ``amqp``: ``auto`` starts the real RabbitMQ when it is installed; ``off`` does not.
+    Who may call:
+        ``token``: guards every port; beyond loopback there always is one.
+        ``allowed_hosts``: further host names of the ports. ``allowed_origins``: web pages that may use
+        them (``http://localhost:3000``).
+        ``access``: what access keys may do with streams; other keys may do everything.
+    Data:
+        ``data_dir``: None keeps everything in memory. ``fsync``: records survive power loss too.
+        ``retention``: age in clock seconds at which events, and the objects of the audit log and the
+        archives, are removed; None means never.
+    Behaviour:
+        ``limits``: ``strict`` enforces AWS's throughput for each shard.
+        ``transition_seconds``: how many clock seconds a stream is CREATING, UPDATING or DELETING. The
+        sandbox's own streams are ready at once; those of an upstream take their own time.
+        ``faults``: in force from the start, and again after a reset.
+        ``containers``: the Compose project whose containers faults may strike. ``targets``: processes
+        that faults may strike, as ``name=pid`` or ``name=file`` with the pid in the file.
+        ``confirm_subscriptions``: subscribers of queues are notified only after they have agreed.
+        ``topics``: file of topics, users and message types. ``integration``: file for asynchronous
+        processing, which is built on top. ``as_published``: judge messages by the published schemas alone.
     """
 
     profile: Profile = "embedded"
@@ -115,7 +123,7 @@ class Settings:
 
 
 class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings as they are written, before defaults that must be drawn or loaded."""
+    """The settings as they are written, before defaults are drawn or loaded."""
 
     profile: Profile = "embedded"
     upstream_aws: str | None = None
@@ -152,17 +160,17 @@ class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_settings(
     options: Mapping[str, Any], environment: Mapping[str, str], directory: Path | None = None
 ) -> Settings:
-    """The settings that these options (None: not given), environment and the directory's file add up to.
+    """Merge options (None means not given), environment and the directory's file into settings.
 
-    SettingsError when one of them cannot be used: the file and line, the option or the variable, and why.
+    Raises SettingsError, which names the file and line, the option or the variable, and says why.
     """
     directory = directory or Path()
-    text, merged = _from_file(directory / FILE_NAME)
+    text, merged = _read_file(directory / FILE_NAME)
     origins = Origins(directory / FILE_NAME, text, (_TABLE,))
     for name in _Given.__struct_fields__:
         variable = f"SANDBOX_{name.upper()}"
-        if (said := environment.get(variable)) is not None:
-            merged[name] = _from_text(name, said)
+        if (value := environment.get(variable)) is not None:
+            merged[name] = _parse_variable(name, value)
             origins.nearer[name] = f"{variable} in the environment"
     for name, value in options.items():
         if value is not None:
@@ -171,13 +179,13 @@ def read_settings(
     try:
         given = msgspec.convert(merged, _Given, strict=False)
     except msgspec.ValidationError as error:
-        raise SettingsError(described(error, merged, _Given, origins)) from error
+        raise SettingsError(describe_error(error, merged, _Given, origins)) from error
     _check(given, origins)
     try:
         topology = read_topology(given.topology, directory)
     except SettingsError as error:
         raise SettingsError(f"{origins.of('topology')}: {error}") from error
-    return _settle(given, topology, directory, environment)
+    return _build_settings(given, topology, directory, environment)
 
 
 def _check(given: _Given, origins: Origins) -> None:
@@ -192,7 +200,7 @@ def _check(given: _Given, origins: Origins) -> None:
 
 
 def read_topology(wanted: str | Topology, directory: Path) -> Topology:
-    """A topology by its name here, or from a TOML, YAML or JSON file. SettingsError when it is neither."""
+    """A topology by its name, or from a TOML, YAML or JSON file. Raises SettingsError when it is neither."""
     if isinstance(wanted, Topology):
         return wanted
     if wanted in TOPOLOGIES:
@@ -200,7 +208,7 @@ def read_topology(wanted: str | Topology, directory: Path) -> Topology:
     path = directory / wanted
     try:
         text = path.read_text(encoding="utf-8")
-        return msgspec.convert(_parsed(path, text), Topology)
+        return msgspec.convert(_parse_topology(path, text), Topology)
     except FileNotFoundError as error:
         names = ", ".join(TOPOLOGIES)
         raise SettingsError(f"no topology {wanted!r}: neither a file nor one of {names}") from error
@@ -208,9 +216,11 @@ def read_topology(wanted: str | Topology, directory: Path) -> Topology:
         raise SettingsError(f"topology {path} cannot be used: {error}") from error
 
 
-def _settle(given: _Given, topology: Topology, directory: Path, environment: Mapping[str, str]) -> Settings:
+def _build_settings(
+    given: _Given, topology: Topology, directory: Path, environment: Mapping[str, str]
+) -> Settings:
     exposed = given.host not in LOOPBACK
-    # As any AWS client of this environment chooses it, so that both look at the same streams.
+    # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
     own, asked = given.transition_seconds, topology.transition_seconds
     fields = msgspec.structs.asdict(given) | {
@@ -221,13 +231,13 @@ def _settle(given: _Given, topology: Topology, directory: Path, environment: Map
         "seed": new_seed() if given.seed is None else given.seed,
         "transition_seconds": asked if own is None else own,
         "topology": topology,
-        "retention": _retention(given.retention),
+        "retention": _parse_retention(given.retention),
         "token": given.token or (new_uuid() if exposed else None),
     }
     return Settings(**fields)
 
 
-def _retention(written: str | float | None) -> float | None:
+def _parse_retention(written: str | float | None) -> float | None:
     if written is None:
         return None
     try:
@@ -236,7 +246,7 @@ def _retention(written: str | float | None) -> float | None:
         raise SettingsError(f"retention: {error}") from error
 
 
-def _from_file(path: Path) -> tuple[str, dict[str, Any]]:
+def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
     """The file's text and the settings in it."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -250,9 +260,9 @@ def _from_file(path: Path) -> tuple[str, dict[str, Any]]:
     return text, table
 
 
-def _from_text(name: str, text: str) -> Any:
-    """What an environment variable says: lists of names by commas, faults and access as JSON."""
-    if name in _NAMES:
+def _parse_variable(name: str, text: str) -> Any:
+    """Parse an environment variable: names are separated by commas; faults and access are JSON."""
+    if name in _NAME_LISTS:
         return [each.strip() for each in text.split(",") if each.strip()]
     if name not in {"faults", "access"}:
         return text
@@ -262,7 +272,7 @@ def _from_text(name: str, text: str) -> Any:
         raise SettingsError(f"SANDBOX_{name.upper()} is not JSON: {error}") from error
 
 
-def _parsed(path: Path, text: str) -> Any:
+def _parse_topology(path: Path, text: str) -> Any:
     if path.suffix == ".toml":
         return tomllib.loads(text)
     import yaml

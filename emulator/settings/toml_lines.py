@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands, which Python's parser does not tell."""
+"""Finds the line of a key in a TOML file, which Python's parser does not report."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line, from 1, at which the statement begins that gives the key at ``path`` its value.
+    """The line, from 1, where the statement begins that sets the key at ``path``; 1 without such a key.
 
-    ``text`` is valid TOML; 1 when it has no such key. It is the first statement after which a parser knows
-    the key: so it is right for dotted keys, tables, arrays of tables, and values over several lines.
+    ``text`` is valid TOML. The parser reads ever longer beginnings of it until the key is known. So the
+    line is right for dotted keys, tables, arrays of tables, and values of several lines.
     """
     lines = text.splitlines()
     begins = 0
@@ -20,13 +20,13 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
             so_far = tomllib.loads("\n".join(lines[:end]) + "\n")
         except tomllib.TOMLDecodeError:
             continue  # In the middle of a statement.
-        if _has(so_far, path):
+        if _has_key(so_far, path):
             return begins + 1
         begins = end
     return 1
 
 
-def _has(value: Any, path: Sequence[str | int]) -> bool:
+def _has_key(value: Any, path: Sequence[str | int]) -> bool:
     for step in path:
         try:
             value = value[step]

@@ -1,7 +1,7 @@
-"""The streams of the RDSS messaging system as it was deployed, for one environment (dev, uat, prod).
+"""The streams of the deployed RDSS messaging system, for one environment (dev, uat, prod).
 
-Each institution has an input stream, on which it publishes, and an output stream, from which it reads; so
-have three groups of services. Messages that cannot be processed and the audit log have streams of their own.
+Each institution, and each of three groups of services, publishes on an input stream and reads from an
+output stream. There is one stream each for the error queue, the invalid queue and the audit log.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def service_output(group: str, environment: str = ENVIRONMENT) -> str:
 
 
 def message_stream(queue: str, environment: str = ENVIRONMENT) -> str:
-    """The stream of the error or the invalid queue, or of the audit log."""
+    """The stream of a ``queue``: ``error``, ``invalid`` or ``audit``."""
     return f"message_{queue}_{environment}"
 
 
 def rdss_topology(environment: str = ENVIRONMENT) -> Topology:
-    """Every stream with one shard. What is dispatched is audited where it enters: routed copies are not."""
+    """The deployed topology, with one shard a stream. It audits the inputs, not the routed copies."""
     inputs = [institution_input(each, environment) for each in INSTITUTIONS]
     inputs += [service_input(each, environment) for each in SERVICES]
     outputs = [institution_output(each, environment) for each in INSTITUTIONS]

@@ -1,8 +1,8 @@
-"""What was published through the AMQP port, for the parts of the sandbox that look into streams.
+"""Records what is published through the AMQP port, as streams that index, audit and archives can read.
 
-A broker forgets what was consumed, and its queues cannot be read without taking from them. So each
-message that goes to the broker is written down first, under the name that the faults know it by too:
-its exchange's, or its queue's on the default exchange.
+A broker forgets consumed messages, and reading a queue takes messages out of it. So each message is
+recorded before it goes to the broker, under the channel name that faults use as well: the name of its
+exchange, or of its queue on the default exchange.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_RECORD_KIB: Final = 10_240
 _LONGEST_STREAM: Final = 128
 _LONGEST_KEY: Final = 256
 LARGEST: Final = _MOST_RECORD_KIB * 1024 - 4 * _LONGEST_KEY
-"""Bytes of the largest message that is kept."""
+"""Bytes of the largest message that is recorded."""
 _SAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _UNSAFE: Final = re.compile(r"\.([0-9a-f]+)\.")
 _MADE_UP: Final = re.compile(r"(amq\.gen|amq\.rabbitmq\.reply-to)[-.].*", re.DOTALL)
@@ -34,44 +34,44 @@ _REAL_SHARD: Final = "shardId-000000000000"
 
 
 def stream_of_channel(name: str) -> str:
-    """The name of the stream on which what is published to an exchange or queue is kept."""
+    """The name of the stream that records what is published to an exchange or queue."""
     return f"{AMQP_PREFIX}{name}"
 
 
 def is_amqp(shard: str) -> bool:
-    """Whether a shard is of a stream here."""
+    """Whether a shard id belongs to a stream of the AMQP log."""
     return shard.startswith("amqp-")
 
 
 class AmqpLog:
-    """A ``StreamService`` with a stream of one shard for each exchange and queue that was published to.
+    """A ``StreamService`` with one stream of one shard for each exchange or queue with publishes.
 
-    In ``directory``, where what was recorded survives ``kill -9``, or in memory when it is None; kept
-    for a day. Queues that a broker names itself share one stream. Thread-safe. Raises ``DamagedLogError``.
+    Records in ``directory`` survive ``kill -9``; with None they are in memory. They are kept for a day.
+    Queues that the broker names itself share one stream. Thread-safe. Raises ``DamagedLogError``.
     """
 
     def __init__(
         self, directory: Path | None, clock: Clock, home: Scope, events: Events | None = None
     ) -> None:
-        # Its streams are nobody's streams, so their coming to be is no event of the sandbox; its damage is.
+        # The engine is internal, so its events are not the sandbox's; only those of damage are forwarded.
         own = Events(clock, keep=1)
         self._stack = ExitStack()
         if events is not None:
-            self._stack.enter_context(own.subscribed(partial(_passed_on, events)))
+            self._stack.enter_context(own.subscribed(partial(_forward_damage, events)))
         self._engine = Engine(directory, clock, own)
         self._home = home
         self._known = {view.name for view in self._engine.streams(home)}
 
     def record(self, channel: str, messages: Sequence[Entry]) -> None:
-        """Keep messages with their routing keys. KinesisError when they cannot be kept."""
-        # A broker takes names that are no UTF-8.
+        """Record messages with their routing keys. Raises KinesisError."""
+        # A broker accepts names that are not UTF-8.
         readable = channel.encode(errors="surrogateescape").decode(errors="replace")
-        name = _written(_MADE_UP.sub(r"\1", readable))
+        name = _encode_name(_MADE_UP.sub(r"\1", readable))
         if name not in self._known:
             made = {"StreamName": name, "ShardCount": 1, "MaxRecordSizeInKiB": _MOST_RECORD_KIB}
             self._engine.call("CreateStream", made, self._home)
             self._known.add(name)
-        for batch in batches([(data, _key(key)) for data, key in messages]):
+        for batch in batches([(data, _partition_key(key)) for data, key in messages]):
             records = [{"Data": data, "PartitionKey": key} for data, key in batch]
             put = self._engine.call("PutRecords", {"StreamName": name, "Records": records}, self._home)
             if put["FailedRecordCount"]:
@@ -79,7 +79,7 @@ class AmqpLog:
                 raise KinesisError(refused["ErrorCode"], refused["ErrorMessage"], 500)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete every record."""
         for name in tuple(self._known):
             self._engine.call("DeleteStream", {"StreamName": name}, self._home)
         self._known.clear()
@@ -91,11 +91,11 @@ class AmqpLog:
     # -- as a service of streams
 
     def call(self, operation: str, request: dict[str, Any], _scope: Scope) -> dict[str, Any]:
-        """ListShards, and that alone. A channel that nothing was published to has none."""
+        """Do ListShards, the only operation here. A channel without publishes has no shards."""
         if operation != "ListShards":
             raise KinesisError("InvalidArgumentException", f"{operation}: this is no Kinesis stream")
-        name = _written(request["StreamName"].removeprefix(AMQP_PREFIX))
-        return {"Shards": [_listed(shard) for shard in self._shards(name)]}
+        name = _encode_name(request["StreamName"].removeprefix(AMQP_PREFIX))
+        return {"Shards": [_render_shard(shard) for shard in self._shards(name)]}
 
     def scopes(self) -> list[Scope]:
         return [self._home] if self._known else []
@@ -104,7 +104,8 @@ class AmqpLog:
         views = self._engine.streams(self._home) if scope == self._home else []
         return [
             view._replace(
-                name=stream_of_channel(_read(view.name)), shards=[_shown(shard) for shard in view.shards]
+                name=stream_of_channel(_decode_name(view.name)),
+                shards=[_give_unique_id(shard) for shard in view.shards],
             )
             for view in views
         ]
@@ -112,44 +113,46 @@ class AmqpLog:
     def read(
         self, stream: str, shard_id: str, after: str | None, limit: int, _scope: Scope | None = None
     ) -> list[StoredRecord]:
-        name = _written(stream.removeprefix(AMQP_PREFIX))
-        return self._engine.read(name, self._real(name, shard_id), after, limit, self._home)
+        name = _encode_name(stream.removeprefix(AMQP_PREFIX))
+        return self._engine.read(name, self._find_real_shard(name, shard_id), after, limit, self._home)
 
     def at(self, stream: str, shard_id: str, sequence_number: str, _scope: Scope) -> bytes | None:
-        name = _written(stream.removeprefix(AMQP_PREFIX))
-        return self._engine.at(name, self._real(name, shard_id), sequence_number, self._home)
+        name = _encode_name(stream.removeprefix(AMQP_PREFIX))
+        return self._engine.at(name, self._find_real_shard(name, shard_id), sequence_number, self._home)
 
     def readers(self, _stream: str, _scope: Scope) -> list[ReaderView] | None:
-        """Not known: who consumes asks the broker."""
+        """Return None: consumers read from the broker, so they are not known here."""
         return None
 
     def unread(self, stream: str, shard: ShardView, after: str | None) -> int:
         return self._engine.unread(stream, shard, after)
 
     def on_records(self, callback: Callable[[str, str], None]) -> Callable[[], None]:
-        return self._engine.on_records(lambda name, _: callback(stream_of_channel(_read(name)), _REAL_SHARD))
+        return self._engine.on_records(
+            lambda name, _: callback(stream_of_channel(_decode_name(name)), _REAL_SHARD)
+        )
 
     def _shards(self, name: str) -> list[ShardView]:
         views = (view for view in self._engine.streams(self._home) if view.name == name)
-        return [_shown(shard) for view in views for shard in view.shards]
+        return [_give_unique_id(shard) for view in views for shard in view.shards]
 
-    def _real(self, name: str, shard_id: str) -> str:
+    def _find_real_shard(self, name: str, shard_id: str) -> str:
         if shard_id not in {shard.id for shard in self._shards(name)}:
             raise KinesisError("ResourceNotFoundException", f"{shard_id} is no more")
         return _REAL_SHARD
 
 
-def _passed_on(events: Events, event: Event) -> None:
+def _forward_damage(events: Events, event: Event) -> None:
     if event.kind.startswith("journal."):
         events.emit(event.kind, **event.fields)
 
 
-def _shown(shard: ShardView) -> ShardView:
-    """Under an id that no earlier log had: what is known of that one must not be taken for it."""
+def _give_unique_id(shard: ShardView) -> ShardView:
+    """Give a shard an id by its creation time, so that checkpoints of a deleted stream do not apply to it."""
     return shard._replace(id=f"amqp-{round(shard.created * 1000)}")
 
 
-def _listed(shard: ShardView) -> dict[str, Any]:
+def _render_shard(shard: ShardView) -> dict[str, Any]:
     return {
         "ShardId": shard.id,
         "HashKeyRange": {
@@ -160,8 +163,8 @@ def _listed(shard: ShardView) -> dict[str, Any]:
     }
 
 
-def _written(name: str) -> str:
-    """A name of an exchange or queue, any text, as that of a stream; a long one keeps its beginning."""
+def _encode_name(name: str) -> str:
+    """Encode the name of an exchange or queue, any text, as a stream name. A long one keeps its beginning."""
     written = _SAFE.sub(lambda found: f".{ord(found[0]):x}.", name) or "."
     if len(written) <= _LONGEST_STREAM:
         return written
@@ -170,9 +173,9 @@ def _written(name: str) -> str:
     return f"{begun}-{digest}"
 
 
-def _read(written: str) -> str:
+def _decode_name(written: str) -> str:
     return "" if written == "." else _UNSAFE.sub(lambda found: chr(int(found[1], 16)), written)
 
 
-def _key(routing_key: str) -> str:
+def _partition_key(routing_key: str) -> str:
     return routing_key.encode(errors="replace").decode()[:_LONGEST_KEY] or "-"

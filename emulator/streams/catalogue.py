@@ -1,4 +1,4 @@
-"""The streams by the names that people see: a stream of another account or region says so in its name."""
+"""The streams by their labels: a stream of another account or region has that in its label."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 
 
-class Listed(NamedTuple):
-    """A stream as listed; ``label`` is its name, with ``@region`` or ``@account/region`` if not of home."""
+class ListedStream(NamedTuple):
+    """A stream in a list. ``label`` is its name, with ``@region`` or ``@account/region`` outside of home."""
 
     label: str
     scope: Scope
@@ -21,10 +21,10 @@ class Listed(NamedTuple):
 
 
 class Catalogue:
-    """Every stream; ``home`` is the account and region of the sandbox's own streams.
+    """Every stream. ``home`` is the account and region of the sandbox's own streams.
 
-    ``copies`` are streams of home that only repeat what others hold: they are listed but not indexed.
-    Those of ``amqp`` are indexed, under the names of their exchanges and queues, but not listed.
+    ``copies`` names streams of home that only repeat other streams; they are listed but not indexed.
+    The streams of ``amqp`` are indexed, under the names of their exchanges and queues, but not listed.
     """
 
     def __init__(
@@ -35,20 +35,20 @@ class Catalogue:
         self._copies = copies
         self.home = home
 
-    def listed(self) -> Iterator[Listed]:
-        """Every stream, those of home first, each account and region by name."""
+    def list_streams(self) -> Iterator[ListedStream]:
+        """Yield every stream: first those of home, then each account and region by name."""
         for scope in sorted(
             {self.home, *self._streams.scopes()}, key=lambda scope: (scope != self.home, scope)
         ):
             for view in self._streams.streams(scope):
-                yield Listed(self._label(view.name, scope), scope, view)
+                yield ListedStream(self._label(view.name, scope), scope, view)
 
-    def find(self, label: str) -> Listed | None:
+    def find(self, label: str) -> ListedStream | None:
         """The stream of this label, or None."""
-        return next((listed for listed in self.listed() if listed.label == label), None)
+        return next((listed for listed in self.list_streams() if listed.label == label), None)
 
-    def place(self, label: str) -> tuple[str, Scope]:
-        """The name and the scope that a label means, whether or not there is such a stream."""
+    def parse_label(self, label: str) -> tuple[str, Scope]:
+        """The name and the scope in a label, whether or not the stream exists."""
         name, at, place = label.partition("@")
         if not at:
             return name, self.home
@@ -56,23 +56,23 @@ class Catalogue:
         return name, Scope(account if slash else self.home.account, region)
 
     def shards(self) -> Iterator[ShardKey]:
-        """Every shard to index; its first sequence number tells it from one of an earlier such stream."""
-        for listed in self.listed():
+        """Every shard to index. Its first sequence number is the generation of its stream."""
+        for listed in self.list_streams():
             if listed.label not in self._copies:
-                yield from _keys(listed)
+                yield from _shard_keys(listed)
         for view in self._amqp.streams(self.home):
             name = view.name.removeprefix(AMQP_PREFIX)
             for shard in view.shards:
                 yield ShardKey(name, shard.id, shard.starting_sequence_number)
 
     def shards_of(self, label: str) -> Iterator[ShardKey]:
-        """The shards of one stream, be it one of copies; none when there is no such stream."""
+        """The shards of one stream, also of one in ``copies``; none when there is no such stream."""
         listed = self.find(label)
-        return _keys(listed) if listed else iter(())
+        return _shard_keys(listed) if listed else iter(())
 
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
-        """Up to ``limit`` records of a shard after a sequence number; none when the shard is gone."""
-        streams, name, scope = self._where(shard)
+        """Up to ``limit`` records of a shard after a sequence number, or none when the shard is gone."""
+        streams, name, scope = self._locate(shard)
         try:
             return [*streams.read(name, shard.shard, after, limit, scope)]
         except KinesisError:
@@ -80,16 +80,16 @@ class Catalogue:
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
         """The data of one record, or None when it is gone."""
-        streams, name, scope = self._where(shard)
+        streams, name, scope = self._locate(shard)
         try:
             return streams.at(name, shard.shard, sequence_number, scope)
         except KinesisError:
             return None
 
-    def _where(self, shard: ShardKey) -> tuple[StreamService, str, Scope]:
+    def _locate(self, shard: ShardKey) -> tuple[StreamService, str, Scope]:
         if is_amqp(shard.shard):
             return self._amqp, stream_of_channel(shard.stream), self.home
-        return self._streams, *self.place(shard.stream)
+        return self._streams, *self.parse_label(shard.stream)
 
     def _label(self, name: str, scope: Scope) -> str:
         if scope == self.home:
@@ -98,5 +98,5 @@ class Catalogue:
         return f"{name}@{scope.region}" if same_account else f"{name}@{scope.account}/{scope.region}"
 
 
-def _keys(listed: Listed) -> Iterator[ShardKey]:
+def _shard_keys(listed: ListedStream) -> Iterator[ShardKey]:
     return (ShardKey(listed.label, shard.id, shard.starting_sequence_number) for shard in listed.view.shards)

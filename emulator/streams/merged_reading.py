@@ -1,4 +1,4 @@
-"""ShardCursor many shards a little at a time, their records in the order in which they arrived."""
+"""Reads many shards a little at a time, and merges their records in the order of arrival."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Protocol
 
 MOST_RECORDS = 500
 MOST_BYTES = 2_000_000
-"""Of one shard at a time."""
+"""Limits of one read of one shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardKey:
-    """A shard to read; ``generation`` tells a stream made again under the same name from the one before."""
+    """A shard to read. ``generation`` changes when the stream is deleted and created again."""
 
     stream: str
     shard: str
@@ -24,7 +24,7 @@ class ShardKey:
 
 
 class Record(Protocol):
-    """A record as a stream keeps it; ``arrived`` in seconds since the epoch."""
+    """A stored record. ``arrived`` is in seconds since the epoch."""
 
     @property
     def sequence_number(self) -> str: ...
@@ -37,7 +37,7 @@ class Record(Protocol):
 
 
 class Streams(Protocol):
-    """Where the index reads from."""
+    """The shards and records that an index reads."""
 
     def shards(self) -> Iterable[ShardKey]: ...
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]: ...
@@ -46,7 +46,7 @@ class Streams(Protocol):
 
 @dataclass(slots=True)
 class ShardCursor:
-    """How far a shard is indexed, and what was read of it but waits for older messages of other shards."""
+    """How far a shard was read, and the records that wait for older ones of other shards."""
 
     shard: ShardKey
     no: int
@@ -57,7 +57,7 @@ class ShardCursor:
     limit: int = 32
 
     def fetch(self, streams: Streams) -> None:
-        """Read the next records; times are made never to decrease, so that a merge keeps the order."""
+        """Read the next records. Their times are made non-decreasing, so that a merge keeps their order."""
         records = streams.read(self.shard, self.read_up_to, self.limit)
         self.more = bool(records)
         for record in records:
@@ -67,27 +67,27 @@ class ShardCursor:
             mean = sum(len(record.data) for record in records) // len(records)
             self.limit = max(1, min(MOST_RECORDS, MOST_BYTES // max(mean, 1)))
 
-    def up_to(self, horizon: float) -> Iterator[tuple[float, Record, ShardCursor]]:
+    def list_until(self, horizon: float) -> Iterator[tuple[float, Record, ShardCursor]]:
         for time, record in self.waiting:
             if time > horizon:
                 break
             yield time, record, self
 
-    def take(self, horizon: float) -> None:
-        """Be done with what arrived up to ``horizon``."""
+    def drop_until(self, horizon: float) -> None:
+        """Drop the records that arrived up to ``horizon``, and move ``read_up_to``."""
         while self.waiting and self.waiting[0][0] <= horizon:
             self.read_up_to = self.waiting.popleft()[1].sequence_number
 
 
-def merge_by_arrival(readings: Sequence[ShardCursor], streams: Streams) -> list[tuple[ShardCursor, Record]]:
-    """The next records of all shards by the time of their arrival; empty when there is nothing new."""
-    for reading in readings:
-        if not reading.waiting:
-            reading.fetch(streams)
-    # Beyond the last record read of a shard that may have more, older ones may still come.
-    horizon = min((reading.last_time for reading in readings if reading.more), default=float("inf"))
-    merged = heapq.merge(*(reading.up_to(horizon) for reading in readings), key=itemgetter(0))
-    found = [(reading, record) for _, record, reading in merged]
-    for reading in readings:
-        reading.take(horizon)
+def merge_by_arrival(cursors: Sequence[ShardCursor], streams: Streams) -> list[tuple[ShardCursor, Record]]:
+    """Read the next records of all shards, in the order of arrival. The list is empty when there are none."""
+    for cursor in cursors:
+        if not cursor.waiting:
+            cursor.fetch(streams)
+    # A shard that may have more can still yield records older than those beyond its last one.
+    horizon = min((cursor.last_time for cursor in cursors if cursor.more), default=float("inf"))
+    merged = heapq.merge(*(cursor.list_until(horizon) for cursor in cursors), key=itemgetter(0))
+    found = [(cursor, record) for _, record, cursor in merged]
+    for cursor in cursors:
+        cursor.drop_until(horizon)
     return found

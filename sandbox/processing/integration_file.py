@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from emulator.settings.setting_errors import Origins, described, no_such_key
+from emulator.settings.setting_errors import Origins, describe_error, describe_unknown_key
 from emulator.settings.setting_errors import Step as Key
 from sandbox.processing.integration import DEFAULT, Integration, RouteOf, System
 from sandbox.processing.integration_checks import Wrong, wrong_in
@@ -61,7 +61,7 @@ class _File:
 
     def integration(self, document: Table) -> Integration:
         if unknown := next((name for name in document if name not in _SECTIONS), None):
-            raise self.refused(Wrong((unknown,), no_such_key(unknown, _SECTIONS)))
+            raise self.refused(Wrong((unknown,), describe_unknown_key(unknown, _SECTIONS)))
         systems = {
             name: self._converted(table, System, "systems", name)
             for name, table in self._tables(document, "systems")
@@ -108,7 +108,7 @@ class _File:
     def _only_known(self, given: Table, shape: type, *path: Key) -> None:
         known = tuple(field.name for field in dataclasses.fields(shape))
         if unknown := next((name for name in given if name not in known), None):
-            raise self.refused(Wrong((*path, unknown), no_such_key(unknown, known)))
+            raise self.refused(Wrong((*path, unknown), describe_unknown_key(unknown, known)))
 
     def _tagged(self, table: Any, tag: str, known: dict[str, Any], does: str, *path: Key) -> Any:
         """A table of the shape that it names itself."""
@@ -127,7 +127,7 @@ class _File:
         try:
             return msgspec.convert(table, shape)
         except msgspec.ValidationError as error:
-            raise IntegrationError(described(error, table, shape, self._at(*path))) from error
+            raise IntegrationError(describe_error(error, table, shape, self._at(*path))) from error
 
     def _tables(self, document: Table, name: str) -> list[tuple[str, Any]]:
         return list(self._table(document.get(name, {}), name).items())

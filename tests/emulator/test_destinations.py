@@ -155,7 +155,7 @@ def test_a_name_that_nobody_knows_is_looked_at_again_later() -> None:
     """Whoever subscribes a server that is not there yet is not refused."""
     Destinations().check("http://nobody.invalid:80/")
     with pytest.raises(OSError, match=r".+"):
-        Destinations().places("nobody.invalid", 80)
+        Destinations().resolve("nobody.invalid", 80)
 
 
 def test_one_bad_address_among_good_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_one_bad_address_among_good_ones_is_enough(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with pytest.raises(ForbiddenError):
-        Destinations().places("both.example", 80)
+        Destinations().resolve("both.example", 80)
 
 
 # Queues

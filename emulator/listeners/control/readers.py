@@ -7,7 +7,7 @@ import msgspec
 from emulator.kinesis import KinesisError, ReaderView
 from emulator.listeners.control.routing import Asked, Route
 from emulator.listeners.control.streams import unread
-from emulator.streams.catalogue import Catalogue, Listed
+from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.readers import Reader, ReaderList
 
@@ -30,7 +30,7 @@ class ReaderResources:
 
     def _list(self, asked: Asked[ReaderQuery, None]) -> ReaderList:
         wanted = asked.query.stream
-        listed = [each for each in self._catalogue.listed() if wanted in (None, each.label)]
+        listed = [each for each in self._catalogue.list_streams() if wanted in (None, each.label)]
         found = [(each.label, self._readers(each)) for each in listed]
         readers = tuple(
             Reader(stream=label, **reader._asdict()) for label, some in found for reader in some or ()
@@ -42,7 +42,7 @@ class ReaderResources:
             unread={label: count for label, count in waiting.items() if count is not None},
         )
 
-    def _readers(self, listed: Listed) -> list[ReaderView] | None:
+    def _readers(self, listed: ListedStream) -> list[ReaderView] | None:
         try:
             return self._streams.readers(listed.view.name, listed.scope)
         except KinesisError:

@@ -45,7 +45,7 @@ class SendResources:
         wanted = asked.body
         if self._catalogue.find(wanted.stream) is None:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", f"no stream is named {wanted.stream!r}")
-        name, scope = self._catalogue.place(wanted.stream)
+        name, scope = self._catalogue.parse_label(wanted.stream)
         key = wanted.key or (peek(wanted.data).message_id or new_uuid())[:256]
         request = {"StreamName": name, "Data": wanted.data, "PartitionKey": key}
         try:

@@ -72,7 +72,7 @@ class StateResources:
 
     async def _readings(self) -> AsyncGenerator[bytes, None]:
         # Two machines' clocks drift apart, so that a reading is due now and then though nothing was done.
-        async for state in self._clock.changes(every=_READ_AGAIN_SECONDS):
+        async for state in self._clock.follow_changes(every=_READ_AGAIN_SECONDS):
             yield b"data: %b\n\n" % _encode(_reading_of(state))
 
     def _change_clock(self, asked: Asked[Nothing, ClockChange]) -> ClockReading:

@@ -10,7 +10,7 @@ from emulator.kinesis import ShardView, StreamView
 from emulator.listeners.aws.request_validation import check
 from emulator.listeners.aws.service_model import kinesis_model
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.streams.catalogue import Catalogue, Listed
+from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
 
@@ -44,10 +44,10 @@ class StreamResources:
         self._streams.call(operation, request, listed.scope)
         return _whole(self._listed(asked))
 
-    def _listed(self, asked: Asked[Any, Any]) -> Listed:
+    def _listed(self, asked: Asked[Any, Any]) -> ListedStream:
         listed = self._catalogue.find(asked.path["name"])
         if listed is None:
-            names = ", ".join(listed.label for listed in self._catalogue.listed()) or "none"
+            names = ", ".join(listed.label for listed in self._catalogue.list_streams()) or "none"
             message = f"no stream is named {asked.path['name']!r}; there are: {names}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", message)
         return listed
@@ -55,7 +55,7 @@ class StreamResources:
 
 def summaries(catalogue: Catalogue) -> tuple[Stream, ...]:
     """Every stream in one line."""
-    return tuple(Stream(**_summary(listed)) for listed in catalogue.listed())
+    return tuple(Stream(**_summary(listed)) for listed in catalogue.list_streams())
 
 
 def unread(view: StreamView) -> int | None:
@@ -64,7 +64,7 @@ def unread(view: StreamView) -> int | None:
     return sum(counted) if counted else None
 
 
-def _summary(listed: Listed) -> dict[str, Any]:
+def _summary(listed: ListedStream) -> dict[str, Any]:
     view = listed.view
     open_shards = sum(shard.open for shard in view.shards)
     return {
@@ -79,7 +79,7 @@ def _summary(listed: Listed) -> dict[str, Any]:
     }
 
 
-def _whole(listed: Listed) -> StreamDetail:
+def _whole(listed: ListedStream) -> StreamDetail:
     return StreamDetail(**_summary(listed), shards=tuple(_shard(shard) for shard in listed.view.shards))
 
 
@@ -87,7 +87,7 @@ def _shard(view: ShardView) -> Shard:
     return Shard(**{name: getattr(view, name) for name in Shard.__struct_fields__})
 
 
-def _operation(change: Reshard, listed: Listed) -> tuple[str, dict[str, Any]]:
+def _operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[str, Any]]:
     """The Kinesis operation and what it is asked."""
     shards = sorted(
         (shard for shard in listed.view.shards if shard.open), key=lambda shard: int(shard.starting_hash_key)

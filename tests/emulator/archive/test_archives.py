@@ -78,7 +78,7 @@ class House:
             scope=DEFAULT_SCOPE,
             topology=TOPOLOGY,
             buckets=self.bucket,
-            positions=directory and directory / "positions",
+            checkpoints=directory and directory / "positions",
         )
         self.archives.start()
 
@@ -175,7 +175,7 @@ async def test_a_batch_that_failed_is_delivered_again_under_the_same_name() -> N
         first = dict(there.bucket.objects)
         channel = MemoryChannel(there.engine, "audit", clock=there.clock)
         event = lambda_event("arn:aws:kinesis:us-east-1:000000000000:stream/audit", channel.read(limit=500))
-        audit_tap.loader("audit", "rdss-audit", lambda: there.bucket)(event, None)
+        audit_tap.build_loader("audit", "rdss-audit", lambda: there.bucket)(event, None)
         assert there.bucket.objects == first
 
 
@@ -307,15 +307,15 @@ def test_the_handler_is_configured_by_its_environment(monkeypatch: pytest.Monkey
     bucket = Bucket()
     monkeypatch.setenv("AUDIT_BUCKET", "a")
     monkeypatch.setenv("AUDIT_PREFIX", "log/")
-    monkeypatch.setattr(audit_tap, "s3_of", lambda _: lambda: bucket)
+    monkeypatch.setattr(audit_tap, "s3_connector", lambda _: lambda: bucket)
     with house() as there:
         there.send(b"1")
         channel = MemoryChannel(there.engine, "input", clock=there.clock, checkpoints=MemoryCheckpoints())
         batch = channel.read()
-    audit_tap._deployed.cache_clear()
+    audit_tap._deployed_loader.cache_clear()
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/audit"
     assert audit_tap.handler(lambda_event(arn, batch), None) == {"batchItemFailures": []}
-    audit_tap._deployed.cache_clear()
+    audit_tap._deployed_loader.cache_clear()
     (number,) = {delivery.sequence_number for delivery in batch}
     name = f"date=2026-09-21/{batch[0].shard}/{number}-{number}.ndjson"
     assert set(bucket.objects) == {("a", f"log/{name}")}

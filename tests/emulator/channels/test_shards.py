@@ -118,5 +118,5 @@ def test_everything_comes_in_order_and_nothing_that_was_committed_comes_again(
     for key in {d.key for d in session.session}:
         numbers = [int(d.data) for d in session.session if d.key == key]
         assert numbers == sorted(numbers)
-    assert session.channel.uncommitted() <= session.sent
+    assert session.channel.count_uncommitted() <= session.sent
     session.engine.close()
