@@ -1,4 +1,4 @@
-"""RabbitMQ beside the emulator: the real server where there is one, started while nobody waits for it."""
+"""RabbitMQ beside the emulator: the real server, when it is installed, started in the background."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _CREDENTIALS = "amqp://guest:guest@localhost/%2F"
 
 
 class Broker(Protocol):
-    """What answers on the AMQP port. ``url`` is None when nothing will.
+    """What answers on the AMQP port. ``url`` is None when nothing will answer.
 
-    ``notes`` say how it stands, and where nothing answers what changes that.
+    ``notes`` describe its state, and where nothing answers they say how to change that.
     """
 
     @property
@@ -47,13 +47,10 @@ class Broker(Protocol):
 
 
 class SidecarBroker:
-    """Starts the server in the background, on a port of its own behind a relay with the faults.
+    """Starts the server in the background, behind a relay that applies the faults.
 
-    ``url`` is the relay's, where it will answer, None when it will not.
-
-    ``notes`` say in words how it stands, and what to do where nothing answers.
-
-    The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
+    ``url`` is the relay's URL, from before it answers; None when it will not answer. ``notes``
+    describe its state in words. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
     """
 
     def __init__(
@@ -77,7 +74,7 @@ class SidecarBroker:
         return self._broker is not None
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """Begin to start it, where there is a server and its port is free."""
+        """Start the server in the background, when it is installed and the port is free."""
         if self._settings.amqp == "off":
             self.notes = (f"{_NOTHING}: it was started with --amqp off",)
             return
@@ -87,10 +84,10 @@ class SidecarBroker:
             return
         from emulator.relay.amqp.server import bound, client_url
 
-        directory = self._place()
+        directory = self._choose_directory()
         end_leftovers(directory)
         try:
-            # Who connects before the server is up waits for it.
+            # Listening begins now, so that clients that connect before the server is up wait for it.
             listening = bound(self._settings.host, self._settings.amqp_port)
         except OSError as error:
             self.notes = (f"RabbitMQ was not started: {error.strerror}",)
@@ -100,7 +97,7 @@ class SidecarBroker:
         self._starting = asyncio.create_task(self._start(server, directory, environment, listening))
 
     async def stop(self) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop the server, and wait until it has ended."""
         if self._starting:
             await self._starting
         if self._relay:
@@ -134,12 +131,12 @@ class SidecarBroker:
             token=self._settings.token,
         )
         await self._relay.listen()
-        _note_processes(directory, broker)
+        _write_process_ids(directory, broker)
         self._fault_engine.targets[TARGET] = Process.of(broker.pid)
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 
-    def _place(self) -> Path:
+    def _choose_directory(self) -> Path:
         if self._settings.data_dir is not None:
             return self._settings.data_dir.resolve() / "rabbitmq"
         self._directory = TemporaryDirectory(prefix="sandbox-rabbitmq-")
@@ -147,18 +144,18 @@ class SidecarBroker:
 
 
 def end_leftovers(directory: Path) -> None:
-    """End the server that a killed sandbox left on this directory: two must not share it."""
+    """Kill the server that a killed sandbox left on this directory, since two must not share it."""
     try:
         pids = [int(pid) for pid in (directory / _PIDS).read_text(encoding="ascii").split()]
     except (OSError, ValueError):
         return
     for pid in pids:
         with contextlib.suppress(OSError):
-            # A pid may be another process's by now; ours has this directory as its home.
+            # The pid may belong to another process by now. Ours has this directory as its HOME.
             if f"HOME={directory}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 os.kill(pid, signal.SIGKILL)
     (directory / _PIDS).unlink(missing_ok=True)
 
 
-def _note_processes(directory: Path, broker: Server) -> None:
+def _write_process_ids(directory: Path, broker: Server) -> None:
     (directory / _PIDS).write_text(f"{broker.pid} {broker.mapper.pid}", encoding="ascii")

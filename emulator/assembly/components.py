@@ -1,4 +1,4 @@
-"""What a sandbox is made of besides its listeners, and what can be done to all of it at once."""
+"""The components of a sandbox besides its listeners, and what is done to all of them at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
-from emulator.assembly.damage import line, tell_of_losses
+from emulator.assembly.damage import describe_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.buckets.service import BucketService
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
     from emulator.topics.configuration import TopicConfiguration
 
 _BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
-"""Where a RabbitMQ server answers, its management included."""
-_AT_ONCE: Final = 8
-"""Streams that are deleted at a time: an upstream may take a second for each."""
+"""The usual ports of a RabbitMQ server, with its management."""
+_DELETED_AT_ONCE: Final = 8
+"""Streams that are deleted at the same time, since an upstream may take a second for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The parts of a sandbox; ``home`` is the account and region of its own streams.
+    """The components of a sandbox. ``home`` is the account and region of its own streams.
 
-    ``on_reset`` is what a reset calls of who builds on them.
-    ``damage`` has a line for all that an earlier process kept and this one did not find.
+    A reset also calls the functions in ``on_reset``, for what is built on top. ``damage`` has a line for
+    each thing that an earlier process stored and this one could not find.
     """
 
     settings: Settings
@@ -87,18 +87,18 @@ class Components:
         return self.infrastructure.buckets
 
     def populate(self, topology: Topology | None = None) -> Populated:
-        """Make what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
+        """Create what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
         wanted = self.settings.topology if topology is None else topology
-        there = {view.name for view in self.streams.streams(self.home)}
-        missing = tuple(name for name in wanted.streams if name not in there)
+        existing = {view.name for view in self.streams.streams(self.home)}
+        missing = tuple(name for name in wanted.streams if name not in existing)
         for name in missing:
-            self._create(name, wanted.streams[name])
+            self._create_stream(name, wanted.streams[name])
         return Populated(missing, self.buckets.want(wanted.buckets))
 
     def reset(self) -> None:
-        """Remove faults, streams, queues, messages and objects, set the clock to real time, begin afresh.
+        """Remove faults, streams, queues, messages and objects, set the clock to real time, and populate.
 
-        What an upstream holds that is not this sandbox's own stays.
+        What an upstream has stays, unless this sandbox owns the upstream.
         """
         with self.resetting:
             self._reset()
@@ -107,7 +107,7 @@ class Components:
         self.fault_engine.clear()
         self.access.reset()
         if self.infrastructure.owned:
-            self._empty()
+            self._delete_everything()
         self.amqp.clear()
         self.index.clear()
         if self.audit_log:
@@ -124,7 +124,7 @@ class Components:
         self.events.emit("sandbox.reset", kept=not self.infrastructure.owned)
 
     def add_faults(self) -> None:
-        """Put the faults of the settings in force. SettingsError for one that cannot be."""
+        """Put the faults of the settings in force. Raises SettingsError for an invalid one."""
         for fault in self.settings.faults:
             try:
                 self.fault_engine.add(fault)
@@ -133,39 +133,39 @@ class Components:
                     f"the fault {fault.name or fault.type} of the settings: {error}"
                 ) from error
 
-    def _create(self, name: str, shards: int) -> None:
+    def _create_stream(self, name: str, shards: int) -> None:
         try:
             self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
             self.infrastructure.finish(name, self.home)
         except KinesisError as error:
-            # Somebody else who shares the upstream was faster.
+            # Another user of the upstream created it in the meantime.
             if error.code != "ResourceInUseException":
                 raise
 
-    def _empty(self) -> None:
-        there = [
+    def _delete_everything(self) -> None:
+        existing = [
             (scope, view.name) for scope in self.streams.scopes() for view in self.streams.streams(scope)
         ]
-        with ThreadPoolExecutor(_AT_ONCE) as several:
-            list(several.map(lambda place: self._delete(*place), there))
+        with ThreadPoolExecutor(_DELETED_AT_ONCE) as pool:
+            list(pool.map(lambda stream: self._delete_stream(*stream), existing))
         self.buckets.empty()
 
-    def _delete(self, scope: Scope, name: str) -> None:
+    def _delete_stream(self, scope: Scope, name: str) -> None:
         request = {"StreamName": name, "EnforceConsumerDeletion": True}
         try:
-            # What it is doing, its owner's deletion too, is cut short.
+            # A stream that is CREATING, UPDATING or DELETING refuses this, so its transition ends first.
             self.infrastructure.finish(name, scope)
             self.streams.call("DeleteStream", request, scope)
             self.infrastructure.finish(name, scope)
         except KinesisError as error:
-            # Its owner was faster.
+            # Its owner deleted it in the meantime.
             if error.code != "ResourceNotFoundException":
                 raise
 
 
 @contextmanager
 def build_components(settings: Settings, clock: Clock | None = None) -> Iterator[Components]:
-    """The parts that these settings ask for, populated; put away again at the end.
+    """Build the components that the settings describe, populated, and close them at the end.
 
     Raises ``DirectoryInUseError``, ``DamagedLogError``, ``SettingsError``, and OSError when the data
     directory cannot be used.
@@ -182,13 +182,13 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             stack.callback(log.close)
         events = Events(clock, log)
         damage: list[str] = []
-        hearing = stack.enter_context(ExitStack())
-        hearing.enter_context(events.subscribed(partial(_keep_damage, damage)))
+        startup = stack.enter_context(ExitStack())
+        startup.enter_context(events.subscribed(partial(_keep_damage, damage)))
         if directory and log:
-            tell_of_losses(directory, events, log)
-        destinations = _destinations(settings)
+            report_losses(directory, events, log)
+        destinations = _build_destinations(settings)
         infrastructure = stack.enter_context(
-            _infrastructure(settings, clock, events, home, directory, destinations=destinations)
+            _choose_infrastructure(settings, clock, events, home, directory, destinations=destinations)
         )
         streams = infrastructure.streams
         audit = settings.topology.audit
@@ -203,7 +203,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             stack.callback(audit_log.close)
         fault_engine = FaultEngine(Chance(settings.seed), clock, events)
         stack.callback(fault_engine.close)
-        fault_engine.targets.update({**find_containers(settings.containers), **_targets(settings)})
+        fault_engine.targets.update({**find_containers(settings.containers), **_parse_targets(settings)})
         fault_engine.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
@@ -223,15 +223,15 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             destinations=destinations,
         )
         stack.callback(queues.close)
-        positions = CheckpointFile(directory.queue_positions if directory else None)
-        stack.callback(positions.close)
-        if directory and positions.torn_bytes:
-            events.emit("journal.cut", file=str(directory.queue_positions), bytes=positions.torn_bytes)
+        checkpoints = CheckpointFile(directory.queue_positions if directory else None)
+        stack.callback(checkpoints.close)
+        if directory and checkpoints.torn_bytes:
+            events.emit("journal.cut", file=str(directory.queue_positions), bytes=checkpoints.torn_bytes)
         attach_views(
             queues,
             {*settings.topology.archives, *settings.topology.claimable},
             lambda name: StreamSource(
-                streams, name, clock=clock, positions=positions, fault_engine=fault_engine, scope=home
+                streams, name, clock=clock, checkpoints=checkpoints, fault_engine=fault_engine, scope=home
             ),
         )
         topics = TopicService(
@@ -239,13 +239,13 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             clock=clock,
             events=events,
             fault_engine=fault_engine,
-            configured=_topics_configured(settings),
+            configured=_read_topics(settings),
             feeding=ObjectSources(catalogue, streams, frozenset(settings.topology.archives)),
             fsync=settings.fsync,
         )
         stack.callback(topics.close)
         topics.look()
-        hearing.close()
+        startup.close()
         parts = Components(
             settings=settings,
             clock=clock,
@@ -254,7 +254,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             infrastructure=infrastructure,
             catalogue=catalogue,
             fault_engine=fault_engine,
-            access=_access(settings, events, infrastructure),
+            access=_build_access(settings, events, infrastructure),
             index=index,
             archives=archives,
             audit_log=audit_log,
@@ -270,7 +270,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
         yield parts
 
 
-def _access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:
+def _build_access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:
     try:
         return StreamAccess(events, infrastructure.stream_of_iterator, settings.access)
     except BadPermissionError as error:
@@ -278,11 +278,11 @@ def _access(settings: Settings, events: Events, infrastructure: Infrastructure) 
 
 
 def _keep_damage(lines: list[str], event: Event) -> None:
-    if (found := line(event)) is not None:
+    if (found := describe_damage(event)) is not None:
         lines.append(found)
 
 
-def _topics_configured(settings: Settings) -> TopicConfiguration | None:
+def _read_topics(settings: Settings) -> TopicConfiguration | None:
     if settings.topics is None:
         return None
     from emulator.topics.configuration import read_configuration
@@ -290,15 +290,15 @@ def _topics_configured(settings: Settings) -> TopicConfiguration | None:
     return read_configuration(settings.topics)
 
 
-def _targets(settings: Settings) -> dict[str, Target]:
+def _parse_targets(settings: Settings) -> dict[str, Target]:
     try:
         return parse_targets(settings.targets)
     except ValueError as error:
         raise SettingsError(f"targets: {error}") from error
 
 
-def _destinations(settings: Settings) -> Destinations:
-    """What may be called: nothing that the sandbox is in front of. Its own ports are added as they open."""
+def _build_destinations(settings: Settings) -> Destinations:
+    """The rule of what may be called: no upstream. The sandbox's own ports are added as they open."""
     destinations = Destinations()
     for url, ports in ((settings.upstream_aws, ()), (settings.upstream_amqp, _BROKER_PORTS)):
         parts = urlsplit(url or "")
@@ -308,7 +308,7 @@ def _destinations(settings: Settings) -> Destinations:
     return destinations
 
 
-def _infrastructure(
+def _choose_infrastructure(
     settings: Settings,
     clock: Clock,
     events: Events,

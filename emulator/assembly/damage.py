@@ -1,4 +1,4 @@
-"""What was lost before this start: told as events, on standard error and in the notes of the status."""
+"""Reports what was lost before this start: as events, on standard error and in the status's notes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ _HELD: Final = {
 }
 
 
-def tell_of_losses(directory: DataDirectory, events: Events, log: Log) -> None:
-    """Emit an event for each log that was lost, and put aside what means nothing without it."""
+def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
+    """Emit an event for each lost log, and put aside the files that mean nothing without it."""
     if log.torn_bytes:
         events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
     if torn := directory.inventory.torn_bytes:
         events.emit("journal.cut", file=str(directory.path / INVENTORY), bytes=torn)
     for loss in directory.inventory.losses:
-        events.emit("journal.lost", file=str(directory.path / loss.path), how=loss.how, held=_held(loss))
+        events.emit(
+            "journal.lost", file=str(directory.path / loss.path), how=loss.how, held=_describe_content(loss)
+        )
     for path, how in directory.payloads.missing:
         held = "the data of records that refer to it, of which sandbox repair keeps the others,"
         events.emit("journal.lost", file=str(path), how=how, held=held)
@@ -41,8 +43,8 @@ def tell_of_losses(directory: DataDirectory, events: Events, log: Log) -> None:
         events.emit("journal.put_aside", file=str(directory.queue_positions), to=str(to), why=why)
 
 
-def line(event: Event) -> str | None:
-    """An event of damage as one line; None for any other."""
+def describe_damage(event: Event) -> str | None:
+    """Describe an event of damage in one line; None for any other event."""
     fields = event.fields
     match event.kind:
         case "journal.lost":
@@ -57,7 +59,7 @@ def line(event: Event) -> str | None:
     return None
 
 
-def _held(loss: Loss) -> str:
+def _describe_content(loss: Loss) -> str:
     path = Path(loss.path)
     if (held := _HELD.get(loss.path)) is not None:
         return held

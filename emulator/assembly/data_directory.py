@@ -1,4 +1,4 @@
-"""The directory that holds what outlives a process, in use by one sandbox at a time."""
+"""The data directory, which outlives a process and which one sandbox uses at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OURS = (
 
 
 class DirectoryInUseError(Exception):
-    """Another process holds the directory."""
+    """Another process uses the directory."""
 
     def __init__(self, path: Path, holder: str) -> None:
         who = f"process {holder}" if holder else "another process"
@@ -32,7 +32,7 @@ class DirectoryInUseError(Exception):
 
 
 def _lock(path: Path) -> int:
-    """The directory's lock, held until it is closed. Raises ``DirectoryInUseError``."""
+    """Lock the directory, until the returned descriptor is closed. Raises ``DirectoryInUseError``."""
     descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE_MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,15 +41,15 @@ def _lock(path: Path) -> int:
         os.close(descriptor)
         raise DirectoryInUseError(path, holder) from error
     os.truncate(descriptor, 0)
-    # On a full disk the lock holds all the same, and only does not say whose it is.
+    # On a full disk the lock holds as well; it only does not name its process.
     with suppress(OSError):
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
     return descriptor
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Nobody else uses the directory while the context lasts. Raises ``DirectoryInUseError``."""
+def hold_lock(path: Path) -> Iterator[None]:
+    """Keep other processes from the directory while the context lasts. Raises ``DirectoryInUseError``."""
     descriptor = _lock(path)
     try:
         yield
@@ -58,9 +58,10 @@ def locked(path: Path) -> Iterator[None]:
 
 
 class DataDirectory:
-    """Where streams, events and the message index lie; made when it is not there, for this user alone.
+    """The paths of streams, events and the message index, in a directory that is private to the user.
 
-    Raises ``DirectoryInUseError``, and OSError when it cannot be made or written.
+    A missing directory is created. Raises ``DirectoryInUseError``, and OSError when it cannot be created or
+    written.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
@@ -107,23 +108,23 @@ class DataDirectory:
         return self.path / "positions.log"
 
     def events(self) -> Log:
-        """The log of events. A long one is put aside first, so that starting does not wait for reading it."""
+        """Open the log of events. A long one is put aside first, because a start reads the whole log."""
         path = self.path / _EVENTS
         if path.exists() and path.stat().st_size > _EVENTS_KEPT_BYTES:
             path.replace(path.with_suffix(".1.log"))
         return Log(path, fsync=self._fsync)
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Release the directory for other processes."""
         self.payloads.close()
         self.inventory.close()
         os.close(self._lock)
 
 
-def recorded_events(path: Path) -> Iterator[Event]:
-    """The events that the sandbox on this data directory has written down, oldest first.
+def read_events(path: Path) -> Iterator[Event]:
+    """Yield the recorded events of the sandbox with this data directory, oldest first.
 
-    Reads and locks nothing away, so that the sandbox may run. Raises OSError where there are none, and
+    It takes no lock, so the sandbox may be running. Raises OSError where there are none, and
     ``DamagedLogError``.
     """
     file = path / _EVENTS

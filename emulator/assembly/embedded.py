@@ -1,4 +1,4 @@
-"""The embedded emulator: every part of it, with its listeners, in one process."""
+"""The embedded emulator: all components and their listeners in one process."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.messages import MessageResources
-from emulator.listeners.control.metrics import EventCounts, MetricsResource
-from emulator.listeners.control.pruning import PruneResource
+from emulator.listeners.control.metrics import EventCounts, MetricsResources
+from emulator.listeners.control.pruning import PruneResources
 from emulator.listeners.control.readers import ReaderResources
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
-from emulator.listeners.control.state import StateResources, reading
-from emulator.listeners.control.streams import StreamResources, summaries
+from emulator.listeners.control.state import StateResources, read_clock
+from emulator.listeners.control.streams import StreamResources, summarise_streams
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
 from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
@@ -60,11 +60,11 @@ MakeResources: TypeAlias = Callable[[Components], Resources]
 
 
 class Embedded:
-    """A whole emulator, running while its context lasts.
+    """A whole emulator, which runs while its context lasts.
 
-    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs.
-    ``more`` makes parts of the control API for whatever is built on top, from the emulator's own parts.
-    Entering raises ``DirectoryInUseError``, and OSError for a port or directory that cannot be had.
+    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs. Each function in ``more`` builds further
+    resources of the control API from the components, for what is built on top of the emulator.
+    Entering raises ``DirectoryInUseError``, and OSError for a port or directory that cannot be used.
     """
 
     aws: str
@@ -83,13 +83,13 @@ class Embedded:
         self._notes: list[str] = []
 
     async def __aenter__(self) -> Self:
-        self._began = stopwatch()
+        self._started_at = stopwatch()
         try:
             self.parts = self._stack.enter_context(build_components(self.settings, self._clock))
-            self.aws = await self._listen(self._aws_app(), self.settings.aws_port)
-            self.parts.infrastructure.answering(self.aws, self.settings.token)
+            self.aws = await self._listen(self._build_aws_app(), self.settings.aws_port)
+            self.parts.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()
-            self.control = await self._listen(self._control_app(), self.settings.control_port)
+            self.control = await self._listen(self._build_control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
             await self._listen_for_queues()
             await self._listen_for_topics()
@@ -97,7 +97,7 @@ class Embedded:
             self.parts.archives.start()
             self._stack.push_async_callback(asyncio.to_thread, self.parts.pruning.close)
             self.parts.pruning.start()
-            self.broker = self._broker()
+            self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
             if self.broker.url is not None:
@@ -114,11 +114,14 @@ class Embedded:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people should know of how it stands."""
+        """Hints for people about the state of the sandbox."""
         return (*self.parts.infrastructure.notes(), *self.broker.notes, *self._notes)
 
     def status(self) -> Status:
-        """What the control API says of it."""
+        """The status that the control API shows.
+
+        The number of messages comes from the index, so this first indexes new ones, for 50 ms at most.
+        """
         parts, settings = self.parts, self.settings
         notes = [*parts.damage, *self.notes]
         try:
@@ -131,14 +134,14 @@ class Embedded:
             version=VERSION,
             profile=settings.profile,
             pid=os.getpid(),
-            uptime=stopwatch() - self._began,
+            uptime=stopwatch() - self._started_at,
             aws=self.aws,
             control=self.control,
             amqp=self.broker.url if self.broker.answers else None,
             data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
             seed=settings.seed,
-            clock=reading(parts.clock),
-            streams=summaries(parts.catalogue),
+            clock=read_clock(parts.clock),
+            streams=summarise_streams(parts.catalogue),
             messages=parts.index.last,
             events=parts.events.last,
             topology=settings.topology,
@@ -153,7 +156,7 @@ class Embedded:
     def populate(self, topology: Topology | None) -> Populated:
         return self.parts.populate(topology)
 
-    def _broker(self) -> Broker:
+    def _build_broker(self) -> Broker:
         parts = self.parts
         if self.settings.upstream_amqp is None:
             return SidecarBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
@@ -163,18 +166,18 @@ class Embedded:
 
     async def _listen(self, app: App, port: int) -> str:
         server: Server = await serve(
-            app, self.settings.host, port, on_failure=self._failed, clock=self.parts.clock
+            app, self.settings.host, port, on_failure=self._report_failure, clock=self.parts.clock
         )
-        return self._opened(server)
+        return self._register_server(server)
 
     async def _listen_for_queues(self) -> None:
         port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
-        app = self._guarded(LazyApp(self._queues_app), access_policies.QUEUES)
+        app = self._guard(LazyApp(self._build_queues_app), access_policies.QUEUES)
         self.queues = await self._listen_at(port, app, websockets=True)
         self.parts.queues.watch()
         self._notify_subscribers()
 
-    def _queues_app(self) -> App:
+    def _build_queues_app(self) -> App:
         from emulator.queues.http import QueuesApp
 
         return QueuesApp(self.parts.queues, self.parts.events, self.settings.token)
@@ -184,18 +187,18 @@ class Embedded:
         notifier = Notifier(
             parts.queues, parts.clock, parts.events, confirming=settings.confirm_subscriptions
         )
-        self._stack.enter_context(parts.events.subscribed(notifier.heard))
-        self._stack.callback(parts.streams.on_records(notifier.stirred))
+        self._stack.enter_context(parts.events.subscribed(notifier.note_event))
+        self._stack.callback(parts.streams.on_records(notifier.note_records))
         self._stack.push_async_callback(asyncio.to_thread, notifier.close)
         notifier.start()
 
     async def _listen_for_topics(self) -> None:
         settings, topics = self.settings, self.parts.topics
-        app = TopicsApp(topics, self._failed)
+        app = TopicsApp(topics, self._report_failure)
         own_tokens = bool(settings.topics and topics.configuration.users)
         self.topics = await self._listen_at(
             FallbackPort("topics", TOPICS_PORT, settings.topics_port),
-            self._guarded(app, access_policies.TOPICS_OF_USERS if own_tokens else access_policies.TOPICS),
+            self._guard(app, access_policies.TOPICS_OF_USERS if own_tokens else access_policies.TOPICS),
             websockets=True,
         )
         self._stack.callback(app.close)
@@ -207,28 +210,28 @@ class Embedded:
             port,
             app,
             self.settings.host,
-            on_failure=self._failed,
+            on_failure=self._report_failure,
             websockets=websockets,
             clock=self.parts.clock,
         )
         self._notes += [note] if note else []
-        return self._opened(server)
+        return self._register_server(server)
 
-    def _opened(self, server: Server) -> str:
+    def _register_server(self, server: Server) -> str:
         self._stack.push_async_callback(server.close)
         self.parts.destinations.add_port(server.port)
         return server.url
 
-    def _aws_app(self) -> App:
+    def _build_aws_app(self) -> App:
         parts, infrastructure = self.parts, self.parts.infrastructure
         parts.fault_engine.served_streams = lambda: [view.name for view in parts.streams.streams(parts.home)]
         interceptors = [KinesisFaults(parts.fault_engine, parts.clock, infrastructure.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, infrastructure.backend, "PutRecord")
-        return self._guarded(
+        return self._guard(
             infrastructure.app(interceptors, VERSION, parts.access, self.reset), access_policy.AWS
         )
 
-    def _control_app(self) -> App:
+    def _build_control_app(self) -> App:
         parts, settings = self.parts, self.settings
         counts = EventCounts()
         self._stack.enter_context(parts.events.subscribed(counts))
@@ -246,21 +249,21 @@ class Embedded:
             ChaosResources(parts.fault_engine, settings.region),
             BucketResources(parts.buckets.client),
             AuditResources(parts.archives, parts.audit_log, parts.events),
-            PruneResource(parts.pruning),
+            PruneResources(parts.pruning),
             TopicResources(parts.topics),
             QueueResources(parts.queues),
-            MetricsResource(self.status, parts.fault_engine.list, counts),
+            MetricsResources(self.status, parts.fault_engine.list, counts),
             *(make(parts) for make in self._more),
         ]
-        return self._guarded(control_app(resources, VERSION, self._failed), access_policies.CONTROL)
+        return self._guard(control_app(resources, VERSION, self._report_failure), access_policies.CONTROL)
 
-    def _guarded(self, app: App, door: AccessPolicy) -> App:
+    def _guard(self, app: App, policy: AccessPolicy) -> App:
         settings = self.settings
         hosts = (settings.host, *settings.allowed_hosts)
         admission = Admission.of(hosts, settings.allowed_origins, settings.token)
-        return Guard(app, door, admission, self.parts.events)
+        return Guard(app, policy, admission, self.parts.events)
 
-    def _failed(self, error: Exception) -> None:
+    def _report_failure(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))
         self.parts.events.emit("request.failed", error=repr(error), trace=trace)
 

@@ -1,4 +1,4 @@
-"""What a sandbox stands on: an engine and moto of this process, or an upstream that runs already."""
+"""The infrastructure of a sandbox: an engine and moto in this process, or a running upstream."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 
 class UpstreamFailedError(Exception):
-    """The upstream cannot be stood on: says which, why, and what to do."""
+    """The upstream cannot be used. The text says which one, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Infrastructure:
-    """``app`` makes the AWS port's application: of interceptors, a version to tell, access control, a reset.
+    """The streams and buckets under a sandbox, and the functions that the assembly needs of them.
 
-    ``answering`` is told that port's URL, and the token that it wants.
+    ``app`` builds the AWS port's application from interceptors, a version, access control and a reset.
+    ``set_endpoint`` receives that port's URL and token. ``finish`` ends a stream's transition at once, so
+    that it is ACTIVE or gone; an upstream's streams are left alone. ``stream_of_iterator`` names the
+    stream of a shard iterator, or None when it is unknown.
 
-    ``finish`` has a stream be at once what it is becoming, ACTIVE or gone; one of an upstream is left alone.
-    ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known.
-
-    ``index`` and ``positions`` are the files of what is remembered of the
-    streams, None where nothing outlasts the process. ``owned`` is whether a
-    reset may remove what is there. ``notes`` says what people should know.
+    ``index`` and ``positions`` are the files of the message index and of the checkpoints, or None where
+    nothing outlasts the process. A reset may delete the streams and buckets when ``owned``. ``notes``
+    gives hints for people.
     """
 
     streams: StreamService
@@ -51,7 +51,7 @@ class Infrastructure:
     finish: Callable[[str, Scope], None]
     stream_of_iterator: Callable[[str], str | None]
     app: Callable[[Sequence[Interceptor], str, StreamAccess, Callable[[], object]], App]
-    answering: Callable[[str, str | None], None]
+    set_endpoint: Callable[[str, str | None], None]
     notes: Callable[[], tuple[str, ...]]
     index: Path | None
     positions: Path | None
@@ -99,7 +99,7 @@ def own_infrastructure(
             calls=calls,
         )
 
-    def answering(url: str, token: str | None) -> None:
+    def set_endpoint(url: str, token: str | None) -> None:
         buckets.endpoint, buckets.token = url, token
 
     try:
@@ -110,7 +110,7 @@ def own_infrastructure(
             finish=engine.finish,
             stream_of_iterator=engine.stream_of_iterator,
             app=app,
-            answering=answering,
+            set_endpoint=set_endpoint,
             notes=lambda: (),
             index=directory.index if directory else None,
             positions=directory.positions if directory else None,

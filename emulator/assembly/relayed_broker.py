@@ -1,4 +1,4 @@
-"""The AMQP port of a relay: the upstream broker with the fault stage in front of it."""
+"""The AMQP port of a relay: the upstream broker with the fault engine in front of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from emulator.streams.amqp_log import AmqpLog
 class RelayedBroker:
     """Listens on ``amqp_port`` in front of the broker that ``upstream_amqp`` names.
 
-    ``url`` is for clients: the upstream's, with this port's address. ``notes``
-    say in words how it stands. ``start`` raises OSError when the port is taken.
+    ``url`` is for clients: the upstream's URL with the address of this port. ``notes``
+    describe its state in words. ``start`` raises OSError when the port is taken.
     """
 
     answers = True
@@ -37,7 +37,7 @@ class RelayedBroker:
         self.notes = (f"relaying AMQP to {urlsplit(self._upstream).netloc.rpartition('@')[2]}",)
 
     def start(self, _environment: Mapping[str, str]) -> None:
-        """Listen from now on."""
+        """Begin to listen."""
         listening = bound(self._settings.host, self._settings.amqp_port)
         self._server = AmqpServer(
             self._upstream,
@@ -52,7 +52,7 @@ class RelayedBroker:
         self._listening = asyncio.ensure_future(self._server.listen())
 
     async def stop(self) -> None:
-        """Take no more connections and cut those there are."""
+        """Accept no more connections, and close the open ones."""
         if self.url is not None:
             await self._listening
             await self._server.close()

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.assembly.data_directory import locked
+from emulator.assembly.data_directory import hold_lock
 from emulator.journal import DamagedLogError, Payloads, begin_behind, put_aside
 from emulator.journal.aside import FOLDER
 from emulator.journal.packed import PackedStorage
@@ -46,7 +46,7 @@ def repair(directory: Path, *, dry_run: bool = False) -> list[Repair]:
 
     Raises ``DirectoryInUseError`` while a sandbox runs on it, and OSError.
     """
-    with locked(directory), TemporaryDirectory() as folder, closing(Payloads(directory)) as payloads:
+    with hold_lock(directory), TemporaryDirectory() as folder, closing(Payloads(directory)) as payloads:
         salvaged = SalvagedPayloads(payloads, Path(folder))
         done = [_repaired(path, directory, dry_run, salvaged) for path in _files(directory)]
         # Last: until nothing refers to them any more, a repair that is cut off can be done again.

@@ -1,4 +1,4 @@
-"""A sandbox that stands on an upstream: any AWS endpoint that runs already, or AWS itself."""
+"""The infrastructure of a relaying sandbox: any AWS endpoint that runs already, or AWS itself."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _SECRET = "sandbox"  # noqa: S105 -- emulators take any
 
 @contextmanager
 def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> Iterator[Infrastructure]:
-    """The upstream that ``settings`` name. Raises ``UpstreamFailedError``.
+    """Use the upstream that ``settings`` name. Raises ``UpstreamFailedError``.
 
-    Nothing is remembered of it from one start to the next: it may be another one then.
+    Nothing about it is stored between starts, since the next start may have another upstream.
     """
     signs = settings.profile == "aws"
-    credentials = _credentials(home, signs=signs)
+    credentials = _find_credentials(home, signs=signs)
     endpoints: Endpoints
     if settings.upstream_aws is None:
         endpoints = AwsEndpoints(credentials)
@@ -42,15 +42,15 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
         endpoints = OneEndpoint(settings.upstream_aws, credentials if signs else None)
     accounts = AccountEndpoints(settings.upstream_aws or "")
 
-    def signing(scope: Scope) -> Endpoint:
-        # What does not verify signatures still reads account and region in them.
+    def endpoint_of(scope: Scope) -> Endpoint:
+        # An emulator does not verify signatures, but reads the account and region in them.
         return endpoints.of("kinesis", scope.region) if signs else accounts.of(scope)
 
-    connect = _connecting(settings, credentials)
+    connect = _client_factory(settings, credentials)
     streams = UpstreamStreams(connect("kinesis"), home)
     where = settings.upstream_aws or "AWS"
     traffic = Traffic(streams.note, streams.changed)
-    backend = RelayBackend(signing, traffic)
+    backend = RelayBackend(endpoint_of, traffic)
     buckets = UpstreamBuckets(connect("s3"), home.region)
 
     def app(
@@ -88,7 +88,7 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
             finish=lambda _name, _scope: None,
             stream_of_iterator=traffic.stream_of_iterator,
             app=app,
-            answering=lambda _url, _token: None,
+            set_endpoint=lambda _url, _token: None,
             notes=notes,
             index=None,
             positions=None,
@@ -101,15 +101,15 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
         streams.close()
 
 
-def _credentials(home: Scope, *, signs: bool) -> Credentials:
+def _find_credentials(home: Scope, *, signs: bool) -> Credentials:
     try:
         return environment_credentials() if signs else fixed_credentials(home.account, _SECRET)
     except CredentialsMissingError as error:
         raise UpstreamFailedError(str(error)) from error
 
 
-def _connecting(settings: Settings, credentials: Credentials) -> Callable[[str], Any]:
-    """Makes boto3 clients of the upstream."""
+def _client_factory(settings: Settings, credentials: Credentials) -> Callable[[str], Any]:
+    """A function that makes the upstream's boto3 client of a service."""
     import boto3
     from botocore.config import Config
 

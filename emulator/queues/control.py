@@ -1,4 +1,4 @@
-"""Queues for those who look at them: what is in them, who holds it; and claims for the command line."""
+"""The control API's queues: their messages and claims, for the screens and the command line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DeleteQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The claim that holds the message, where one does."""
+    """The claim that holds the message, if one does."""
 
     claim: str | None = None
 
@@ -84,7 +84,7 @@ class QueueResources:
     def _messages(self, asked: Asked[MessageQuery, None]) -> QueueMessagePage:
         found: list[Found] = []
         after, wanted = asked.query.after, asked.query.limit
-        with refused():
+        with translate_errors():
             while wanted > len(found):
                 limit = min(PAGE.most, wanted - len(found))
                 page = self._engine.messages.page(
@@ -98,38 +98,38 @@ class QueueResources:
 
     def _delete(self, asked: Asked[DeleteQuery, None]) -> MessageDeleted:
         id_ = asked.path["message"]
-        with refused():
+        with translate_errors():
             self._engine.messages.get(_at(asked), id_)
             self._engine.messages.delete(_at(asked), id_, asked.query.claim)
         return MessageDeleted(id_)
 
     def _claims(self, asked: Asked[Nothing, None]) -> ClaimList:
-        with refused():
-            return self._shown(self._engine.claims.holding(_at(asked)))
+        with translate_errors():
+            return self._list_claims(self._engine.claims.list_holding(_at(asked)))
 
     def _claim(self, asked: Asked[Nothing, NewClaim]) -> ClaimList:
         new = asked.body
-        with refused():
+        with translate_errors():
             held = self._engine.claims.create(
                 _at(asked), ttl=new.ttl, grace=new.grace, limit=new.limit, client=new.client
             )
-        return self._shown([held] if held else [])
+        return self._list_claims([held] if held else [])
 
     def _held(self, asked: Asked[Any, Any]) -> Claim:
-        with refused():
-            return self._shown([self._engine.claims.get(_at(asked), asked.path["claim"])]).claims[0]
+        with translate_errors():
+            return self._list_claims([self._engine.claims.get(_at(asked), asked.path["claim"])]).claims[0]
 
     def _renew(self, asked: Asked[Nothing, ClaimRenewal]) -> Claim:
         change = asked.body
-        with refused():
+        with translate_errors():
             self._engine.claims.renew(_at(asked), asked.path["claim"], ttl=change.ttl, grace=change.grace)
         return self._held(asked)
 
     def _release(self, asked: Asked[Nothing, None]) -> Released:
-        with refused():
+        with translate_errors():
             return Released(self._engine.claims.release(_at(asked), asked.path["claim"]))
 
-    def _shown(self, held: list[Held]) -> ClaimList:
+    def _list_claims(self, held: list[Held]) -> ClaimList:
         now = self._engine.now()
         return ClaimList(
             tuple(
@@ -165,8 +165,8 @@ class QueueResources:
 
 
 @contextmanager
-def refused() -> Iterator[None]:
-    """What queues refuse, as the control API says it."""
+def translate_errors() -> Iterator[None]:
+    """Raise the errors of queues as ApiError."""
     try:
         yield
     except SourceUnavailableError as error:

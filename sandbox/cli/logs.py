@@ -77,12 +77,12 @@ def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone
     """The last events of a sandbox that has stopped."""
     import os
 
-    from emulator.assembly.data_directory import recorded_events
+    from emulator.assembly.data_directory import read_events
     from emulator.settings.settings import read_settings
 
     place = Path(found.data_dir) if found else read_settings({}, os.environ).data_dir
     try:
-        events = deque(recorded_events(place), tail) if place else deque[Any]()
+        events = deque(read_events(place), tail) if place else deque[Any]()
     except FileNotFoundError:
         events = deque()
     if not events and alone and not as_json:

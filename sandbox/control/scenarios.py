@@ -14,7 +14,7 @@ import msgspec
 from emulator.assembly.components import Components
 from emulator.events import Events
 from emulator.faults.fault import Kind
-from emulator.listeners.control.events import flat
+from emulator.listeners.control.events import flatten
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.rng import new_seed
 from rdss_sandbox.shapes.events import EventPage
@@ -143,7 +143,7 @@ class ScenarioResources:
     def _happened(self, asked: Asked[EventQuery, None]) -> EventPage:
         run = self._named(asked).run
         events = run.events if run else ()
-        found = [flat(each) for each in events if each.id > asked.query.after][: asked.query.limit]
+        found = [flatten(each) for each in events if each.id > asked.query.after][: asked.query.limit]
         return EventPage(tuple(found), events[-1].id if events else 0)
 
     def _named(self, asked: Asked[Any, Any]) -> _Begun:

@@ -1,4 +1,4 @@
-"""The control API: an ASGI application made of the resources it is given."""
+"""The control API: an ASGI application built from resources."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from emulator.listeners.control.openapi import document
-from emulator.listeners.control.routing import JSON, Route, endpoints
+from emulator.listeners.control.openapi import describe_api
+from emulator.listeners.control.routing import JSON, Route, build_routes
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 __all__ = ["Resources", "Route", "control_app"]
 
 
 class Resources(Protocol):
-    """A part of the API."""
+    """A group of the API's routes."""
 
     def routes(self) -> list[Route]: ...
 
@@ -30,24 +30,24 @@ class Resources(Protocol):
 def control_app(
     resources: Iterable[Resources], version: str, failed: Callable[[Exception], None] = lambda _: None
 ) -> Starlette:
-    """The application; ``failed`` is told of errors that nobody foresaw, which a client sees as a 500."""
+    """Build the application. ``failed`` receives unexpected errors, which a client sees as a 500."""
     routes = [route for part in resources for route in part.routes()]
 
     @cache
     def description() -> bytes:
-        # A tenth of a second, for the few who ask.
-        return msgspec.json.encode(document(routes, version))
+        # It takes a tenth of a second, so it is built at the first request.
+        return msgspec.json.encode(describe_api(routes, version))
 
     async def describe(_: Request) -> Response:
         return Response(await run_in_threadpool(description), media_type=JSON)
 
     return Starlette(
-        routes=[StarletteRoute("/openapi.json", describe), *endpoints(routes, failed)],
-        exception_handlers={HTTPException: _no_route},
+        routes=[StarletteRoute("/openapi.json", describe), *build_routes(routes, failed)],
+        exception_handlers={HTTPException: _refuse_unknown},
     )
 
 
-async def _no_route(request: Request, error: Exception) -> Response:
+async def _refuse_unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         problem = Problem("method_not_allowed", f"{request.method} {request.url.path} is not to be had here")

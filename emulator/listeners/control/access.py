@@ -1,4 +1,4 @@
-"""Access: the keys that may not do everything, permit and forget."""
+"""Access: restrict access keys to permissions, and lift the restrictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log: how far it is, waiting until it is complete, and its entries where they lie."""
+"""The audit log: its progress, a drain that waits until it is complete, and its entries in both places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class AuditResources:
     def __init__(self, archives: Archives, log: AuditLog | None, events: Events) -> None:
         self._archives = archives
         self._log = log
-        self._entries = (*_entries("stream", self._index, events), *_entries("bucket", self._index, events))
+        self._entries = (
+            *_build_routes("stream", self._index, events),
+            *_build_routes("bucket", self._index, events),
+        )
 
     def routes(self) -> list[Route]:
         drain = "Wait until everything that is there now is in its bucket"
@@ -48,7 +51,9 @@ class AuditResources:
         return self._log.index(place)
 
 
-def _entries(place: AuditPlace, index: Callable[[AuditPlace], MessageIndex], events: Events) -> list[Route]:
+def _build_routes(
+    place: AuditPlace, index: Callable[[AuditPlace], MessageIndex], events: Events
+) -> list[Route]:
     at, of, its = f"/audit/{place}/messages", f" in the audit {place}", partial(index, place)
     return [*MessageResources(its, events, at, of).routes(), *ExportResources(its, at, of).routes()]
 

@@ -1,4 +1,4 @@
-"""Buckets and what is in them, read from the same S3 that everybody else uses."""
+"""Buckets and their objects, read through S3 like any client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Key: TypeAlias = Annotated[
 
 
 class ObjectQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Objects whose key begins with ``prefix`` and comes ``after`` another."""
+    """Objects whose key begins with ``prefix`` and sorts behind ``after``."""
 
     prefix: Key = ""
     after: Key = ""
@@ -33,7 +33,7 @@ class ObjectQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BucketResources:
-    """``/buckets``. The client is asked for at the first request, since it is slow to make."""
+    """``/buckets``. The S3 client is made at the first request, because that is slow."""
 
     def __init__(self, s3: Callable[[], S3Client]) -> None:
         self._s3 = s3
@@ -43,7 +43,7 @@ class BucketResources:
         return [
             Route("GET", "/buckets", "The buckets", self._list, BucketList),
             Route("GET", objects, "The objects in a bucket", self._page, ObjectPage, ObjectQuery),
-            Route("GET", objects + "/{key:path}", "An object's content", self._content, _BYTES),
+            Route("GET", objects + "/{key:path}", "An object's content", self._download, _BYTES),
         ]
 
     def _list(self, _: Asked[Nothing, None]) -> BucketList:
@@ -53,7 +53,7 @@ class BucketResources:
     def _page(self, asked: Asked[ObjectQuery, None]) -> ObjectPage:
         query = asked.query
         bucket = asked.path["bucket"]
-        answer = self._asked(
+        answer = self._ask(
             bucket,
             lambda s3: s3.list_objects_v2(
                 Bucket=bucket, Prefix=query.prefix, StartAfter=query.after, MaxKeys=query.limit
@@ -65,15 +65,15 @@ class BucketResources:
         )
         return ObjectPage(rows, rows[-1].key if answer["IsTruncated"] and rows else None)
 
-    def _content(self, asked: Asked[Nothing, None]) -> Response:
+    def _download(self, asked: Asked[Nothing, None]) -> Response:
         bucket, key = asked.path["bucket"], asked.path["key"]
-        answer = self._asked(bucket, lambda s3: s3.get_object(Bucket=bucket, Key=key))
+        answer = self._ask(bucket, lambda s3: s3.get_object(Bucket=bucket, Key=key))
         kind = mimetypes.guess_type(key)[0] or _BYTES
         headers = {"content-length": str(answer["ContentLength"]), "x-content-type-options": "nosniff"}
         pieces: Iterator[bytes] = answer["Body"].iter_chunks(_CHUNK_BYTES)
         return StreamingResponse(pieces, media_type=kind, headers=headers)
 
-    def _asked(self, bucket: str, ask: Callable[[S3Client], Any]) -> Any:
+    def _ask(self, bucket: str, ask: Callable[[S3Client], Any]) -> Any:
         from botocore.exceptions import ClientError
 
         try:

@@ -1,4 +1,4 @@
-"""LocalStack's chaos API, for those who have scripts for it: its rules become faults of ours."""
+"""LocalStack's chaos API, for existing scripts: its rules become faults of the sandbox."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _OURS: Final = "chaos-"
 
 
 class ChaosError(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The error that a call shall fail with."""
+    """The error with which a call fails."""
 
     status_code: Annotated[int, msgspec.Meta(ge=400, le=599)] = 503
     code: str = "ServiceUnavailable"
 
 
 class ChaosRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Which calls fail, how often and how; what is left out is any.
+    """Which calls fail, with which probability and error. A field that is left out matches any call.
 
-    Only Kinesis can be struck here, and of it what carries messages: ``PutRecord`` and ``PutRecords``, which
-    are one to a rule, and ``GetRecords``.
+    Rules apply to the Kinesis operations that carry messages: ``PutRecord`` and ``PutRecords``, which a
+    rule does not tell apart, and ``GetRecords``.
     """
 
     service: str | None = None
@@ -44,7 +44,7 @@ class ChaosRule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
 
 class ChaosEffects(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens to every call: ``latency`` in milliseconds before its answer."""
+    """Effects on every call: ``latency`` in milliseconds before its answer."""
 
     latency: Annotated[int, msgspec.Meta(ge=0, le=3_600_000)] = 0
 
@@ -75,7 +75,7 @@ class ChaosResources:
 
     def _list(self, _: Asked[Nothing, None]) -> Rules:
         with self._lock:
-            self._forget_what_was_reset()
+            self._forget_after_reset()
             return self._rules
 
     def _replace(self, asked: Asked[Nothing, Rules]) -> Rules:
@@ -84,7 +84,7 @@ class ChaosResources:
 
     def _extend(self, asked: Asked[Nothing, Rules]) -> Rules:
         with self._lock:
-            self._forget_what_was_reset()
+            self._forget_after_reset()
             return self._enforce((*self._rules, *asked.body), self._effects)
 
     def _remove(self, asked: Asked[Nothing, Rules | None]) -> Rules:
@@ -94,24 +94,24 @@ class ChaosResources:
 
     def _read_effects(self, _: Asked[Nothing, None]) -> ChaosEffects:
         with self._lock:
-            self._forget_what_was_reset()
+            self._forget_after_reset()
             return self._effects
 
     def _slow(self, asked: Asked[Nothing, ChaosEffects]) -> ChaosEffects:
         with self._lock:
-            self._forget_what_was_reset()
+            self._forget_after_reset()
             self._enforce(self._rules, asked.body)
             return self._effects
 
-    def _forget_what_was_reset(self) -> None:
-        """A reset of the sandbox ends our faults like any other."""
+    def _forget_after_reset(self) -> None:
+        """Forget the rules when a reset of the sandbox has removed their faults."""
         if not any(fault.name.startswith(_OURS) for fault in self._fault_engine.list()):
             self._rules, self._effects = (), ChaosEffects()
 
     def _enforce(self, rules: Rules, effects: ChaosEffects) -> Rules:
-        """Make faults of all the rules, or of none when one of them cannot be."""
-        wanted = [fault for at, rule in enumerate(rules, 1) for fault in self._faults(at, rule)]
-        wanted += _slowing(effects)
+        """Replace our faults by those of ``rules`` and ``effects``. Raises ApiError for an invalid rule."""
+        wanted = [fault for at, rule in enumerate(rules, 1) for fault in self._build_faults(at, rule)]
+        wanted += _build_latency_faults(effects)
         for fault in self._fault_engine.list():
             if fault.name.startswith(_OURS):
                 self._fault_engine.remove(fault.name)
@@ -123,7 +123,7 @@ class ChaosResources:
         self._rules, self._effects = rules, effects
         return rules
 
-    def _faults(self, number: int, rule: ChaosRule) -> Iterator[NewFault]:
+    def _build_faults(self, number: int, rule: ChaosRule) -> Iterator[NewFault]:
         self._check(rule)
         directions = {_DIRECTIONS[rule.operation]} if rule.operation else set(_DIRECTIONS.values())
         for direction in sorted(directions):
@@ -148,7 +148,7 @@ class ChaosResources:
                 raise ApiError(HTTPStatus.BAD_REQUEST, "bad_rule", why)
 
 
-def _slowing(effects: ChaosEffects) -> list[NewFault]:
+def _build_latency_faults(effects: ChaosEffects) -> list[NewFault]:
     delay = effects.latency / 1000
     return [
         NewFault(

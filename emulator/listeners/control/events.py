@@ -1,4 +1,4 @@
-"""Events: page by page, or live as server-sent events that a reader can take up again where it stopped."""
+"""Events: in pages, or live as server-sent events that a reader can resume where it stopped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EventResources:
-    """``/events``. With ``Accept: text/event-stream`` it goes on until the reader leaves."""
+    """``/events``. With ``Accept: text/event-stream`` the answer goes on until the reader leaves."""
 
     def __init__(self, events: Events, live: LiveAnswers) -> None:
         self._events = events
@@ -39,18 +39,18 @@ class EventResources:
         if wants_live(asked.request):
             resumed = asked.request.headers.get("last-event-id", "")
             after = int(resumed) if resumed.isdecimal() else asked.query.after
-            return self._live.answer(self._following(after))
+            return self._live.answer(self._follow(after))
         found = self._events.since(asked.query.after, asked.query.limit)
-        return EventPage(tuple(flat(event) for event in found), self._events.last)
+        return EventPage(tuple(flatten(event) for event in found), self._events.last)
 
-    async def _following(self, after: int) -> AsyncGenerator[bytes, None]:
-        # A cursor beyond the last event is from before a fresh start, which a reader gets from its beginning.
+    async def _follow(self, after: int) -> AsyncGenerator[bytes, None]:
+        # A cursor beyond the last event is from an earlier data directory, so the reader gets all events.
         cursor = after if after <= self._events.last else 0
         async with aclosing(self._events.follow(cursor)) as following:
             async for event in following:
-                yield b"id: %d\ndata: %b\n\n" % (event.id, _encode(flat(event)))
+                yield b"id: %d\ndata: %b\n\n" % (event.id, _encode(flatten(event)))
 
 
-def flat(event: Event) -> dict[str, Any]:
-    """The event as the control API shows it: its fields beside its id, time and kind."""
+def flatten(event: Event) -> dict[str, Any]:
+    """Flatten an event for the control API: its fields stand beside its id, time and kind."""
     return {**event.fields, "id": event.id, "time": event.time, "kind": event.kind}

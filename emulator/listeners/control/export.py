@@ -1,4 +1,4 @@
-"""Every message that a filter lets through, whole, as a file of any length."""
+"""Exports every message that matches a filter, as NDJSON of any length."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _CATCH_UP_SECONDS = 10.0
 
 
 class ExportQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which messages."""
+    """The messages to export."""
 
     filter: str = ""
 
 
 class ExportResources:
-    """An index's messages, one a line, oldest first, without those that are no longer held.
+    """``export`` below the path ``at``: an index's messages, one a line, oldest first.
 
-    ``of`` says in the summary whose messages they are.
+    Messages that their stream no longer holds are left out. ``of`` goes into the route's summary.
     """
 
     def __init__(self, index: Callable[[], MessageIndex], at: str = "/messages", of: str = "") -> None:
@@ -39,14 +39,14 @@ class ExportResources:
         return [Route("GET", f"{self._at}/export", summary, self._export, _NDJSON, ExportQuery)]
 
     def _export(self, asked: Asked[ExportQuery, None]) -> StreamingResponse:
-        compile_filter(asked.query.filter)  # refused before the first line, not after
+        compile_filter(asked.query.filter)  # a bad filter must be refused before the answer begins
         index = self._index()
         index.catch_up(_CATCH_UP_SECONDS)
-        return StreamingResponse(_lines(index, asked.query.filter), media_type=_NDJSON)
+        return StreamingResponse(_render_lines(index, asked.query.filter), media_type=_NDJSON)
 
 
-def _lines(index: MessageIndex, matching: str) -> Iterator[bytes]:
-    # What arrives meanwhile is not this export's.
+def _render_lines(index: MessageIndex, matching: str) -> Iterator[bytes]:
+    # Messages that arrive during the export are not part of it.
     after, last = 0, index.last
     while rows := index.page(matching, after=after, limit=_ROWS_AT_ONCE).messages:
         held = (index.data(row) for row in rows if row.id <= last)

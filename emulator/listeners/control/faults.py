@@ -1,4 +1,4 @@
-"""Faults: the types there are, those in force, add, change and remove."""
+"""Faults: list the types and the faults in force; add, change and remove them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from rdss_sandbox.shapes.faults import (
 T = TypeVar("T")
 
 
-def _bounds(type_: Type) -> str:
-    """A type's attributes and what each may be, on one line."""
+def _list_attributes(type_: Type) -> str:
+    """A type's attributes with the values that each may have, on one line."""
     of_each = (
         f"{attribute.name} ({' | '.join(attribute.choices) or attribute.bounds or attribute.type})"
         for attribute in type_.attributes
@@ -34,7 +34,7 @@ def _bounds(type_: Type) -> str:
 
 
 _ATTRIBUTES: Final = "Attributes of each type, and what they may be; times in seconds.\n\n" + "\n".join(
-    _bounds(type_) for type_ in TYPES.values()
+    _list_attributes(type_) for type_ in TYPES.values()
 )
 
 
@@ -68,33 +68,33 @@ class FaultResources:
         return FaultList(self._fault_engine.list())
 
     def _types(self, _: Asked[Nothing, None]) -> FaultTypes:
-        return FaultTypes(tuple(described(type_) for type_ in self._fault_engine.types()))
+        return FaultTypes(tuple(describe_type(type_) for type_ in self._fault_engine.types()))
 
     def _add(self, asked: Asked[Nothing, NewFault]) -> Fault:
-        return _told(lambda: self._fault_engine.add(asked.body))
+        return _translate_errors(lambda: self._fault_engine.add(asked.body))
 
     def _get(self, asked: Asked[Nothing, None]) -> Fault:
-        return _told(lambda: self._fault_engine.get(asked.path["name"]))
+        return _translate_errors(lambda: self._fault_engine.get(asked.path["name"]))
 
     def _change(self, asked: Asked[Nothing, FaultChange]) -> Fault:
-        return _told(lambda: self._fault_engine.change(asked.path["name"], asked.body))
+        return _translate_errors(lambda: self._fault_engine.change(asked.path["name"], asked.body))
 
     def _remove(self, asked: Asked[Nothing, None]) -> Fault:
-        return _told(lambda: self._fault_engine.remove(asked.path["name"]))
+        return _translate_errors(lambda: self._fault_engine.remove(asked.path["name"]))
 
 
-def described(type_: Type) -> FaultType:
-    """A type of fault as the control API and the command line show it."""
+def describe_type(type_: Type) -> FaultType:
+    """Describe a fault type for the control API and the command line."""
     return FaultType(
         type_.name,
         type_.description,
         directions=tuple(direction.value for direction in type_.directions),
         channels=tuple(kind.value for kind in type_.kinds),
-        attributes=tuple(_described(attribute) for attribute in type_.attributes),
+        attributes=tuple(_describe_attribute(attribute) for attribute in type_.attributes),
     )
 
 
-def _described(attribute: Attribute) -> FaultAttribute:
+def _describe_attribute(attribute: Attribute) -> FaultAttribute:
     return FaultAttribute(
         attribute.name,
         attribute.type,
@@ -108,8 +108,8 @@ def _described(attribute: Attribute) -> FaultAttribute:
     )
 
 
-def _told(do: Callable[[], T]) -> T:
-    """What ``do`` answers, its refusals as the control API's."""
+def _translate_errors(do: Callable[[], T]) -> T:
+    """Return what ``do`` returns, and raise its errors as ApiError."""
     try:
         return do()
     except UnknownFaultError as error:

@@ -1,4 +1,4 @@
-"""Answers that go on: server-sent events until the reader leaves or the sandbox ends."""
+"""Live answers: server-sent events until the reader leaves or the sandbox ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SILENCE_SECONDS: Final = 10.0
 
 
 class LiveAnswers:
-    """Every live answer under way, so that all of them can be ended."""
+    """The open live answers, so that ``close`` can end them."""
 
     def __init__(self) -> None:
         self._readers: set[asyncio.Task[None]] = set()
@@ -26,30 +26,30 @@ class LiveAnswers:
             reader.cancel()
 
     def answer(self, messages: AsyncGenerator[bytes, None]) -> StreamingResponse:
-        """The ``messages``, each a whole server-sent event, as they come."""
+        """Answer with ``messages`` as they come; each is a whole server-sent event."""
         return StreamingResponse(
             self._stream(messages), media_type=_MEDIA_TYPE, headers={"cache-control": "no-store"}
         )
 
     async def _stream(self, messages: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
         queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=1000)
-        reader = asyncio.create_task(_read(messages, queue))
+        reader = asyncio.create_task(_fill(messages, queue))
         self._readers.add(reader)
         try:
             yield b": connected\n\n"
             while not (reader.done() and queue.empty()):
-                yield await _next(queue)
+                yield await _next_or_comment(queue)
         finally:
             reader.cancel()
             self._readers.discard(reader)
 
 
 def wants_live(request: Request) -> bool:
-    """Whether the request asks for an answer that goes on."""
+    """Whether the request asks for server-sent events."""
     return _MEDIA_TYPE in request.headers.get("accept", "")
 
 
-async def _read(messages: AsyncGenerator[bytes, None], queue: asyncio.Queue[bytes]) -> None:
+async def _fill(messages: AsyncGenerator[bytes, None], queue: asyncio.Queue[bytes]) -> None:
     try:
         async with aclosing(messages):
             async for message in messages:
@@ -59,8 +59,8 @@ async def _read(messages: AsyncGenerator[bytes, None], queue: asyncio.Queue[byte
             queue.put_nowait(b": closing\n\n")
 
 
-async def _next(queue: asyncio.Queue[bytes]) -> bytes:
-    """What to send next; after a while of nothing a comment, so that a lost reader is noticed."""
+async def _next_or_comment(queue: asyncio.Queue[bytes]) -> bytes:
+    """The next message, or a comment after a silence, so that a lost reader is noticed."""
     try:
         async with asyncio.timeout(_SILENCE_SECONDS):
             return await queue.get()

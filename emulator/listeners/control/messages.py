@@ -1,4 +1,4 @@
-"""Messages: the list, page by page and filtered, and each one whole."""
+"""Messages: filtered pages, counts, and single messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from emulator.events import Events
-from emulator.listeners.control.events import flat
+from emulator.listeners.control.events import flatten
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from emulator.message_index.index import CountedField, MessageIndex
 from rdss_sandbox.shapes.events import Event
@@ -22,7 +22,7 @@ _MOST_DIGITS = 19
 
 
 class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which page: from the ``offset``-th match (from the end when negative) or ``after`` an id."""
+    """A page: from the ``offset``-th match (from the end when negative) or ``after`` an id."""
 
     offset: int | None = None
     after: Annotated[int, msgspec.Meta(ge=0)] | None = None
@@ -31,22 +31,22 @@ class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CountQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By which field, of the messages that a filter lets through."""
+    """Counts the messages that match ``filter``, by a field."""
 
     by: CountedField = "code"
     filter: str = ""
 
 
 class MessageResources:
-    """The messages of an index ``at`` a path. Asking brings it up to date as far as a tenth of a second goes.
+    """The messages of an index, at the path ``at``. Each request first indexes new ones, for 0.1 s at most.
 
-    ``of`` says in the summaries whose messages they are.
+    ``of`` goes into the routes' summaries.
     """
 
     def __init__(
         self, index: Callable[[], MessageIndex], events: Events, at: str = "/messages", of: str = ""
     ) -> None:
-        self._made = index
+        self._find_index = index
         self._events = events
         self._at = at
         self._of = of
@@ -63,7 +63,7 @@ class MessageResources:
 
     @property
     def _index(self) -> MessageIndex:
-        return self._made()
+        return self._find_index()
 
     def _page(self, asked: Asked[MessageQuery, None]) -> MessagePage:
         self._index.catch_up(_CATCH_UP_SECONDS)
@@ -80,26 +80,28 @@ class MessageResources:
         if row is None:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {given}")
         data = self._index.data(row)
-        return MessageDetail(**msgspec.structs.asdict(row), **_content(data), events=self._events_of(row))
+        return MessageDetail(
+            **msgspec.structs.asdict(row), **_render_content(data), events=self._find_events(row)
+        )
 
     def _row(self, row_id: int) -> MessageRow | None:
         if row_id > self._index.last:
             self._index.catch_up(_CATCH_UP_SECONDS)
         return self._index.row(row_id)
 
-    def _events_of(self, row: MessageRow) -> tuple[dict[str, Any], ...]:
-        """What was said of the message in the newest events."""
+    def _find_events(self, row: MessageRow) -> tuple[dict[str, Any], ...]:
+        """The newest events that mention the message."""
         if row.message_id is None:
             return ()
         newest = self._events.since(max(0, self._events.last - _EVENTS_SEARCHED), _EVENTS_SEARCHED)
-        return tuple(flat(event) for event in newest if _names(event, row.message_id))
+        return tuple(flatten(event) for event in newest if _mentions(event, row.message_id))
 
 
-def _names(event: Event, message_id: str) -> bool:
+def _mentions(event: Event, message_id: str) -> bool:
     return event.fields.get("message_id") == message_id or message_id in event.fields.get("message_ids", ())
 
 
-def _content(data: bytes | None) -> dict[str, Any]:
+def _render_content(data: bytes | None) -> dict[str, Any]:
     if data is None:
         return {}
     try:

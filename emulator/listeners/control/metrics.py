@@ -1,4 +1,4 @@
-"""``GET /metrics``: the sandbox's figures for Prometheus."""
+"""``GET /metrics``: the sandbox's metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EventCounts:
-    """Counts events by kind: subscribe it."""
+    """Counts events by kind, as a subscriber of ``Events``."""
 
     def __init__(self) -> None:
         self.by_kind: Counter[str] = Counter()
@@ -27,8 +27,8 @@ class EventCounts:
         self.by_kind[event.kind] += 1
 
 
-class MetricsResource:
-    """``/metrics``, from what the sandbox says of itself at that moment."""
+class MetricsResources:
+    """``/metrics``, from the sandbox's status at the time of the request."""
 
     def __init__(
         self, status: Callable[[], Status], faults: Callable[[], Iterable[Fault]], counts: EventCounts
@@ -41,7 +41,7 @@ class MetricsResource:
         return [Route("GET", "/metrics", "Figures for Prometheus", self._answer, "text/plain")]
 
     def collect(self) -> Iterator[Metric]:
-        """The figures, as prometheus_client's registry asks for them."""
+        """Yield the metrics, as prometheus_client's registry expects of a collector."""
         from prometheus_client.metrics_core import (
             CounterMetricFamily,
             GaugeMetricFamily,

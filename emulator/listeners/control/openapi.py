@@ -1,4 +1,4 @@
-"""The control API described in OpenAPI 3.1, made from its routes."""
+"""Describes the control API in OpenAPI 3.1, from its routes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _REFERENCES = "#/components/schemas/{name}"
 _VARIABLE = re.compile(r"\{(\w+)(?::path)?\}")
 
 
-def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
-    """The whole description."""
+def describe_api(routes: Iterable[Route], version: str) -> dict[str, Any]:
+    """The OpenAPI document of these routes."""
     routes = list(routes)
     shapes = [
         Refusal,
@@ -26,7 +26,7 @@ def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         path = _VARIABLE.sub(r"{\1}", route.path)
-        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
+        paths.setdefault(path, {})[route.method.lower()] = _describe_operation(route)
     return {
         "openapi": "3.1.0",
         "info": {"title": "RDSS sandbox control API", "version": version},
@@ -38,20 +38,20 @@ def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _describe_operation(route: Route) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": route.summary,
         "operationId": _operation_id(route),
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
         "responses": {
-            str(int(route.status)): {"description": "Done", "content": _content(route.answer)},
-            "default": {"description": "Refused", "content": _content(Refusal)},
+            str(int(route.status)): {"description": "Done", "content": _describe_content(route.answer)},
+            "default": {"description": "Refused", "content": _describe_content(Refusal)},
         },
     }
     if route.about:
         operation["description"] = route.about
     if route.body is not None:
-        operation["requestBody"] = {"content": _content(route.body)}
+        operation["requestBody"] = {"content": _describe_content(route.body)}
     return operation
 
 
@@ -73,7 +73,7 @@ def _query_parameters(route: Route) -> list[dict[str, Any]]:
     return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
 
 
-def _content(shape: Any) -> dict[str, Any]:
+def _describe_content(shape: Any) -> dict[str, Any]:
     if not _is_json(shape):
         return {shape: {}}
     (schema,), _ = msgspec.json.schema_components([shape], ref_template=_REFERENCES)
@@ -81,5 +81,5 @@ def _content(shape: Any) -> dict[str, Any]:
 
 
 def _is_json(shape: Any) -> bool:
-    """A media type stands for an answer that is not JSON."""
+    """Whether an answer or body is JSON; a string is the media type of one that is not."""
     return shape is not None and not isinstance(shape, str)

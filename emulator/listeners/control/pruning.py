@@ -1,4 +1,4 @@
-"""Removing objects and events because they are old, or too many."""
+"""Pruning: remove old or excess objects and events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 
 
-class PruneResource:
+class PruneResources:
     """``/prune``."""
 
     def __init__(self, pruning: Pruning) -> None:

@@ -1,4 +1,4 @@
-"""Who reads which shard, and how far behind they are."""
+"""Readers: who reads which shard, and how many records are unread."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import msgspec
 
 from emulator.kinesis import KinesisError, ReaderView
 from emulator.listeners.control.routing import Asked, Route
-from emulator.listeners.control.streams import unread
+from emulator.listeners.control.streams import count_unread
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.readers import Reader, ReaderList
 
 
 class ReaderQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of one stream, or of all."""
+    """The readers of one stream, or of all."""
 
     stream: str | None = None
 
@@ -35,7 +35,7 @@ class ReaderResources:
         readers = tuple(
             Reader(stream=label, **reader._asdict()) for label, some in found for reader in some or ()
         )
-        waiting = {each.label: unread(each.view) for each in listed}
+        waiting = {each.label: count_unread(each.view) for each in listed}
         return ReaderList(
             readers,
             known=not any(some is None for _, some in found),
@@ -46,4 +46,4 @@ class ReaderResources:
         try:
             return self._streams.readers(listed.view.name, listed.scope)
         except KinesisError:
-            return []  # deleted between the two questions
+            return []  # the stream was deleted after it was listed

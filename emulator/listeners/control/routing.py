@@ -1,4 +1,4 @@
-"""The control API's routes: what each is asked and answers; server and description are made from them."""
+"""The control API's routes: the server and the OpenAPI description are both built from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ApiError(Exception):
-    """A request that is refused: the HTTP status, a code for programs, and a sentence for people."""
+    """A refused request: the HTTP status, a code for programs, and a sentence for people."""
 
     def __init__(self, status: HTTPStatus, code: str, message: str) -> None:
         super().__init__(message)
@@ -38,12 +38,12 @@ class ApiError(Exception):
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A query or body that has nothing in it."""
+    """An empty query or body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Query, Body]):
-    """A request, read: the variable parts of its path, its query, its body."""
+    """A parsed request: the variable parts of its path, its query, and its body."""
 
     path: dict[str, str]
     query: Query
@@ -56,7 +56,7 @@ Handler: TypeAlias = Callable[[Asked[Any, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method on one path. ``run`` answers with an ``answer``, or with a Response of its own.
+    """One method on one path. ``run`` returns an ``answer``, or a Response.
 
     A plain function runs on a thread; a coroutine function runs in the event loop.
     """
@@ -73,21 +73,21 @@ class Route:
     about: str = ""
 
     def endpoint(self, failed: Callable[[Exception], None]) -> StarletteRoute:
-        """The route as Starlette's; ``failed`` is told of what nobody foresaw."""
+        """The route for Starlette. ``failed`` receives unexpected errors."""
 
         async def answer(request: Request) -> Response:
             try:
-                return await self._answer(request)
+                return await self._respond(request)
             except Exception as error:  # noqa: BLE001 -- every error becomes an answer
                 return refusal(error, failed)
 
         return StarletteRoute(self.path, answer, methods=[self.method], name=f"{self.method} {self.path}")
 
-    async def _answer(self, request: Request) -> Response:
+    async def _respond(self, request: Request) -> Response:
         asked = Asked(
             dict(request.path_params),
             msgspec.convert(dict(request.query_params), self.query, strict=False),
-            await self._body(request),
+            await self._read_body(request),
             request,
         )
         if inspect.iscoroutinefunction(self.run):
@@ -98,7 +98,7 @@ class Route:
             return answer
         return Response(_encode(answer), self.status, media_type=JSON)
 
-    async def _body(self, request: Request) -> Any:
+    async def _read_body(self, request: Request) -> Any:
         if self.body is None:
             return None
         pieces, size = [], 0
@@ -115,7 +115,7 @@ class Route:
 
 
 def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
-    """The answer that tells of an error."""
+    """The response for an error. ``failed`` receives an unexpected one."""
     match error:
         case ApiError():
             status, code = error.status, error.code
@@ -140,7 +140,7 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
     return Response(_encode(Refusal(Problem(code, message))), status, media_type=JSON)
 
 
-def endpoints(routes: Iterable[Route], failed: Callable[[Exception], None]) -> list[StarletteRoute]:
-    """Starlette's routes, fixed paths before those with variable parts."""
+def build_routes(routes: Iterable[Route], failed: Callable[[Exception], None]) -> list[StarletteRoute]:
+    """Build Starlette's routes, with fixed paths before those with variable parts."""
     ordered = sorted(routes, key=lambda route: route.path.count("{"))
     return [route.endpoint(failed) for route in ordered]

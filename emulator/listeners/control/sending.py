@@ -1,4 +1,4 @@
-"""Sending a message through the control API: for redriving and importing without an AWS client."""
+"""Sends a message through the control API, to redrive and import without an AWS client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from schemas.peek import peek
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 
-# The largest record a stream can be set to take, in base64, with room for the rest.
+# The largest record that a stream can allow (10 MiB), in base64, with room for the other fields.
 _MOST_BYTES = 15 << 20
 
 

@@ -1,4 +1,4 @@
-"""Sequences: messages sent in several parts, as far as their parts have come."""
+"""Sequences: messages in several parts, with the parts that have arrived."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CATCH_UP_SECONDS = 0.1
 
 
 class SequenceQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sequences of the messages that a filter lets through, from the ``offset``-th on."""
+    """Sequences of the messages that match ``filter``, from the ``offset``-th on."""
 
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100

@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Sandbox(Protocol):
-    """What runs, as these routes need it."""
+    """The running emulator, as these routes need it."""
 
     def status(self) -> Status: ...
     def reset(self) -> None: ...
@@ -67,22 +67,22 @@ class StateResources:
 
     async def _read_clock(self, asked: Asked[Nothing, None]) -> ClockReading | StreamingResponse:
         if wants_live(asked.request):
-            return self._live.answer(self._readings())
-        return reading(self._clock)
+            return self._live.answer(self._follow_clock())
+        return read_clock(self._clock)
 
-    async def _readings(self) -> AsyncGenerator[bytes, None]:
-        # Two machines' clocks drift apart, so that a reading is due now and then though nothing was done.
+    async def _follow_clock(self) -> AsyncGenerator[bytes, None]:
+        # The clocks of two machines drift apart, so a follower gets readings without changes too.
         async for state in self._clock.follow_changes(every=_READ_AGAIN_SECONDS):
-            yield b"data: %b\n\n" % _encode(_reading_of(state))
+            yield b"data: %b\n\n" % _encode(_build_reading(state))
 
     def _change_clock(self, asked: Asked[Nothing, ClockChange]) -> ClockReading:
         change = asked.body
         try:
-            _apply(self._clock, change)
+            _apply_change(self._clock, change)
         except (ValueError, OverflowError) as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_clock", str(error)) from error
         self._events.emit("clock.changed", action=change.action, seconds=change.seconds, speed=change.speed)
-        return reading(self._clock)
+        return read_clock(self._clock)
 
     def _reset(self, _: Asked[Nothing, None]) -> Status:
         self._sandbox.reset()
@@ -92,26 +92,26 @@ class StateResources:
         return self._sandbox.populate(asked.body)
 
 
-def reading(clock: Clock) -> ClockReading:
-    """What the clock shows now."""
-    return _reading_of(clock.state())
+def read_clock(clock: Clock) -> ClockReading:
+    """The clock's present reading, as the control API shows it."""
+    return _build_reading(clock.state())
 
 
-def _reading_of(state: ClockState) -> ClockReading:
+def _build_reading(state: ClockState) -> ClockReading:
     return ClockReading(state.time, state.speed, state.real, state.elapsed)
 
 
-def _apply(clock: Clock, change: ClockChange) -> None:
+def _apply_change(clock: Clock, change: ClockChange) -> None:
     actions: dict[str, Callable[[], None]] = {
         "freeze": clock.freeze,
         "real": clock.resume_real_time,
-        "advance": lambda: clock.advance(_needed(change.seconds, "advance", "seconds")),
-        "speed": lambda: clock.run_at(_needed(change.speed, "speed", "speed")),
+        "advance": lambda: clock.advance(_require(change.seconds, "advance", "seconds")),
+        "speed": lambda: clock.run_at(_require(change.speed, "speed", "speed")),
     }
     actions[change.action]()
 
 
-def _needed(value: float | None, action: str, name: str) -> float:
+def _require(value: float | None, action: str, name: str) -> float:
     if value is None or not value <= _LARGEST:
         raise ValueError(f"the action {action!r} needs {name!r}, a number up to {_LARGEST:.0e}, not {value}")
     return value

@@ -1,4 +1,4 @@
-"""Streams and their shards: look at them, reshard them."""
+"""Streams and their shards: list, show and reshard them."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class StreamResources:
         ]
 
     def _list(self, _: Asked[Nothing, None]) -> StreamList:
-        return StreamList(summaries(self._catalogue))
+        return StreamList(summarise_streams(self._catalogue))
 
     def _detail(self, asked: Asked[Nothing, None]) -> StreamDetail:
-        return _whole(self._listed(asked))
+        return _build_detail(self._find(asked))
 
     def _reshard(self, asked: Asked[Nothing, Reshard]) -> StreamDetail:
-        listed = self._listed(asked)
-        operation, request = _operation(asked.body, listed)
+        listed = self._find(asked)
+        operation, request = _build_operation(asked.body, listed)
         request["StreamName"] = listed.view.name
         check(request, kinesis_model().operations[operation].request)
         self._streams.call(operation, request, listed.scope)
-        return _whole(self._listed(asked))
+        return _build_detail(self._find(asked))
 
-    def _listed(self, asked: Asked[Any, Any]) -> ListedStream:
+    def _find(self, asked: Asked[Any, Any]) -> ListedStream:
         listed = self._catalogue.find(asked.path["name"])
         if listed is None:
             names = ", ".join(listed.label for listed in self._catalogue.list_streams()) or "none"
@@ -53,18 +53,18 @@ class StreamResources:
         return listed
 
 
-def summaries(catalogue: Catalogue) -> tuple[Stream, ...]:
-    """Every stream in one line."""
-    return tuple(Stream(**_summary(listed)) for listed in catalogue.list_streams())
+def summarise_streams(catalogue: Catalogue) -> tuple[Stream, ...]:
+    """Summarise every stream."""
+    return tuple(Stream(**_summarise(listed)) for listed in catalogue.list_streams())
 
 
-def unread(view: StreamView) -> int | None:
-    """The records of a stream that no reader has passed; None where nobody has read it."""
+def count_unread(view: StreamView) -> int | None:
+    """Count the records of a stream that no reader has passed; None where it was never read."""
     counted = [shard.unread for shard in view.shards if shard.unread is not None]
     return sum(counted) if counted else None
 
 
-def _summary(listed: ListedStream) -> dict[str, Any]:
+def _summarise(listed: ListedStream) -> dict[str, Any]:
     view = listed.view
     open_shards = sum(shard.open for shard in view.shards)
     return {
@@ -75,20 +75,22 @@ def _summary(listed: ListedStream) -> dict[str, Any]:
         "closed_shards": len(view.shards) - open_shards,
         "records": view.records,
         "bytes": view.bytes,
-        "unread": unread(view),
+        "unread": count_unread(view),
     }
 
 
-def _whole(listed: ListedStream) -> StreamDetail:
-    return StreamDetail(**_summary(listed), shards=tuple(_shard(shard) for shard in listed.view.shards))
+def _build_detail(listed: ListedStream) -> StreamDetail:
+    return StreamDetail(
+        **_summarise(listed), shards=tuple(_build_shard(shard) for shard in listed.view.shards)
+    )
 
 
-def _shard(view: ShardView) -> Shard:
+def _build_shard(view: ShardView) -> Shard:
     return Shard(**{name: getattr(view, name) for name in Shard.__struct_fields__})
 
 
-def _operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[str, Any]]:
-    """The Kinesis operation and what it is asked."""
+def _build_operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[str, Any]]:
+    """The Kinesis operation of a reshard, and its request without the stream."""
     shards = sorted(
         (shard for shard in listed.view.shards if shard.open), key=lambda shard: int(shard.starting_hash_key)
     )
@@ -103,14 +105,17 @@ def _operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[str, An
                 "ScalingType": "UNIFORM_SCALING",
             }
         case "split":
-            shard = _named(change.shard, shards) if change.shard else max(shards, key=_width)
-            return "SplitShard", {"ShardToSplit": shard.id, "NewStartingHashKey": _split_at(change, shard)}
+            shard = _find_open_shard(change.shard, shards) if change.shard else max(shards, key=_width)
+            return "SplitShard", {
+                "ShardToSplit": shard.id,
+                "NewStartingHashKey": _choose_hash_key(change, shard),
+            }
         case "merge":
-            shard, adjacent = _to_merge(change, shards)
+            shard, adjacent = _choose_pair(change, shards)
             return "MergeShards", {"ShardToMerge": shard.id, "AdjacentShardToMerge": adjacent.id}
 
 
-def _split_at(change: Reshard, shard: ShardView) -> str:
+def _choose_hash_key(change: Reshard, shard: ShardView) -> str:
     if change.hash_key is not None:
         return change.hash_key
     low, high = int(shard.starting_hash_key), int(shard.ending_hash_key)
@@ -120,9 +125,9 @@ def _split_at(change: Reshard, shard: ShardView) -> str:
     return str((low + high + 1) // 2)
 
 
-def _to_merge(change: Reshard, shards: list[ShardView]) -> tuple[ShardView, ShardView]:
+def _choose_pair(change: Reshard, shards: list[ShardView]) -> tuple[ShardView, ShardView]:
     pairs = list(pairwise(shards))
-    wanted = {_named(name, shards).id for name in (change.shard, change.adjacent) if name}
+    wanted = {_find_open_shard(name, shards).id for name in (change.shard, change.adjacent) if name}
     fitting = [pair for pair in pairs if wanted <= {pair[0].id, pair[1].id}]
     if not fitting:
         why = (
@@ -134,8 +139,8 @@ def _to_merge(change: Reshard, shards: list[ShardView]) -> tuple[ShardView, Shar
     return min(fitting, key=lambda pair: _width(pair[0]) + _width(pair[1]))
 
 
-def _named(shard_id: str, shards: list[ShardView]) -> ShardView:
-    """The open shard of this id, or of the number at its end."""
+def _find_open_shard(shard_id: str, shards: list[ShardView]) -> ShardView:
+    """The open shard with this id, or with this number at the end of its id."""
     for shard in shards:
         if shard_id == shard.id or (
             shard_id.isdecimal() and int(shard_id) == int(shard.id.rpartition("-")[2])

@@ -1,4 +1,4 @@
-"""Where a queue is: its project and its name."""
+"""The address of a queue: its project and its name."""
 
 from __future__ import annotations
 

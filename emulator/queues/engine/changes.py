@@ -1,8 +1,8 @@
-"""What can happen to queues, as it is kept in the journal.
+"""The changes of queues, as the journal keeps them.
 
-A change says what came of an operation, never how it was decided, so that
-applying the same changes at the same times gives the same queues. What the
-clock alone ends is not written down: the clock ends it again.
+A change records the result of an operation, not the decision, so that the same
+changes at the same times give the same queues. What expires by the clock is not
+recorded, because a replay lets it expire again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from emulator.queues.engine.subscription import Subscription
 
 
 class QueueSet(msgspec.Struct, array_like=True, tag="queue"):
-    """The queue is there with this metadata; ``number`` is what its next message has at least."""
+    """The queue exists with this metadata. ``number`` is the least number of its next message."""
 
     at: Address
     metadata: dict[str, Any]
@@ -25,7 +25,7 @@ class QueueSet(msgspec.Struct, array_like=True, tag="queue"):
 
 
 class QueueGone(msgspec.Struct, array_like=True, tag="queue gone"):
-    """The queue was deleted with all that is in it."""
+    """The queue was deleted, with everything in it."""
 
     at: Address
 
@@ -38,7 +38,7 @@ class Posted(msgspec.Struct, array_like=True, tag="posted"):
 
 
 class Claimed(msgspec.Struct, array_like=True, tag="claimed"):
-    """A claim was made; ``messages`` are (number, how often it has been claimed with this time)."""
+    """A claim was created. ``messages`` are pairs of a number and its count of claims, this one included."""
 
     at: Address
     claim: str
@@ -50,7 +50,7 @@ class Claimed(msgspec.Struct, array_like=True, tag="claimed"):
 
 
 class Renewed(msgspec.Struct, array_like=True, tag="renewed"):
-    """A claim begins anew."""
+    """A claim was renewed at ``since``."""
 
     at: Address
     claim: str
@@ -60,7 +60,7 @@ class Renewed(msgspec.Struct, array_like=True, tag="renewed"):
 
 
 class Released(msgspec.Struct, array_like=True, tag="released"):
-    """A claim was given up."""
+    """A claim was released."""
 
     at: Address
     claim: str
@@ -74,7 +74,7 @@ class Removed(msgspec.Struct, array_like=True, tag="removed"):
 
 
 class Subscribed(msgspec.Struct, array_like=True, tag="subscribed"):
-    """A subscription is as given here."""
+    """A subscription was created or replaced."""
 
     at: Address
     subscription: Subscription

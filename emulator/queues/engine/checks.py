@@ -1,6 +1,6 @@
-"""Bounds that every transport holds its clients to.
+"""Limits on what clients may send, over every transport.
 
-Each check raises ``BadValueError`` with what is allowed.
+Each check raises ``BadValueError``, which says what is allowed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def subscription_ttl(ttl: Any) -> None:
 
 
 def kept(document: Any) -> None:
-    """What a client gave to be kept must be something that can be: the journal has integers of 64 bits."""
+    """Check that the journal can store a client's document: its integers have 64 bits."""
     try:
         _packed(document)
     except OverflowError as error:
@@ -105,7 +105,7 @@ def kept(document: Any) -> None:
 
 
 def as_set(texts: Iterable[str]) -> str:
-    """Texts as Python shows a set of them, in their order."""
+    """Render texts as Python shows a set, but sorted, since Zaqar's error texts do."""
     return "{" + ", ".join(map(repr, sorted(texts))) + "}"
 
 

@@ -1,4 +1,4 @@
-"""Things that become due, soonest first."""
+"""Deadlines, soonest first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _LEAST_STALE: Final = 1024
 
 
 class Deadlines(Generic[Key]):
-    """Keys with the time at which each is due, in seconds since the epoch.
+    """Keys with their deadlines, in seconds since the epoch.
 
-    An entry is a hint: whoever takes it looks whether the thing is still there
-    and due. ``crowded`` says when so many are stale that they should be made
-    anew from what lives, which keeps memory in proportion to that.
+    An entry is a hint: the caller checks that the thing still exists and is due, so
+    entries need not be removed. When ``is_crowded`` finds too many stale ones, the caller
+    replaces all by those that live, which bounds the memory.
     """
 
     def __init__(self) -> None:
@@ -25,21 +25,21 @@ class Deadlines(Generic[Key]):
     def add(self, when: float, key: Key) -> None:
         heapq.heappush(self._heap, (when, key))
 
-    def due(self, now: float) -> list[Key]:
-        """Take out what is due, in order."""
+    def pop_due(self, now: float) -> list[Key]:
+        """Remove and return the keys that are due, in order."""
         heap, taken = self._heap, []
         while heap and heap[0][0] <= now:
             taken.append(heapq.heappop(heap)[1])
         return taken
 
     def soonest(self) -> float | None:
-        """When the first may be due."""
+        """The earliest deadline, in seconds since the epoch."""
         return self._heap[0][0] if self._heap else None
 
-    def crowded(self, living: int) -> bool:
+    def is_crowded(self, living: int) -> bool:
         return len(self._heap) > 2 * living + _LEAST_STALE
 
-    def renew(self, entries: Iterable[tuple[float, Key]]) -> None:
-        """Hold these and nothing else."""
+    def replace(self, entries: Iterable[tuple[float, Key]]) -> None:
+        """Replace all entries by these."""
         self._heap = list(entries)
         heapq.heapify(self._heap)

@@ -1,4 +1,4 @@
-"""The engine of queues: everything that the messaging API does, with no network in it."""
+"""The queue engine: everything that the messaging API does, without the network."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from emulator.queues.engine.source import Source
 from emulator.queues.engine.store import Store
 
 _LONGEST_WAIT: Final = 60.0
-"""No claim or message ends sooner than this after it began, so nobody is late who looks as often."""
+"""Seconds of the clock. Every claim and message lasts at least this long; a longer pause could miss one."""
 
 
 class QueueEngine:
-    """Queues of projects. Every operation is atomic, and durable when it returns, unless ``path`` is None.
+    """The queues of all projects. Thread-safe.
 
-    ``fsync`` makes that hold for loss of power, too. Safe to use from many threads. Raises
-    ``DamagedLogError``
-    when the journal at ``path`` cannot be read, and OSError from any operation that cannot be written down,
-    which then has not happened. ``destinations`` are what subscribers may be.
+    Every operation is atomic, and durable when it returns unless ``path`` is None. With ``fsync`` it
+    survives a loss of power too. Raises ``DamagedLogError`` when the journal at ``path`` cannot be read. Any
+    operation raises OSError when it cannot be written, and then has no effect. ``destinations`` says which
+    subscribers are allowed.
     """
 
     def __init__(
@@ -53,51 +53,53 @@ class QueueEngine:
         self.subscriptions = Subscriptions(self._store, self.destinations)
 
     def now(self) -> float:
-        """Seconds since the epoch, on the clock that ends claims and messages."""
+        """Seconds since the epoch, on the clock by which claims and messages expire."""
         return self._store.now()
 
     def sign(self, at: Address, paths: list[str], methods: Any, expires: Any) -> Signed:
-        """Sign for the paths with this sandbox's own key; see ``signatures.sign``, whose error it raises."""
-        return signatures.sign(self._store.secret(), paths, methods, at.project, expires, now=self.now())
+        """Sign paths with this sandbox's key. Raises as ``signatures.sign``."""
+        return signatures.sign(
+            self._store.signing_secret(), paths, methods, at.project, expires, now=self.now()
+        )
 
     def verify(self, given: Signed) -> bool:
-        """Whether the signature is ours, of what it says, and its time is not over."""
-        return signatures.verify(self._store.secret(), given, now=self.now())
+        """Whether the signature is ours, is right for its fields, and has not expired."""
+        return signatures.verify(self._store.signing_secret(), given, now=self.now())
 
     def attach(self, at: Address, source: Source) -> None:
-        """Make the queue, which is made if it is not there, a view on a channel, from now on."""
+        """Make the queue a view on a channel. A missing queue is created."""
         self._store.attach(at, source)
 
     def detach(self, at: Address) -> None:
-        """Let the queue stand alone again, with what it has."""
+        """Make the queue an ordinary one again, with its present messages."""
         self._store.detach(at)
 
     def refresh_views(self) -> list[SourceUnavailableError]:
-        """Take into every view what its channel has; what kept it from that."""
+        """Take the channels' messages into all views, and return the errors of those that failed."""
         return self._store.refresh_all()
 
     def has_view(self, name: str) -> bool:
-        """Whether a queue of this name is a view, so that what is done with it may have to wait."""
+        """Whether a queue of this name is a view, whose operations may wait for its channel."""
         return any(at.name == name for at in self._store.sources)
 
-    def settle(self) -> float | None:
-        """End what the clock has ended, and emit the events of it; when there may next be something to end.
+    def end_expired(self) -> float | None:
+        """Expire what is over by the clock, emit its events, and return when something may expire next.
 
-        Operations do the same for the queue they are about. For whoever moves the clock by hand.
+        Each operation does this for its own queue. Call it after the clock was advanced by hand.
         """
-        return self._store.settle()
+        return self._store.end_expired()
 
     def watch(self) -> None:
-        """Have claims and messages end at their time, on a thread, though nobody asks for them."""
+        """Start the thread that expires claims and messages at their time, also in unused queues."""
         self._watch = threading.Thread(target=self._run, name="ends of claims", daemon=True)
         self._watch.start()
 
     def clear(self) -> None:
-        """Delete every queue; views stay attached, empty."""
+        """Delete every queue. Views stay attached, and are empty."""
         self._store.clear()
 
     def close(self) -> None:
-        """End the watch and give the journal back."""
+        """End the thread and close the journal."""
         self._closed = True
         self._clock.nudge()
         if self._watch is not None:
@@ -107,9 +109,9 @@ class QueueEngine:
     def _run(self) -> None:
         while not self._closed:
             try:
-                due = self.settle()
+                due = self.end_expired()
             except OSError:
-                # What could not be told now is over all the same, and operations see it so.
+                # The event log could not be written. The claims are over anyway, for every operation.
                 due = None
             pause = _LONGEST_WAIT if due is None else min(max(due - self.now(), 0.0), _LONGEST_WAIT)
             self._clock.wait(pause, lambda: self._closed)

@@ -1,4 +1,4 @@
-"""What a queue refuses, each with what was asked of it."""
+"""The errors of queues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from emulator.queues.engine.address import Address
 
 
 class QueuesError(Exception):
-    """Something that queues do not do: says what, for people."""
+    """A refused operation; the text is for people."""
 
 
 class NotThereError(QueuesError):
@@ -42,14 +42,14 @@ class SubscriptionNotThereError(NotThereError):
 
 
 class MessageClaimedError(QueuesError):
-    """A message that somebody holds, and that claim was not given."""
+    """The message is held by a claim, and the right claim was not given."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"Message {message} is claimed")
 
 
 class MessageNotClaimedError(QueuesError):
-    """A claim was given, and nobody holds the message."""
+    """A claim was given, but no claim holds the message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"Message {message} is no longer claimed")
@@ -63,16 +63,16 @@ class SubscriberTakenError(QueuesError):
 
 
 class BadValueError(QueuesError):
-    """A value that is outside its bounds, or not of its kind."""
+    """A value outside its bounds, or of the wrong type."""
 
 
 class BadPatchError(QueuesError):
-    """A patch that cannot be read."""
+    """A patch that cannot be parsed."""
 
 
 class PatchConflictError(QueuesError):
-    """A patch replaces or removes what is not there."""
+    """A patch replaces or removes a missing key."""
 
 
 class SourceUnavailableError(QueuesError):
-    """The channel that a queue is a view on does not take or give messages now."""
+    """The channel of a view cannot be read or written now."""

@@ -1,4 +1,4 @@
-"""The journal of queues: a claim that was answered for survives the process."""
+"""The journal of queues, by which every answered claim survives the process."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from emulator.journal import Log
 from emulator.queues.engine.changes import Change, Entry, decode, encode
 from emulator.queues.engine.state import State
 
-_WRITE_ANEW_ABOVE_BYTES: Final = 16 << 20
+_REWRITE_ABOVE_BYTES: Final = 16 << 20
 _GROWTH: Final = 4
 _CHANGES_IN_AN_ENTRY: Final = 50
 
 
 class Journal(Protocol):
-    """Where entries are kept."""
+    """The store of entries."""
 
     def append(self, entry: Entry) -> None:
-        """Return once the entry is as durable as it will be. OSError leaves nothing of it behind."""
+        """Store the entry before returning. Raises OSError, and then nothing of it is stored."""
 
-    def tidy(self, state: State, now: float) -> None:
-        """Forget what ``state`` no longer needs, if there is much of it."""
+    def compact(self, state: State, now: float) -> None:
+        """Rewrite the journal when it is much larger than ``state`` needs."""
 
     def close(self) -> None: ...
 
 
 class NoJournal:
-    """For queues that are gone with the process."""
+    """A journal for queues in memory, which stores nothing."""
 
     def append(self, entry: Entry) -> None:
-        """Nothing is kept."""
+        """Store nothing."""
 
-    def tidy(self, state: State, now: float) -> None:
-        """There is nothing to forget."""
+    def compact(self, state: State, now: float) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing."""
 
 
 class FileJournal:
-    """Entries in a log at ``path``, written anew when it is four times what its queues need.
+    """A journal in a log at ``path``, which is rewritten when it has four times the size that it needs.
 
-    ``torn_bytes`` is how much of an entry that was not written whole was cut. Raises ``DamagedLogError``.
+    ``torn_bytes`` is how many bytes of an incomplete last entry were cut. Raises ``DamagedLogError``.
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
@@ -56,7 +56,7 @@ class FileJournal:
         self._needed = 0
 
     def replay(self, state: State) -> None:
-        """Give ``state``, which is empty, everything that has happened."""
+        """Apply every stored entry to the empty ``state``."""
         last = 0.0
         for position, payload in self._log.entries():
             entry = decode(payload)
@@ -65,26 +65,26 @@ class FileJournal:
                 state.pass_time(change, last)
                 state.apply(change, last)
             self._bytes = position + len(payload)
-        self.tidy(state, last)
+        self.compact(state, last)
 
     def append(self, entry: Entry) -> None:
         payload = encode(entry)
         self._bytes = self._log.append(payload) + len(payload)
 
-    def tidy(self, state: State, now: float) -> None:
-        if self._bytes > _WRITE_ANEW_ABOVE_BYTES and self._bytes > _GROWTH * self._needed:
+    def compact(self, state: State, now: float) -> None:
+        if self._bytes > _REWRITE_ABOVE_BYTES and self._bytes > _GROWTH * self._needed:
             try:
-                self._write_anew(state.changes(), now)
+                self._rewrite(state.list_changes(), now)
             except OSError:
-                # What was committed stays committed; this is tried again when the log has grown once more.
+                # The old log stays valid. The next try comes when it has grown by the same factor again.
                 self._needed = self._bytes
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._log.close()
 
-    def _write_anew(self, changes: Iterable[Change], now: float) -> None:
-        """Put a log with only ``changes`` in the place of the old one, which stays until it is whole."""
+    def _rewrite(self, changes: Iterable[Change], now: float) -> None:
+        """Replace the log by one with only ``changes``. The old one stays until the new one is complete."""
         draft_path = self._path.with_suffix(".draft")
         draft_path.unlink(missing_ok=True)
         draft = Log(draft_path, fsync=True)

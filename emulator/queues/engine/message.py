@@ -11,11 +11,11 @@ from rdss_sandbox.shapes.queue_limits import LONGEST_LIFE
 
 
 class Message(msgspec.Struct, array_like=True, gc=False):
-    """A message. ``number`` is its place in the queue, ``body`` the JSON that was posted, byte for byte.
+    """A message. ``number`` gives its order in the queue; ``body`` is the posted JSON, byte for byte.
 
-    ``ttl`` is in seconds as it is shown; the message is gone at ``expires`` and cannot be claimed before
-    ``ready`` (both seconds since the epoch). ``client`` posted it, ``claims`` counts how often it was
-    claimed. ``ref`` is its place in the channel that the queue is a view on, None where it stands alone.
+    ``ttl`` is in seconds, as clients see it. The message expires at ``expires`` and cannot be claimed before
+    ``ready``, both in seconds since the epoch. ``client`` posted it, and ``claims`` counts its claims. In a
+    view ``ref`` is its position in the channel; elsewhere it is None.
     """
 
     number: int
@@ -33,10 +33,10 @@ class Message(msgspec.Struct, array_like=True, gc=False):
         """Whole seconds since it was posted."""
         return max(0, int(now - self.created))
 
-    def outlive(self, ends: float, grace: int, now: float) -> None:
-        """Live ``grace`` seconds longer than a claim that ``ends`` after it would; never beyond 14 days.
+    def extend_life(self, ends: float, grace: int, now: float) -> None:
+        """Extend the life to ``grace`` seconds after a claim that ``ends`` later; never beyond 14 days.
 
-        Zaqar counts whole seconds: what ends in the same one as the claim is left alone.
+        Zaqar counts whole seconds, so a message that expires in the same second as the claim is not extended.
         """
         if int(self.expires) < int(ends):
             self.expires = max(self.expires, min(ends + grace, self.created + LONGEST_LIFE))
@@ -47,7 +47,7 @@ class Message(msgspec.Struct, array_like=True, gc=False):
 class Claim:
     """Messages that ``client`` holds from ``since`` (seconds since the epoch) for ``ttl`` seconds.
 
-    ``numbers`` are those still held, oldest first.
+    ``numbers`` are the messages that it still holds, oldest first.
     """
 
     id: str
@@ -63,12 +63,12 @@ class Claim:
         return self.since + self.ttl
 
     def age(self, now: float) -> int:
-        """Whole seconds since it was made or last renewed."""
+        """Whole seconds since it was created or last renewed."""
         return max(0, int(now - self.since))
 
 
 class Found(NamedTuple):
-    """A message, and the id of the claim that holds it, if one does."""
+    """A message, and the id of the claim that holds it, or None."""
 
     message: Message
     claim: str | None

@@ -1,4 +1,4 @@
-"""What a queue's metadata says: the client's own keys, and the reserved ones that set how the queue works."""
+"""The metadata of a queue: the client's own keys, and reserved keys that configure the queue."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ LONGEST_DELAY: Final = 30
 _LEAST_SPREAD: Final = 10
 
 
-def shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata with the defaults of the reserved keys that are not set."""
     return {**metadata, **{key: value for key, value in DEFAULTS.items() if not metadata.get(key)}}
 
 
 def counts_claims(metadata: Mapping[str, Any]) -> bool:
-    """Whether the queue has a use for how often its messages were claimed; Zaqar counts in no other."""
+    """Whether the queue counts the claims of its messages. Zaqar does so only with a dead letter queue."""
     return MOST_CLAIMS in metadata and DEAD_LETTERS in metadata
 
 
 def check(metadata: Mapping[str, Any]) -> None:
-    """Raise ``BadValueError`` for a reserved key's wrong value, or any that cannot be kept."""
+    """Raise ``BadValueError`` for a wrong value of a reserved key, or a value that cannot be stored."""
     checks.kept(metadata)
     for key, allowed in _INTEGERS.items():
         value = metadata.get(key)
@@ -80,7 +80,7 @@ def check(metadata: Mapping[str, Any]) -> None:
 
 
 def check_retry_policy(policy: Any) -> None:
-    """Raise ``BadValueError`` when the policy of a queue or subscription cannot be followed; None is none."""
+    """Raise ``BadValueError`` for an invalid retry policy of a queue or subscription. None is valid."""
     if not policy:
         return
     if not isinstance(policy, dict):
@@ -100,14 +100,14 @@ def check_retry_policy(policy: Any) -> None:
         raise BadValueError("invalid minimum_delay and maximum_delay.")
 
 
-def patched(metadata: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
-    """The metadata after the operations: ``{"op": add|remove|replace, "path": "/metadata/key", "value"}``.
+def patch(metadata: Mapping[str, Any], operations: Sequence[Any]) -> dict[str, Any]:
+    """Apply operations ``{"op": add|remove|replace, "path": "/metadata/key", "value"}`` to a copy.
 
-    Raises ``BadPatchError`` for one that cannot be read, ``PatchConflictError`` for replacing or removing
-    what is not there, ``BadValueError`` when the outcome is not allowed.
+    Raises ``BadPatchError`` for an operation that cannot be parsed, ``PatchConflictError`` for replacing or
+    removing a missing key, and ``BadValueError`` when the result is not allowed.
     """
     result = dict(metadata)
-    for name, key, value in [_operation(each) for each in operations]:
+    for name, key, value in [_parse_operation(each) for each in operations]:
         known = key in result or key in DEFAULTS
         if name != "add" and not known:
             raise PatchConflictError(f"Can't {name} non-existent object {key}.")
@@ -119,8 +119,8 @@ def patched(metadata: Mapping[str, Any], operations: Sequence[Any]) -> dict[str,
     return result
 
 
-def _operation(raw: Any) -> tuple[str, str, Any]:
-    """The operation's name, the key it is about, and the value it gives."""
+def _parse_operation(raw: Any) -> tuple[str, str, Any]:
+    """Parse an operation into its name, its key and its value."""
     if not isinstance(raw, dict):
         raise BadPatchError("Operations must be JSON objects.")
     name, path = raw.get("op"), raw.get("path")
@@ -129,7 +129,7 @@ def _operation(raw: Any) -> tuple[str, str, Any]:
         raise BadPatchError(f"Invalid operation: `{name}`. It must be one of the following: {available}.")
     if path is None:
         raise BadPatchError("Unable to find 'path' in JSON Schema change")
-    parts = _pointer(path)
+    parts = _parse_pointer(path)
     if len(parts) != 2:
         raise BadPatchError(f"Invalid JSON pointer for this resource: '{path}, e.g /metadata/key'")
     if parts[0].lower() != "metadata":
@@ -139,8 +139,8 @@ def _operation(raw: Any) -> tuple[str, str, Any]:
     return name, parts[1], raw.get("value")
 
 
-def _pointer(path: Any) -> list[str]:
-    """The parts of a JSON pointer (RFC 6901)."""
+def _parse_pointer(path: Any) -> list[str]:
+    """Split a JSON pointer (RFC 6901) into its parts."""
     if not isinstance(path, str) or not path.startswith("/"):
         raise BadPatchError(f'Pointer `{path}` does not start with "/".')
     if re.search(r"~(?![01])", path):
@@ -153,7 +153,7 @@ def _pointer(path: Any) -> list[str]:
 
 def _bounds(key: str, allowed: Range) -> str:
     if key == MOST_BYTES:
-        # The second blank is Zaqar's.
+        # Zaqar's text has the second blank too.
         return f"{allowed.most},  and must be at least greater than 0"
     return f"{allowed.most} seconds, and must be at least {allowed.least} seconds long"
 

@@ -14,8 +14,8 @@ _BLOCK: Final = 256
 class Order:
     """Messages by number, added in rising order and removed anywhere.
 
-    They lie in blocks of neighbouring numbers, so that starting in the middle,
-    and removing there, cost the same in a queue of ten and of a million.
+    They are in blocks of neighbouring numbers. So iterating from the middle, and removing
+    there, cost the same in a queue of ten and in one of a million messages.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Order:
             del self._starts[bisect_left(self._starts, start)]
 
     def after(self, number: int) -> Iterator[Message]:
-        """The messages with higher numbers. Nothing may be added or removed meanwhile."""
+        """Yield the messages with higher numbers. Nothing may be added or removed meanwhile."""
         first = (number + 1) // _BLOCK
         for start in self._starts[bisect_left(self._starts, first) :]:
             for each in self._blocks[start].values():

@@ -1,4 +1,4 @@
-"""One queue in memory: who may have which message next, and what is over when."""
+"""One queue in memory: its free and its claimed messages, and what expires when."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_STALE: Final = 1024
 
 
 class Passed(NamedTuple):
-    """What time has ended: claims, each with the messages it still held, and messages."""
+    """What has expired: claims, each with the messages that it still held, and messages."""
 
     claims: list[tuple[Claim, list[Message]]]
     messages: list[Message]
@@ -27,7 +27,7 @@ class Passed(NamedTuple):
 class Queue:
     """The messages, claims and subscriptions of a queue, as of the last ``pass_time``.
 
-    Every method costs in proportion to what it is asked for, not to the length of the queue.
+    The cost of a method depends on the number of messages that it returns, not on the length of the queue.
     """
 
     def __init__(self, at: Address, metadata: dict[str, Any], number: int = 1) -> None:
@@ -54,13 +54,13 @@ class Queue:
         """The claim that holds the message."""
         return self._held.get(message.number)
 
-    def found(self, message: Message) -> Found:
+    def describe(self, message: Message) -> Found:
         claim = self._held.get(message.number)
         return Found(message, claim.id if claim else None)
 
     @property
     def claimed(self) -> int:
-        """How many messages are held."""
+        """The number of messages that claims hold."""
         return len(self._held)
 
     def held_by(self, claim: Claim) -> list[Message]:
@@ -71,7 +71,7 @@ class Queue:
         found: list[Found] = []
         for message in self.messages.after(after):
             if wanted(message):
-                found.append(self.found(message))
+                found.append(self.describe(message))
                 if len(found) == limit:
                     break
         return found
@@ -89,7 +89,7 @@ class Queue:
             heapq.heappush(self._free, message.number)
 
     def take(self, limit: int) -> list[Message]:
-        """The oldest messages that nobody holds; hold them or ``put_back``."""
+        """Take out the oldest free messages. The caller must ``hold`` them, or ``put_back`` them."""
         taken: list[Message] = []
         last = -1
         free = self._free
@@ -106,7 +106,7 @@ class Queue:
             heapq.heappush(self._free, message.number)
 
     def hold(self, claim: Claim, counts: Iterable[tuple[int, int]]) -> None:
-        """Have ``claim`` hold messages by (number, how often it was claimed with this time)."""
+        """Add ``claim``, which holds messages by (number, count of claims with this one)."""
         self.claims[claim.id] = claim
         self._terms.add(claim.ends, claim.id)
         for number, count in counts:
@@ -115,18 +115,18 @@ class Queue:
                 message.claims = count
                 claim.numbers[number] = None
                 self._held[number] = claim
-                self._outlive(message, claim)
+                self._extend_life(message, claim)
         if not claim.numbers:
-            self._finished(claim)
+            self._note_empty(claim)
 
     def renew(self, claim: Claim, ttl: int, grace: int, now: float) -> None:
         claim.ttl, claim.grace, claim.since = ttl, grace, now
         self._terms.add(claim.ends, claim.id)
         for message in self.held_by(claim):
-            self._outlive(message, claim)
+            self._extend_life(message, claim)
 
     def release(self, claim: Claim) -> list[Message]:
-        """Forget the claim; the messages that are free again."""
+        """Remove the claim, and return its messages, which are free again."""
         del self.claims[claim.id]
         messages = self.held_by(claim)
         for number in claim.numbers:
@@ -144,23 +144,23 @@ class Queue:
         if claim is not None:
             del claim.numbers[number]
             if not claim.numbers:
-                self._finished(claim)
+                self._note_empty(claim)
         return message
 
     # -- time
 
     def pass_time(self, now: float) -> Passed | None:
-        """Do what is due by ``now``; what that ended, None when nothing did."""
-        for number in self._delayed.due(now):
+        """Expire what is due by ``now``. Returns what expired, or None."""
+        for number in self._delayed.pop_due(now):
             message = self.messages.get(number)
             if message is not None and number not in self._held:
                 heapq.heappush(self._free, number)
         passed = Passed([], [])
-        for id_ in self._terms.due(now):
+        for id_ in self._terms.pop_due(now):
             claim = self.claims.get(id_)
             if claim is not None and claim.ends <= now:
                 passed.claims.append((claim, self.release(claim)))
-        for number in self._lives.due(now):
+        for number in self._lives.pop_due(now):
             message = self.messages.get(number)
             if message is not None and message.expires <= now:
                 self.remove(number)
@@ -168,36 +168,36 @@ class Queue:
         if self.subscriptions:
             for subscription in [each for each in self.subscriptions.values() if each.expires <= now]:
                 del self.subscriptions[subscription.id]
-        self._tidy(now)
+        self._compact(now)
         return passed if passed.claims or passed.messages else None
 
     def next_due(self) -> float | None:
-        """When ``pass_time`` may next have something to do."""
+        """When ``pass_time`` may next have something to do, in seconds since the epoch."""
         deadlines = (self._delayed, self._lives, self._terms)
         return min((when for each in deadlines if (when := each.soonest()) is not None), default=None)
 
-    def _outlive(self, message: Message, claim: Claim) -> None:
+    def _extend_life(self, message: Message, claim: Claim) -> None:
         before = message.expires
-        message.outlive(claim.ends, claim.grace, claim.since)
+        message.extend_life(claim.ends, claim.grace, claim.since)
         if message.expires != before:
             self._lives.add(message.expires, message.number)
 
-    def _finished(self, claim: Claim) -> None:
-        """A claim with nothing left in it stays to be looked at until its end, unless very many do."""
+    def _note_empty(self, claim: Claim) -> None:
+        """Note a claim without messages. It can be read until its end, unless there are very many."""
         self._done.append(claim.id)
         if len(self._done) > _EMPTY_CLAIMS_KEPT:
             oldest = self.claims.get(self._done.popleft())
             if oldest is not None and not oldest.numbers:
                 del self.claims[oldest.id]
 
-    def _tidy(self, now: float) -> None:
+    def _compact(self, now: float) -> None:
         living = len(self.messages)
-        if self._lives.crowded(living):
-            self._lives.renew((message.expires, message.number) for message in self.messages)
-        if self._delayed.crowded(living):
-            self._delayed.renew((m.ready, m.number) for m in self.messages if m.ready > now)
-        if self._terms.crowded(len(self.claims)):
-            self._terms.renew((claim.ends, claim.id) for claim in self.claims.values())
+        if self._lives.is_crowded(living):
+            self._lives.replace((message.expires, message.number) for message in self.messages)
+        if self._delayed.is_crowded(living):
+            self._delayed.replace((m.ready, m.number) for m in self.messages if m.ready > now)
+        if self._terms.is_crowded(len(self.claims)):
+            self._terms.replace((claim.ends, claim.id) for claim in self.claims.values())
         if len(self._free) > 2 * living + _LEAST_STALE:
             free = (m.number for m in self.messages if m.ready <= now and m.number not in self._held)
             self._free = list(free)

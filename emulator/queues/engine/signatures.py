@@ -1,4 +1,4 @@
-"""Pre-signed URLs: a signature lets its bearer use paths of a queue, with some methods, for some time."""
+"""Pre-signed URLs: a signature permits some methods on some paths of a queue until it expires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULT_LIFE: Final = timedelta(days=1)
 
 
 class Signed(msgspec.Struct, frozen=True):
-    """What a signature stands for; ``expires`` is UTC without a zone, as in 2026-01-01T00:00:00."""
+    """What a signature permits. ``expires`` is UTC without a zone, as in 2026-01-01T00:00:00."""
 
     paths: list[str]
     methods: list[str]
@@ -27,28 +27,28 @@ class Signed(msgspec.Struct, frozen=True):
 
 
 def sign(key: str, paths: Sequence[str], methods: Any, project: str, expires: Any, *, now: float) -> Signed:
-    """Sign for ``paths`` and ``methods`` (None: GET) until ``expires`` (ISO 8601; None: a day from ``now``).
+    """Sign ``paths`` and ``methods`` (None: GET) until ``expires`` (ISO 8601; None: a day from ``now``).
 
     Raises ``BadValueError``.
     """
     wanted = methods or ["GET"]
     if not isinstance(wanted, list) or not all(isinstance(method, str) for method in wanted):
         raise BadValueError("`methods` should be a list")
-    until = _end(expires, datetime.fromtimestamp(now, UTC))
-    return _signed(key, sorted(paths), sorted(wanted), project, until.strftime(_FORMAT))
+    until = _parse_end(expires, datetime.fromtimestamp(now, UTC))
+    return _build_signed(key, sorted(paths), sorted(wanted), project, until.strftime(_FORMAT))
 
 
 def verify(key: str, given: Signed, *, now: float) -> bool:
-    """Whether ``given`` carries the signature of what it says, and its time is not over."""
+    """Whether ``given`` has the right signature for its fields, and has not expired."""
     try:
-        until = _end(given.expires, datetime.fromtimestamp(now, UTC)).strftime(_FORMAT)
+        until = _parse_end(given.expires, datetime.fromtimestamp(now, UTC)).strftime(_FORMAT)
     except BadValueError:
         return False
-    right = _signed(key, sorted(given.paths), sorted(given.methods), given.project, until)
+    right = _build_signed(key, sorted(given.paths), sorted(given.methods), given.project, until)
     return hmac.compare_digest(right.signature.encode(), given.signature.encode())
 
 
-def _end(expires: Any, now: datetime) -> datetime:
+def _parse_end(expires: Any, now: datetime) -> datetime:
     if expires is None:
         return now + _DEFAULT_LIFE
     try:
@@ -63,8 +63,8 @@ def _end(expires: Any, now: datetime) -> datetime:
     return end
 
 
-def _signed(key: str, paths: list[str], methods: list[str], project: str, expires: str) -> Signed:
-    # The separators are a backslash and an n, as in every implementation of the scheme.
+def _build_signed(key: str, paths: list[str], methods: list[str], project: str, expires: str) -> Signed:
+    # The separator is a backslash and an n, not a line feed, as in Zaqar and its clients.
     text = r"\n".join((",".join(paths), ",".join(methods), project, expires))
     signature = hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
     return Signed(paths, methods, project, expires, signature)

@@ -1,4 +1,4 @@
-"""The seam by which a queue is a view on a channel."""
+"""The protocol by which a queue is a view on a channel."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from emulator.queues.engine.address import Address
 
 
 class Arrival(NamedTuple):
-    """A message of the channel as the queue takes it.
+    """A message of the channel, for the queue.
 
-    ``ref`` is its place in the channel and unique to this delivery: what the queue holds under it is not
-    taken twice, and a second delivery of the same record has a ``ref`` of its own. ``body`` is JSON text.
-    ``ttl`` is in seconds, ``arrived`` seconds since the epoch.
+    ``ref`` identifies this delivery by its position in the channel. The queue takes each ``ref`` once, and a
+    redelivery of the same record has another ``ref``. ``body`` is JSON text. ``ttl`` is in seconds, and
+    ``arrived`` in seconds since the epoch.
     """
 
     ref: str
@@ -25,28 +25,27 @@ class Arrival(NamedTuple):
 
 
 class Source(Protocol):
-    """Where a view's messages come from, and where it is said that they are done.
+    """The channel of a view.
 
-    ``arrivals`` and ``publish`` may wait for the channel, and raise ``SourceUnavailableError`` when it
-    cannot be
-    had; ``arrivals`` is never called twice at once. ``taken`` and ``gone`` are called while the queues are
-    locked, and return at once.
+    ``fetch_arrivals`` and ``publish`` may wait for the channel. They raise ``SourceUnavailableError`` when it
+    cannot be used. ``fetch_arrivals`` is never called twice at the same time. ``mark_taken`` and
+    ``mark_gone`` are called with the queues locked, so they return at once.
     """
 
-    def arrivals(self, limit: int) -> Sequence[Arrival]:
-        """Up to ``limit`` messages not ``taken`` yet, oldest first; the same again until they are."""
+    def fetch_arrivals(self, limit: int) -> Sequence[Arrival]:
+        """Up to ``limit`` messages, oldest first. The same ones are returned again until they are taken."""
 
-    def taken(self, arrivals: Sequence[Arrival]) -> None:
-        """They are in the queue's journal now and need not come again."""
+    def mark_taken(self, arrivals: Sequence[Arrival]) -> None:
+        """Note that these are in the queue's journal now and need not come again."""
 
     def publish(self, bodies: Sequence[bytes]) -> Sequence[str]:
-        """Put what a client posted into the channel; the ``ref`` under which each will arrive."""
+        """Put what a client posted into the channel, and return the ``ref`` of each future arrival."""
 
-    def gone(self, refs: Sequence[str]) -> None:
-        """These left the queue: deleted, popped, purged, expired or moved to the dead letters."""
+    def mark_gone(self, refs: Sequence[str]) -> None:
+        """Note that these left the queue: deleted, popped, purged, expired or moved to the dead letters."""
 
 
 def message_id(at: Address, ref: str) -> str:
-    """The id that the message with this place in the channel has in the view."""
+    """The id in the view of the message with this ``ref``."""
     digest = blake2b("\x1f".join((*at, ref)).encode(), digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))

@@ -1,4 +1,4 @@
-"""Every queue as the changes have made it."""
+"""All queues, as the result of their changes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MESSAGES_IN_A_CHANGE: Final = 100
 
 
 class State:
-    """All queues, and the key that signs; changed by ``apply`` alone."""
+    """All queues, and the signing key. Only ``apply`` and the clock change them."""
 
     def __init__(self) -> None:
         self.queues: dict[Address, Queue] = {}
         self.secret = ""
 
     def apply(self, change: Change, now: float) -> None:
-        """Make it so. A change to a queue or claim that is gone changes nothing."""
+        """Apply a change. A change of a missing queue or claim has no effect."""
         if isinstance(change, SecretSet):
             self.secret = change.text
         elif isinstance(change, QueueSet):
@@ -44,17 +44,17 @@ class State:
             _APPLY[type(change)](queue, change, now)
 
     def pass_time(self, change: Change, now: float) -> None:
-        """End what the clock had ended by ``now`` in the queue that ``change`` is about."""
+        """Expire what was due by ``now`` in the queue of ``change``."""
         queue = None if isinstance(change, SecretSet) else self.queues.get(change.at)
         if queue is not None:
             queue.pass_time(now)
 
-    def changes(self) -> Iterator[Change]:
-        """Changes that make this state out of nothing."""
+    def list_changes(self) -> Iterator[Change]:
+        """Yield changes that produce this state from an empty one."""
         if self.secret:
             yield SecretSet(self.secret)
         for queue in self.queues.values():
-            yield from _changes(queue)
+            yield from _list_changes(queue)
 
     def _set(self, change: QueueSet) -> None:
         queue = self.queues.get(change.at)
@@ -64,51 +64,51 @@ class State:
             queue.metadata = change.metadata
 
 
-def _posted(queue: Queue, change: Posted, now: float) -> None:
+def _apply_posted(queue: Queue, change: Posted, now: float) -> None:
     for message in change.messages:
         queue.add(message, now)
 
 
-def _claimed(queue: Queue, change: Claimed, _now: float) -> None:
+def _apply_claimed(queue: Queue, change: Claimed, _now: float) -> None:
     claim = Claim(change.claim, change.client, change.ttl, change.grace, change.since)
     queue.hold(claim, change.messages)
 
 
-def _renewed(queue: Queue, change: Renewed, _now: float) -> None:
+def _apply_renewed(queue: Queue, change: Renewed, _now: float) -> None:
     if (claim := queue.claims.get(change.claim)) is not None:
         queue.renew(claim, change.ttl, change.grace, change.since)
 
 
-def _released(queue: Queue, change: Released, _now: float) -> None:
+def _apply_released(queue: Queue, change: Released, _now: float) -> None:
     if (claim := queue.claims.get(change.claim)) is not None:
         queue.release(claim)
 
 
-def _removed(queue: Queue, change: Removed, _now: float) -> None:
+def _apply_removed(queue: Queue, change: Removed, _now: float) -> None:
     for number in change.numbers:
         queue.remove(number)
 
 
-def _subscribed(queue: Queue, change: Subscribed, _now: float) -> None:
+def _apply_subscribed(queue: Queue, change: Subscribed, _now: float) -> None:
     queue.subscriptions[change.subscription.id] = change.subscription
 
 
-def _unsubscribed(queue: Queue, change: Unsubscribed, _now: float) -> None:
+def _apply_unsubscribed(queue: Queue, change: Unsubscribed, _now: float) -> None:
     queue.subscriptions.pop(change.id, None)
 
 
 _APPLY: Final[dict[type, Callable[[Queue, Any, float], None]]] = {
-    Posted: _posted,
-    Claimed: _claimed,
-    Renewed: _renewed,
-    Released: _released,
-    Removed: _removed,
-    Subscribed: _subscribed,
-    Unsubscribed: _unsubscribed,
+    Posted: _apply_posted,
+    Claimed: _apply_claimed,
+    Renewed: _apply_renewed,
+    Released: _apply_released,
+    Removed: _apply_removed,
+    Subscribed: _apply_subscribed,
+    Unsubscribed: _apply_unsubscribed,
 }
 
 
-def _changes(queue: Queue) -> Iterator[Change]:
+def _list_changes(queue: Queue) -> Iterator[Change]:
     yield QueueSet(queue.at, queue.metadata, queue.number)
     batch: list[Message] = []
     for message in queue.messages:

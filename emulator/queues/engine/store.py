@@ -1,4 +1,4 @@
-"""What the operations share: the lock, the clock, the state, its journal, the views' sources, the events."""
+"""Shared state of the operations: lock, clock, queues, journal, the views' sources, and events."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from emulator.queues.engine.source import Arrival, Source, message_id
 from emulator.queues.engine.state import State
 from emulator.rng import new_uuid
 
-_DRAWN_AT_ONCE: Final = 500
+_ARRIVALS_AT_ONCE: Final = 500
 
 
 class Store:
-    """The queues behind one lock; whoever holds it sees them, and changes them, as of ``now()``.
+    """The queues behind one lock. Callers hold ``lock`` to read or change them.
 
-    ``path`` None keeps everything in memory. Raises ``DamagedLogError``, and OSError without its journal.
+    ``path`` None keeps everything in memory. Raises ``DamagedLogError``, and OSError when the journal cannot
+    be opened.
     """
 
     def __init__(self, path: Path | None, clock: Clock, events: Events, *, fsync: bool) -> None:
         self.lock = threading.RLock()
         self.state = State()
         self.sources: dict[Address, Source] = {}
-        self._turns: dict[Address, threading.Lock] = {}
+        self._refreshing: dict[Address, threading.Lock] = {}
         self._clock = clock
         self._events = events
         self._journal: Journal = NoJournal()
@@ -49,117 +50,118 @@ class Store:
         return self._clock.time()
 
     @contextmanager
-    def opened(self, at: Address) -> Iterator[float]:
-        """The lock, once a view has what its channel has; what time it is.
+    def refreshed(self, at: Address) -> Iterator[float]:
+        """Refresh a view, then hold the lock while the context lasts. Yields the time.
 
         Raises ``SourceUnavailableError``.
         """
+        # Without the lock, since a channel may be slow and must not stop other queues.
         self.refresh(at)
         with self.lock:
             yield self.now()
 
-    def queue(self, at: Address, now: float) -> Queue | None:
-        """The queue as of now; None when there is none."""
+    def find_queue(self, at: Address, now: float) -> Queue | None:
+        """The queue after expiry at ``now``; None when there is none."""
         queue = self.state.queues.get(at)
         if queue is not None:
             self.pass_time(queue, now)
         return queue
 
-    def existing(self, at: Address, now: float) -> Queue:
-        """The queue as of now. Raises ``QueueNotThereError``."""
-        queue = self.queue(at, now)
+    def require_queue(self, at: Address, now: float) -> Queue:
+        """The queue after expiry at ``now``. Raises ``QueueNotThereError``."""
+        queue = self.find_queue(at, now)
         if queue is None:
             raise QueueNotThereError(at)
         return queue
 
     def commit(self, now: float, *changes: Change) -> None:
-        """Make the changes, all of them or, with OSError, none."""
+        """Write the changes to the journal and apply them. Raises OSError, and then none takes effect."""
         self._journal.append(Entry(now, list(changes)))
         for change in changes:
             self.state.apply(change, now)
-        self._journal.tidy(self.state, now)
+        self._journal.compact(self.state, now)
 
-    def secret(self) -> str:
-        """The key that signs pre-signed URLs; drawn when first asked for."""
+    def signing_secret(self) -> str:
+        """The key that signs pre-signed URLs. The first call draws and stores it."""
         with self.lock:
             if not self.state.secret:
                 self.commit(self.now(), SecretSet(new_uuid()))
             return self.state.secret
 
-    def tell(self, what: str, at: Address, **fields: Any) -> None:
+    def emit(self, what: str, at: Address, **fields: Any) -> None:
         """Emit the event ``queue.<what>``."""
         self._events.emit(f"queue.{what}", project=at.project, queue=at.name, **fields)
 
-    def left(self, at: Address, messages: Iterable[Message]) -> None:
-        """Tell the channel that these have left its view."""
+    def report_gone(self, at: Address, messages: Iterable[Message]) -> None:
+        """Tell the channel of a view that these messages have left the view."""
         if (source := self.sources.get(at)) is not None:
             refs = [message.ref for message in messages if message.ref is not None]
             if refs:
-                source.gone(refs)
+                source.mark_gone(refs)
 
     def attach(self, at: Address, source: Source) -> None:
-        """Make the queue, which is made if it is not there, a view on a channel."""
+        """Make the queue a view on a channel. A missing queue is created."""
         with self.lock:
-            self._turns[at] = threading.Lock()
+            self._refreshing[at] = threading.Lock()
             self.sources[at] = source
             if at not in self.state.queues:
                 self.commit(self.now(), QueueSet(at, {}))
 
     def detach(self, at: Address) -> None:
-        """Let the queue stand alone, with what it has."""
+        """Make the queue an ordinary one again, with its present messages."""
         with self.lock:
             self.sources.pop(at, None)
 
     def refresh(self, at: Address) -> None:
-        """Take into a view what its channel has, which may take its time: nobody else waits for it meanwhile.
+        """Take the channel's messages into a view. It may take long, so call it without the lock.
 
-        Does nothing for a queue that stands alone. Raises ``SourceUnavailableError``.
+        Does nothing for an ordinary queue. Raises ``SourceUnavailableError``.
         """
         source = self.sources.get(at)
         if source is not None:
-            with self._turns[at]:
-                self._draw(at, source)
+            with self._refreshing[at]:
+                self._take_arrivals(at, source)
 
     def refresh_all(self) -> list[SourceUnavailableError]:
-        """Refresh every view that nobody else waits for already; what kept it from that."""
+        """Refresh every view that no other thread is refreshing, and return the errors."""
         trouble: list[SourceUnavailableError] = []
         for at, source in list(self.sources.items()):
-            if not self._turns[at].acquire(blocking=False):
+            if not self._refreshing[at].acquire(blocking=False):
                 continue
             try:
-                self._draw(at, source)
+                self._take_arrivals(at, source)
             except SourceUnavailableError as error:
                 trouble.append(error)
             finally:
-                self._turns[at].release()
+                self._refreshing[at].release()
         return trouble
 
-    def _draw(self, at: Address, source: Source) -> None:
-        while arrivals := source.arrivals(_DRAWN_AT_ONCE):
+    def _take_arrivals(self, at: Address, source: Source) -> None:
+        while arrivals := source.fetch_arrivals(_ARRIVALS_AT_ONCE):
             with self.lock:
-                self._take(at, arrivals)
-                source.taken(arrivals)
+                self._post_arrivals(at, arrivals)
+                source.mark_taken(arrivals)
 
-    def _take(self, at: Address, arrivals: Sequence[Arrival]) -> None:
+    def _post_arrivals(self, at: Address, arrivals: Sequence[Arrival]) -> None:
         queue = self.state.queues.get(at)
         number = queue.number if queue else 1
         messages: dict[str, Message] = {}
         for arrival in arrivals:
             id_ = message_id(at, arrival.ref)
             if id_ not in messages and not (queue and queue.get(id_)):
-                messages[id_] = _arrived(number + len(messages), id_, arrival)
+                messages[id_] = _build_message(number + len(messages), id_, arrival)
         missing = [] if queue else [QueueSet(at, {})]
         self.commit(self.now(), *missing, Posted(at, list(messages.values())))
         if messages:
-            self.tell("messages_arrived", at, messages=list(messages))
+            self.emit("messages_arrived", at, messages=list(messages))
 
     def pass_time(self, queue: Queue, now: float) -> None:
-        """Let the clock end what it ends in the queue, and tell of it."""
+        """Expire what is due in the queue, and emit the events of it."""
         if passed := queue.pass_time(now):
-            self._tell_passed(queue.at, passed)
+            self._emit_passed(queue.at, passed)
 
-    def settle(self) -> float | None:
-        """Let the clock end what is over in every queue; when it next may end something."""
+    def end_expired(self) -> float | None:
+        """Expire what is due in every queue, and return when something may expire next."""
         with self.lock:
             now = self.now()
             for queue in self.state.queues.values():
@@ -168,7 +170,7 @@ class Store:
             return min((when for when in due if when is not None), default=None)
 
     def clear(self) -> None:
-        """Forget every queue; views stay, empty."""
+        """Delete every queue. Views stay, and are empty."""
         with self.lock:
             gone = [QueueGone(at) for at in self.state.queues]
             self.commit(self.now(), *gone, *(QueueSet(at, {}) for at in self.sources))
@@ -177,16 +179,16 @@ class Store:
         with self.lock:
             self._journal.close()
 
-    def _tell_passed(self, at: Address, passed: Passed) -> None:
+    def _emit_passed(self, at: Address, passed: Passed) -> None:
         for claim, messages in passed.claims:
             ids = [message.id for message in messages]
-            self.tell("claim_expired", at, claim=claim.id, client=claim.client, messages=ids)
+            self.emit("claim_expired", at, claim=claim.id, client=claim.client, messages=ids)
         if passed.messages:
-            self.tell("message_expired", at, messages=[message.id for message in passed.messages])
-            self.left(at, passed.messages)
+            self.emit("message_expired", at, messages=[message.id for message in passed.messages])
+            self.report_gone(at, passed.messages)
 
 
-def _arrived(number: int, id_: str, arrival: Arrival) -> Message:
+def _build_message(number: int, id_: str, arrival: Arrival) -> Message:
     ends = arrival.arrived + arrival.ttl
     return Message(
         number,

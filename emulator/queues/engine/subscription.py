@@ -1,4 +1,4 @@
-"""A subscription: who is told of a queue's messages, and for how long."""
+"""A subscription: who is notified of a queue's messages, and for how long."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 class Subscription(msgspec.Struct, array_like=True):
     """``subscriber`` is a URI (http, https, mailto, trust+http, trust+https), ``ttl`` in seconds.
 
-    ``since`` and ``expires`` are seconds since the epoch. ``options`` are the client's: ``post_data``,
-    ``post_headers``, ``_retry_policy`` and what else it gave. ``number`` orders a queue's subscriptions.
+    ``since`` and ``expires`` are seconds since the epoch. ``options`` are the client's, among them
+    ``post_data``, ``post_headers`` and ``_retry_policy``. ``number`` orders a queue's subscriptions.
     """
 
     number: int
@@ -27,5 +27,5 @@ class Subscription(msgspec.Struct, array_like=True):
         return self.since + self.ttl
 
     def age(self, now: float) -> int:
-        """Whole seconds since it was made or its ttl last set."""
+        """Whole seconds since it was created or its ttl was last set."""
         return max(0, int(now - self.since))

@@ -18,47 +18,47 @@ from emulator.queues.http.answers import (
     Answer,
     RequestRefusedError,
     bad_request,
+    build_refusal,
     encode,
     not_allowed,
     nothing_here,
-    refusal,
     unavailable,
 )
 from emulator.queues.http.call import Call
-from emulator.queues.http.routes import Route, home, shape_of, version_entry
+from emulator.queues.http.routes import Route, build_home, find_shape, render_version
 from emulator.queues.http.rules import Rule
 
 _MOST_BODY_BYTES: Final = 1 << 24
 _MOST_VIEWS_AT_ONCE: Final = 32
 _SUBSCRIPTIONS: Final = "subscriptions"
 _QUEUE_PLACE: Final = 3
-"""Where in a path, split at its slashes, the queue's name is."""
+"""The position of the queue's name in a path that is split at its slashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A version: what its requests must have, its routes by shape, its home document."""
+    """A version of the API: its rules for requests, its routes by shape, and its home document."""
 
     rules: tuple[Rule, ...]
     routes: dict[tuple[str, ...], Route]
     home: bytes
 
 
-def _version(name: str, its_rules: tuple[Rule, ...], routes: tuple[Route, ...]) -> _Version:
-    return _Version(its_rules, {route.shape: route for route in routes}, encode(home(name, routes)))
+def _build_version(name: str, its_rules: tuple[Rule, ...], routes: tuple[Route, ...]) -> _Version:
+    return _Version(its_rules, {route.shape: route for route in routes}, encode(build_home(name, routes)))
 
 
 _VERSIONS: Final = {
-    "v1": _version("v1", rules.V1, v1.ROUTES),
-    "v1.1": _version("v1.1", rules.V1_1_AND_2, v1_1.ROUTES),
-    "v2": _version("v2", rules.V1_1_AND_2, v2.ROUTES),
+    "v1": _build_version("v1", rules.V1, v1.ROUTES),
+    "v1.1": _build_version("v1.1", rules.V1_1_AND_2, v1_1.ROUTES),
+    "v2": _build_version("v2", rules.V1_1_AND_2, v2.ROUTES),
 }
 _LIST: Final = encode(
     {
         "versions": [
-            version_entry("1", "DEPRECATED", "2014-9-11T17:47:05Z", "v1"),
-            version_entry("1.1", "DEPRECATED", "2016-7-29T02:22:47Z", "v1_1"),
-            version_entry("2", "CURRENT", "2014-9-24T04:06:47Z", "v2"),
+            render_version("1", "DEPRECATED", "2014-9-11T17:47:05Z", "v1"),
+            render_version("1.1", "DEPRECATED", "2016-7-29T02:22:47Z", "v1_1"),
+            render_version("2", "CURRENT", "2014-9-24T04:06:47Z", "v2"),
         ]
     }
 )
@@ -71,7 +71,7 @@ _HOME_HEADERS: Final = (
 class QueuesApp:
     """The ASGI application of the messaging port.
 
-    Where there is a ``token``, a WebSocket must give it, in its handshake or with its first action.
+    With a ``token``, a WebSocket client must give it, in the handshake or with the first action.
     """
 
     def __init__(self, engine: QueueEngine, events: Events, token: str | None = None) -> None:
@@ -105,18 +105,18 @@ class QueuesApp:
         return self.answer(scope, body)
 
     def answer(self, scope: HttpScope, body: bytes) -> Answer:
-        """The answer to a request."""
+        """Answer a request. Every error becomes an answer."""
         try:
             return self._answer(scope, body)
         except RequestRefusedError as refused:
             return refused.answer()
         except QueuesError as error:
-            return refusal(error).answer()
+            return build_refusal(error).answer()
         except OSError as error:
             return unavailable(error).answer()
 
     def _may_wait(self, scope: HttpScope) -> bool:
-        """Whether the request may be about a view, whose channel may be slow, or name a subscriber."""
+        """Whether the request may take long: it may concern a view, or a subscriber's name to resolve."""
         parts = scope["path"].split("/")
         if len(parts) <= _QUEUE_PLACE:
             return False
@@ -128,21 +128,21 @@ class QueuesApp:
             parts = [unquote(part) for part in parts]
         version = _VERSIONS.get(parts[0])
         if version is None:
-            return _versions(scope["method"], parts)
-        call = self._call(scope, parts, body)
+            return _answer_versions(scope["method"], parts)
+        call = self._build_call(scope, parts, body)
         if parts[1:] in ([], [""]):
-            return _home(call, version, rules.DISCOVERY if parts[1:] == [] else version.rules)
-        route = version.routes.get(shape_of(parts[1:]))
+            return _answer_home(call, version, rules.DISCOVERY if parts[1:] == [] else version.rules)
+        route = version.routes.get(find_shape(parts[1:]))
         if route is None or "" in call.names:
             raise nothing_here()
         for rule in version.rules:
             rule(call)
         handler = route.handlers.get(call.method)
         if handler is None:
-            return _other_method(call, route)
+            return _answer_other_method(call, route)
         return handler(call)
 
-    def _call(self, scope: HttpScope, parts: list[str], body: bytes) -> Call:
+    def _build_call(self, scope: HttpScope, parts: list[str], body: bytes) -> Call:
         query = scope["query_string"].decode("latin-1")
         return Call(
             engine=self._engine,
@@ -151,14 +151,14 @@ class QueuesApp:
             path=scope["path"],
             query=query,
             names=parts[2::2],
-            params=_params(query) if query else {},
+            params=_parse_query(query) if query else {},
             headers=dict(scope["headers"]),
             body=body,
         )
 
 
-def _params(query: str) -> dict[str, list[str]]:
-    """The query's parameters; those without a value are left out."""
+def _parse_query(query: str) -> dict[str, list[str]]:
+    """Parse the query's parameters. Those without a value are left out."""
     if "%" in query or "+" in query:
         return parse_qs(query)
     params: dict[str, list[str]] = {}
@@ -169,7 +169,7 @@ def _params(query: str) -> dict[str, list[str]]:
     return params
 
 
-def _versions(method: str, parts: list[str]) -> Answer:
+def _answer_versions(method: str, parts: list[str]) -> Answer:
     if parts != [""]:
         raise nothing_here()
     if method != "GET":
@@ -177,8 +177,8 @@ def _versions(method: str, parts: list[str]) -> Answer:
     return Answer(HTTPStatus.MULTIPLE_CHOICES, _LIST)
 
 
-def _home(call: Call, version: _Version, asked: tuple[Rule, ...]) -> Answer:
-    """What the version has; asked for without the slash by those who do not know yet what it asks of them."""
+def _answer_home(call: Call, version: _Version, asked: tuple[Rule, ...]) -> Answer:
+    """The home document. Without the final slash it needs no headers, for clients that discover the API."""
     for rule in asked:
         rule(call)
     if call.method != "GET":
@@ -186,7 +186,7 @@ def _home(call: Call, version: _Version, asked: tuple[Rule, ...]) -> Answer:
     return Answer(HTTPStatus.OK, version.home, _HOME_HEADERS)
 
 
-def _other_method(call: Call, route: Route) -> Answer:
+def _answer_other_method(call: Call, route: Route) -> Answer:
     if call.method == "OPTIONS":
         return Answer(HTTPStatus.OK, headers=((b"allow", ", ".join(sorted(route.handlers)).encode()),))
     raise not_allowed(route.allowed)

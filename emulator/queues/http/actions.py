@@ -1,4 +1,4 @@
-"""The actions of the WebSocket transport: each is a request of version 2, made of one object."""
+"""The actions of the WebSocket transport. Each one stands for a request of version 2."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _PAGE: Final = ("marker", "limit")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A method on a path; ``query`` and ``body`` name the fields that go there, ``whole`` the one that is it.
+    """A method on a path, and the fields of the action that go into the request.
 
+    ``query`` and ``body`` name the fields of those parts. ``whole`` names a field that is the whole body.
     The variable parts of the path are fields as well.
     """
 
@@ -54,8 +55,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
 _IN_THE_QUERY: Final = {"message_ids": "ids"}
 
 
-def target(action: Action, fields: Mapping[str, Any]) -> tuple[str, str]:
-    """The path and the query. Raises ``RequestRefusedError`` for a part of the path that is not given."""
+def build_target(action: Action, fields: Mapping[str, Any]) -> tuple[str, str]:
+    """Build the path and the query. Raises ``RequestRefusedError`` when a part of the path is missing."""
     names = [part[1:-1] for part in action.path.split("/") if part.startswith("{")]
     for name in names:
         if not isinstance(fields.get(name), str) or not fields[name]:
@@ -65,8 +66,8 @@ def target(action: Action, fields: Mapping[str, Any]) -> tuple[str, str]:
     return f"/v2/{path}", urlencode(given)
 
 
-def content(action: Action, fields: Mapping[str, Any]) -> Any:
-    """The request's document; None when it has none."""
+def build_document(action: Action, fields: Mapping[str, Any]) -> Any:
+    """Build the request's body; None when it has none."""
     if action.whole is not None:
         return fields.get(action.whole)
     return {name: fields[name] for name in action.body if name in fields} or None

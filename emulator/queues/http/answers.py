@@ -1,4 +1,4 @@
-"""What the messaging API answers: a status, headers and a JSON body, and how it refuses."""
+"""Answers and refusals of the messaging API: a status, headers and a JSON body."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _VARY: Final = (b"vary", b"Accept")
 
 
 class Answer(NamedTuple):
-    """A response; ``headers`` are those besides the content's type."""
+    """A response. ``headers`` are those besides Content-Type."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def all_headers(self) -> Headers:
-        """With the content's type, which a 204 does not have."""
+        """All headers, with a Content-Type except for a 204."""
         given = list(self.headers)
         if self.status != HTTPStatus.NO_CONTENT and not any(name == b"content-type" for name, _ in given):
             given.append(_JSON)
@@ -44,17 +44,17 @@ NO_CONTENT: Final = Answer(HTTPStatus.NO_CONTENT)
 
 
 def found(document: Any) -> Answer:
-    """200 with the document."""
+    """Answer 200 with the document."""
     return Answer(HTTPStatus.OK, encode(document))
 
 
 def located(status: int, path: str, body: bytes = b"") -> Answer:
-    """An answer that says where the thing is."""
+    """Answer with a Location."""
     return Answer(status, body, ((b"location", path.encode()),))
 
 
 class RequestRefusedError(Exception):
-    """A request that is answered with an error: title and description as people are shown them."""
+    """A request that is answered with an error. Its title and description are for people."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ def not_found(description: str) -> RequestRefusedError:
 
 
 def nothing_here() -> RequestRefusedError:
-    """For a path that leads nowhere, and a signature that opens nothing."""
+    """Refuse an unknown path, or a wrong signature."""
     return RequestRefusedError(HTTPStatus.NOT_FOUND, "404 Not Found")
 
 
@@ -103,7 +103,7 @@ def not_allowed(allowed: str) -> RequestRefusedError:
 
 
 def unavailable(error: Exception) -> RequestRefusedError:
-    """For what could not be written down, or a channel that cannot be had: nothing has happened."""
+    """Refuse what could not be stored, or needs a channel that is unavailable. Nothing was changed."""
     return RequestRefusedError(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Service temporarily unavailable",
@@ -111,8 +111,8 @@ def unavailable(error: Exception) -> RequestRefusedError:
     )
 
 
-def refusal(error: QueuesError) -> RequestRefusedError:
-    """How the API says what the engine refuses."""
+def build_refusal(error: QueuesError) -> RequestRefusedError:
+    """Translate an error of the engine."""
     match error:
         case NotThereError():
             return not_found(str(error))
@@ -129,7 +129,7 @@ def refusal(error: QueuesError) -> RequestRefusedError:
 def cannot_delete(
     error: ClaimNotThereError | MessageClaimedError | MessageNotClaimedError,
 ) -> RequestRefusedError:
-    """How the API says that a message stays: 403 for one that another holds, 400 for a claim that is over."""
+    """Refuse to delete a message: 403 when another claim holds it, 400 for a wrong or expired claim."""
     status = HTTPStatus.BAD_REQUEST
     match error:
         case MessageClaimedError():

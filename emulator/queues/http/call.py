@@ -1,4 +1,4 @@
-"""A request to the messaging API, and how its parts are read."""
+"""A request to the messaging API, and the parsing of its parts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _decode = msgspec.json.decode
 
 @dataclass(slots=True)
 class Call:
-    """A request whose path is known. ``names`` are the variable parts of the path.
+    """A request with a known path. ``names`` are the variable parts of the path.
 
-    ``project`` and ``client`` (a UUID in its usual form) are "" where they are not given and need not be.
+    ``project`` and ``client`` (a UUID in its canonical form) are "" when they are optional and missing.
     """
 
     engine: QueueEngine
@@ -39,12 +39,12 @@ class Call:
 
     @property
     def at(self) -> Address:
-        """The queue that the path names."""
+        """The address of the queue in the path."""
         return Address(self.project, self.names[0])
 
     @property
     def queue_path(self) -> str:
-        """The path of that queue."""
+        """The path of the queue."""
         return f"/{self.version}/queues/{self.names[0]}"
 
     def header(self, name: bytes) -> str | None:
@@ -58,7 +58,7 @@ class Call:
         return given[-1] if given else None
 
     def integer(self, name: str, default: int) -> int:
-        """Raises ``RequestRefusedError`` for what is no integer."""
+        """An integer parameter. Raises ``RequestRefusedError`` for anything else."""
         given = self.text(name)
         if given is None:
             return default
@@ -68,7 +68,7 @@ class Call:
             raise bad_parameter(name, "The value must be an integer.") from error
 
     def flag(self, name: str) -> bool:
-        """Raises ``RequestRefusedError`` for what is neither true nor false; False when it is not given."""
+        """A boolean parameter, False when it is missing. Raises ``RequestRefusedError`` for anything else."""
         given = self.text(name)
         if given is None or given in _FALSE:
             return False
@@ -77,21 +77,21 @@ class Call:
         raise bad_parameter(name, 'The value of the parameter must be "true" or "false".')
 
     def several(self, name: str) -> list[str] | None:
-        """Values given one by one or joined by commas; None when there are none."""
+        """The values of a repeated parameter, or of one with commas; None when it is missing."""
         given = self.params.get(name)
         return [each for text in given for each in text.split(",") if each] if given else None
 
     def next_page(self, marker: str, kept: Collection[str]) -> list[dict[str, str]]:
-        """The link to what comes after ``marker``, with those parameters of this query that are ``kept``."""
+        """Build the link to the page after ``marker``, with the parameters of this query in ``kept``."""
         params = {name: values[-1] for name, values in self.params.items() if name in kept}
         return [{"rel": "next", "href": f"{self.path}?{urlencode(params | {'marker': marker})}"}]
 
     # -- the body
 
     def json(self) -> Any:
-        """The body's JSON.
+        """Parse the body's JSON.
 
-        Raises ``RequestRefusedError``, with other words where not even its length was given.
+        Raises ``RequestRefusedError``. Its text differs when the request has no Content-Length, as in Zaqar.
         """
         if not self.body and b"content-length" not in self.headers:
             raise bad_body("Request body can not be empty")
@@ -101,24 +101,24 @@ class Call:
             raise bad_body("Request body could not be parsed.") from error
 
     def document(self) -> dict[str, Any]:
-        """The body's JSON object. Raises ``RequestRefusedError`` when it is none."""
+        """Parse the body as a JSON object. Raises ``RequestRefusedError``."""
         document = self.json()
         if not isinstance(document, dict):
             raise bad_body("Document type not supported.")
         return document
 
     def document_or_empty(self) -> dict[str, Any]:
-        """The body's JSON object, empty when there is no body."""
+        """As ``document``, but an empty body gives an empty object."""
         return self.document() if self.body else {}
 
 
 def field(document: dict[str, Any], name: str, default: int | None) -> int:
-    """An integer of a document; ``default`` None requires it. Raises ``RequestRefusedError``."""
+    """An integer field. It is required when ``default`` is None. Raises ``RequestRefusedError``."""
     return checked_integer(document.get(name, default), name)
 
 
 def checked_integer(value: Any, name: str) -> int:
-    """``value``, which must be there and an integer. Raises ``RequestRefusedError``."""
+    """Return ``value`` if it is an integer. Raises ``RequestRefusedError``."""
     if value is None or value is msgspec.UNSET:
         raise bad_body(f'Missing "{name}" field.')
     if not isinstance(value, int) or isinstance(value, bool):

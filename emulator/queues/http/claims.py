@@ -1,4 +1,4 @@
-"""Claims in v1.1 and v2: claim, look, renew, release."""
+"""Claims in v1.1 and v2: create, get, renew, release."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_
 
 
 def post_claim(call: Call) -> Answer:
-    """201 with the messages that are held now, or 204 when there was none to hold."""
+    """Answer 201 with the claimed messages, or 204 when there were none."""
     document = call.document_or_empty()
-    held = made(
+    held = create_claim(
         call,
         ttl=field(document, "ttl", DEFAULT_CLAIM_TTL),
         grace=field(document, "grace", DEFAULT_CLAIM_GRACE),
     )
     if held is None:
         return NO_CONTENT
-    messages = rendering.messages(_found(held), call.queue_path, call.engine.now())
+    messages = rendering.render_messages(_list_found(held), call.queue_path, call.engine.now())
     return located(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", b'{"messages":%b}' % messages)
 
 
-def made(call: Call, *, ttl: int, grace: int) -> Held | None:
-    """The claim that was asked for. Raises ``BadValueError`` and ``RequestRefusedError``."""
+def create_claim(call: Call, *, ttl: int, grace: int) -> Held | None:
+    """Create the requested claim. Raises ``BadValueError`` and ``RequestRefusedError``."""
     limit = call.integer("limit", DEFAULT_CLAIMED)
     return call.engine.claims.create(call.at, ttl=ttl, grace=grace, limit=limit, client=call.client)
 
 
 def get_claim(call: Call) -> Answer:
-    """The claim's age and ttl, and the messages that it still holds."""
+    """Answer with the claim's age and ttl, and the messages that it still holds."""
     held = call.engine.claims.get(call.at, call.names[1])
     now = call.engine.now()
-    return Answer(HTTPStatus.OK, shown(call, held, rendering.messages(_found(held), call.queue_path, now)))
+    return Answer(
+        HTTPStatus.OK,
+        render_claim(call, held, rendering.render_messages(_list_found(held), call.queue_path, now)),
+    )
 
 
-def shown(call: Call, held: Held, messages: bytes) -> bytes:
+def render_claim(call: Call, held: Held, messages: bytes) -> bytes:
     """The document of a claim."""
     age = held.claim.age(call.engine.now())
     return b'{"age":%d,"ttl":%d,"messages":%b,"href":"%b"}' % (
@@ -50,7 +53,7 @@ def shown(call: Call, held: Held, messages: bytes) -> bytes:
 
 
 def patch_claim(call: Call) -> Answer:
-    """Renew: the age begins again."""
+    """Renew the claim, so that its age starts at 0."""
     document = call.document()
     ttl = field(document, "ttl", DEFAULT_CLAIM_TTL)
     grace = field(document, "grace", DEFAULT_CLAIM_GRACE)
@@ -59,10 +62,10 @@ def patch_claim(call: Call) -> Answer:
 
 
 def delete_claim(call: Call) -> Answer:
-    """Release; 204 also for a claim that is not there."""
+    """Release the claim. Answer 204, also for a missing one."""
     call.engine.claims.release(call.at, call.names[1])
     return NO_CONTENT
 
 
-def _found(held: Held) -> list[Found]:
+def _list_found(held: Held) -> list[Found]:
     return [Found(message, held.claim.id) for message in held.messages]

@@ -23,8 +23,8 @@ from emulator.queues.http.answers import (
     not_found,
 )
 from emulator.queues.http.call import Call
-from emulator.queues.http.posted import in_document
-from emulator.queues.http.queues import metadata_of
+from emulator.queues.http.posted import read_document
+from emulator.queues.http.queues import find_metadata
 from emulator.rng import new_uuid
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE
 
@@ -32,32 +32,32 @@ LIST_PARAMETERS = ("limit", "echo", "include_claimed", "include_delayed")
 
 
 def post_messages(call: Call) -> Answer:
-    """201 with where each message is; the queue is made if it is not there."""
-    return posted(call, call.engine.messages.post(call.at, in_document(call), call.client), {})
+    """Answer 201 with the path of each message. A missing queue is created."""
+    return answer_posted(call, call.engine.messages.post(call.at, read_document(call), call.client), {})
 
 
-def posted(call: Call, ids: list[str], more: dict[str, bool]) -> Answer:
-    """The answer to posting: where the messages are."""
+def answer_posted(call: Call, ids: list[str], more: dict[str, bool]) -> Answer:
+    """Answer a post with the paths of the messages."""
     resources = [f"{call.path}/{id_}" for id_ in ids]
     body = encode({"resources": resources} | more)
     return located(HTTPStatus.CREATED, f"{call.path}?ids={','.join(ids)}", body)
 
 
 def get_messages(call: Call) -> Answer:
-    """Those with the given ids, or a page of them."""
+    """Answer with the messages of ``ids``, or with a page of messages."""
     ids = call.several("ids")
     if ids is None:
-        return _page(call)
+        return _get_page(call)
     checks.page_limit(len(ids))
     found = call.engine.messages.find(call.at, ids)
     if not found:
         queue = f"queue {call.at.name} for project {call.project}"
         raise not_found(f"No messages with IDs: {ids} found in the {queue}.")
-    return Answer(HTTPStatus.OK, b'{"messages":%b}' % _rendered(call, found))
+    return Answer(HTTPStatus.OK, b'{"messages":%b}' % _render(call, found))
 
 
-def listed(call: Call) -> list[Found]:
-    """The messages that the query asks for.
+def find_page(call: Call) -> list[Found]:
+    """The messages that the query selects.
 
     Raises ``QueueNotThereError``, ``BadValueError`` and ``RequestRefusedError``.
     """
@@ -72,13 +72,13 @@ def listed(call: Call) -> list[Found]:
     )
 
 
-def next_page(call: Call, found: list[Found]) -> bytes:
-    """The link to the messages after those."""
+def link_next_page(call: Call, found: list[Found]) -> bytes:
+    """The link to the messages after ``found``."""
     return encode(call.next_page(str(found[-1].message.number), LIST_PARAMETERS))
 
 
 def delete_messages(call: Call) -> Answer:
-    """Delete by ``ids``, or take the oldest with ``pop``."""
+    """Delete the messages of ``ids``, or delete and answer with the ``pop`` oldest ones."""
     ids = call.several("ids")
     pop = call.integer("pop", 0) if call.text("pop") is not None else None
     if ids is not None and pop is not None:
@@ -90,20 +90,20 @@ def delete_messages(call: Call) -> Answer:
         raise bad_request(
             'The request should have either "ids" or "pop" parameter in the request, to be able to delete.'
         )
-    counted = counts_claims(metadata_of(call))
+    counted = counts_claims(find_metadata(call))
     popped = call.engine.messages.pop(call.at, pop)
-    shown = rendering.popped(popped, new_uuid(), call.engine.now(), counted=counted)
+    shown = rendering.render_popped(popped, new_uuid(), call.engine.now(), counted=counted)
     return Answer(HTTPStatus.OK, b'{"messages":%b}' % shown)
 
 
 def get_message(call: Call) -> Answer:
-    """The message, or 404."""
+    """Answer with the message, or 404."""
     found = call.engine.messages.get(call.at, call.names[1])
-    return Answer(HTTPStatus.OK, rendering.message(found, call.queue_path, call.engine.now()))
+    return Answer(HTTPStatus.OK, rendering.render_message(found, call.queue_path, call.engine.now()))
 
 
 def delete_message(call: Call) -> Answer:
-    """204 also for one that is gone; one that is held needs the ``claim_id`` that holds it."""
+    """Answer 204, also for a missing message. A claimed message needs its ``claim_id``."""
     try:
         call.engine.messages.delete(call.at, call.names[1], call.text("claim_id"))
     except (ClaimNotThereError, MessageClaimedError, MessageNotClaimedError) as error:
@@ -111,14 +111,14 @@ def delete_message(call: Call) -> Answer:
     return NO_CONTENT
 
 
-def _page(call: Call) -> Answer:
+def _get_page(call: Call) -> Answer:
     try:
-        found = listed(call)
+        found = find_page(call)
     except QueueNotThereError:
         found = []
-    links = next_page(call, found) if found else b"[]"
-    return Answer(HTTPStatus.OK, b'{"messages":%b,"links":%b}' % (_rendered(call, found), links))
+    links = link_next_page(call, found) if found else b"[]"
+    return Answer(HTTPStatus.OK, b'{"messages":%b,"links":%b}' % (_render(call, found), links))
 
 
-def _rendered(call: Call, found: list[Found]) -> bytes:
-    return rendering.messages(found, call.queue_path, call.engine.now())
+def _render(call: Call, found: list[Found]) -> bytes:
+    return rendering.render_messages(found, call.queue_path, call.engine.now())

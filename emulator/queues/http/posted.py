@@ -1,4 +1,4 @@
-"""Messages as they are posted: the fields are looked at, the bodies stay the bytes that came."""
+"""Parses posted messages: their fields are checked, and their bodies stay the bytes that came."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _decode_document = msgspec.json.Decoder(_Document).decode
 _decode_array = msgspec.json.Decoder(list[_Item]).decode
 
 
-def in_document(call: Call) -> list[NewMessage]:
-    """``{"messages": [{"body", "ttl", "delay"}]}``; ttl and delay may be missing.
+def read_document(call: Call) -> list[NewMessage]:
+    """Parse ``{"messages": [{"body", "ttl", "delay"}]}``. Messages may lack ttl and delay.
 
     Raises ``RequestRefusedError``.
     """
     _check_size(call)
     try:
-        items = _decode_document(call.body).messages if _is_text(call.body) else []
+        items = _decode_document(call.body).messages if _is_utf8(call.body) else []
     except (msgspec.DecodeError, RecursionError):
         items = []
     if not items:
         _refuse_document(call)
     return [
         NewMessage(
-            _body(item),
+            _require_body(item),
             None if item.ttl is msgspec.UNSET else checked_integer(item.ttl, "ttl"),
             None if item.delay is msgspec.UNSET else checked_integer(item.delay, "delay"),
         )
@@ -50,16 +50,16 @@ def in_document(call: Call) -> list[NewMessage]:
     ]
 
 
-def in_array(call: Call) -> list[NewMessage]:
-    """``[{"body", "ttl"}]``, as v1 has it; both must be there. Raises ``RequestRefusedError``."""
+def read_array(call: Call) -> list[NewMessage]:
+    """Parse ``[{"body", "ttl"}]``, as v1 has it, with both required. Raises ``RequestRefusedError``."""
     _check_size(call)
     try:
-        items = _decode_array(call.body) if _is_text(call.body) else []
+        items = _decode_array(call.body) if _is_utf8(call.body) else []
     except (msgspec.DecodeError, RecursionError):
         items = []
     if not items:
         _refuse_array(call.json())
-    return [NewMessage(_body(item), checked_integer(item.ttl, "ttl"), 0) for item in items]
+    return [NewMessage(_require_body(item), checked_integer(item.ttl, "ttl"), 0) for item in items]
 
 
 def _refuse_document(call: Call) -> None:
@@ -88,15 +88,15 @@ def _check_size(call: Call) -> None:
         raise bad_request(f"Message collection size is too large. The max size for current queue is {own}.")
 
 
-def _body(item: _Item) -> bytes:
+def _require_body(item: _Item) -> bytes:
     body = bytes(item.body)
     if not body:
         raise bad_body('Missing "body" field.')
     return body
 
 
-def _is_text(body: bytes) -> bool:
-    """Whether it is UTF-8 all through, the bodies that are not looked into included."""
+def _is_utf8(body: bytes) -> bool:
+    """Whether all of it is UTF-8. The decoder does not look into the raw bodies."""
     try:
         body.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Messages as the API shows them. Their bodies are passed on byte for byte, as they were posted."""
+"""Renders messages as JSON. Their bodies are copied byte for byte, as they were posted."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from emulator.queues.engine import Found, Message
 from rdss_sandbox.timestamps import timestamp
 
 
-def messages(found: Iterable[Found], queue_path: str, now: float) -> bytes:
-    """``[{"id", "href", "ttl", "age", "body"}]``; the href of one that is held names the claim."""
-    return b"[" + b",".join([message(each, queue_path, now) for each in found]) + b"]"
+def render_messages(found: Iterable[Found], queue_path: str, now: float) -> bytes:
+    """``[{"id", "href", "ttl", "age", "body"}]``. The href of a claimed message names the claim."""
+    return b"[" + b",".join([render_message(each, queue_path, now) for each in found]) + b"]"
 
 
-def message(found: Found, queue_path: str, now: float) -> bytes:
+def render_message(found: Found, queue_path: str, now: float) -> bytes:
     shown, claim = found
     return b'{"id":"%b","href":"%b","ttl":%d,"age":%d,"body":%b}' % (
         shown.id.encode(),
-        href(shown, queue_path, claim),
+        render_href(shown, queue_path, claim),
         shown.ttl,
         shown.age(now),
         shown.body,
     )
 
 
-def messages_v1(found: Iterable[Found], queue_path: str, now: float) -> bytes:
+def render_messages_v1(found: Iterable[Found], queue_path: str, now: float) -> bytes:
     """``[{"href", "ttl", "age", "body"}]``."""
-    return b"[" + b",".join([message_v1(each, queue_path, now) for each in found]) + b"]"
+    return b"[" + b",".join([render_message_v1(each, queue_path, now) for each in found]) + b"]"
 
 
-def message_v1(found: Found, queue_path: str, now: float) -> bytes:
+def render_message_v1(found: Found, queue_path: str, now: float) -> bytes:
     shown, claim = found
     return b'{"href":"%b","ttl":%d,"age":%d,"body":%b}' % (
-        href(shown, queue_path, claim),
+        render_href(shown, queue_path, claim),
         shown.ttl,
         shown.age(now),
         shown.body,
     )
 
 
-def popped(found: Iterable[Message], claim: str, now: float, *, counted: bool) -> bytes:
-    """``[{"id", "age", "ttl", "body", "claim_id", "claim_count"}]`` of what a ``claim`` of that moment took.
+def render_popped(found: Iterable[Message], claim: str, now: float, *, counted: bool) -> bytes:
+    """``[{"id", "age", "ttl", "body", "claim_id", "claim_count"}]`` of popped messages.
 
-    Claims are ``counted`` in a queue that has a use for their number.
+    ``claim`` is an id for ``claim_id``. ``claim_count`` is 0 unless the queue's claims are ``counted``.
     """
     shown = [
         b'{"id":"%b","age":%d,"ttl":%d,"body":%b,"claim_id":"%b","claim_count":%d}'
@@ -59,8 +59,8 @@ def popped(found: Iterable[Message], claim: str, now: float, *, counted: bool) -
     return b"[" + b",".join(shown) + b"]"
 
 
-def milestone(found: Found, queue_path: str, now: float, *, counted: bool) -> bytes:
-    """The oldest or newest message, in a queue's statistics; ``counted`` as in ``popped``."""
+def render_milestone(found: Found, queue_path: str, now: float, *, counted: bool) -> bytes:
+    """The oldest or newest message in a queue's statistics. ``counted`` is as in ``render_popped``."""
     shown, claim = found
     return b'{"age":%d,"ttl":%d,"body":%b,"claim_id":%b,"claim_count":%d,"created":"%b","href":"%b"}' % (
         shown.age(now),
@@ -69,10 +69,10 @@ def milestone(found: Found, queue_path: str, now: float, *, counted: bool) -> by
         b'"%b"' % claim.encode() if claim else b"null",
         shown.claims if counted else 0,
         f"{timestamp(shown.created)[:19]}Z".encode(),
-        href(shown, queue_path, None),
+        render_href(shown, queue_path, None),
     )
 
 
-def href(shown: Message, queue_path: str, claim: str | None) -> bytes:
+def render_href(shown: Message, queue_path: str, claim: str | None) -> bytes:
     held = f"?claim_id={claim}" if claim else ""
     return f"{queue_path}/messages/{shown.id}{held}".encode()

@@ -14,10 +14,10 @@ Handler: TypeAlias = Callable[[Call], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path under the version's, its handlers by method, and the query parameters it knows.
+    """A path below the version, its handlers by method, and its query parameters.
 
-    ``rel`` is its name in the home document, ``limit`` that of its parameter ``limit`` there. Every second
-    part of a path is variable.
+    ``rel`` is its name in the home document, and ``limit`` the name of its parameter ``limit`` there. Every
+    second part of a path is variable.
     """
 
     rel: str
@@ -28,25 +28,25 @@ class Route:
 
     @property
     def shape(self) -> tuple[str, ...]:
-        return shape_of(self.path.split("/"))
+        return find_shape(self.path.split("/"))
 
     @property
     def allowed(self) -> str:
-        """The methods, as the Allow header of a wrong one has them."""
+        """The methods, for the Allow header of an answer to a wrong one."""
         return ", ".join([*sorted(self.handlers), "OPTIONS"])
 
 
-def shape_of(parts: list[str]) -> tuple[str, ...]:
-    """The parts of a path that are not variable, in their places."""
+def find_shape(parts: list[str]) -> tuple[str, ...]:
+    """The shape of a path: its parts, with "" for the variable ones."""
     return tuple("" if place % 2 else part for place, part in enumerate(parts))
 
 
-def home(version: str, routes: Iterable[Route]) -> dict[str, Any]:
-    """The home document (draft-nottingham-json-home-03) of a version."""
-    return {"resources": {f"rel/{route.rel}": _resource(version, route) for route in routes}}
+def build_home(version: str, routes: Iterable[Route]) -> dict[str, Any]:
+    """Build the home document (draft-nottingham-json-home-03) of a version."""
+    return {"resources": {f"rel/{route.rel}": _build_resource(version, route) for route in routes}}
 
 
-def _resource(version: str, route: Route) -> dict[str, Any]:
+def _build_resource(version: str, route: Route) -> dict[str, Any]:
     query = "{?" + ",".join(route.parameters) + "}" if route.parameters else ""
     variables = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     return {
@@ -59,8 +59,8 @@ def _resource(version: str, route: Route) -> dict[str, Any]:
     }
 
 
-def version_entry(number: str, status: str, updated: str, media: str) -> dict[str, Any]:
-    """A version in the list of versions."""
+def render_version(number: str, status: str, updated: str, media: str) -> dict[str, Any]:
+    """Render an entry of the list of versions."""
     return {
         "id": number,
         "status": status,

@@ -1,4 +1,4 @@
-"""What a request must have before it is looked at: headers, a project, a queue's name, a right signature."""
+"""The rules for every request: its headers, project, queue name and signature."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from emulator.queues.http.answers import RequestRefusedError, nothing_here
 from emulator.queues.http.call import Call, missing_header
 
 Rule: TypeAlias = Callable[[Call], None]
-"""Reads what it is about into the call, or raises ``RequestRefusedError``."""
+"""Checks one thing, and stores it in the call. Raises ``RequestRefusedError``."""
 
 _JSON_RANGES: Final = ("*/*", "application/*", "application/json")
 
 
-def signature(call: Call) -> None:
-    """A signature that is given must be ours, and of this method and path; anything else finds nothing."""
+def check_signature(call: Call) -> None:
+    """Check that a given signature is ours and permits this method and path. A wrong one gets a 404."""
     given = call.header(b"url-signature")
     if given is None:
         return
@@ -35,8 +35,8 @@ def signature(call: Call) -> None:
         raise nothing_here()
 
 
-def content(call: Call) -> None:
-    """No form data."""
+def check_content(call: Call) -> None:
+    """Refuse form data."""
     given = call.header(b"content-type") or ""
     if call.body and given.lower() == "application/x-www-form-urlencoded":
         raise RequestRefusedError(
@@ -48,43 +48,43 @@ def content(call: Call) -> None:
         )
 
 
-def accept(call: Call) -> None:
-    """JSON must be welcome."""
+def check_accept(call: Call) -> None:
+    """Check that the client accepts JSON."""
     given = call.headers.get(b"accept")
     if given is not None and not _welcomes_json(given):
         raise RequestRefusedError(HTTPStatus.NOT_ACCEPTABLE)
 
 
-def client(call: Call) -> None:
-    """The client says who it is, with a UUID."""
+def check_client(call: Call) -> None:
+    """Check that the client identifies itself with a UUID."""
     if b"client-id" not in call.headers:
         raise missing_header("Client-Id")
-    optional_client(call)
+    check_optional_client(call)
 
 
-def optional_client(call: Call) -> None:
-    """A client that says who it is does so with a UUID."""
+def check_optional_client(call: Call) -> None:
+    """Check that the client's id, if given, is a UUID."""
     given = call.headers.get(b"client-id")
     if given is not None:
         try:
-            call.client = _uuid(given)
+            call.client = _parse_uuid(given)
         except ValueError as error:
             raise RequestRefusedError(
                 HTTPStatus.BAD_REQUEST, "Wrong UUID value", "Malformed hexadecimal UUID."
             ) from error
 
 
-def project(call: Call) -> None:
-    """The project must be named."""
-    optional_project(call)
+def check_project(call: Call) -> None:
+    """Check that the project is given."""
+    check_optional_project(call)
     if not call.project:
         raise RequestRefusedError(
             HTTPStatus.BAD_REQUEST, "Project-Id Missing", "The header X-PROJECT-ID was missing"
         )
 
 
-def optional_project(call: Call) -> None:
-    """A project that is named has a name."""
+def check_optional_project(call: Call) -> None:
+    """Check that the project, if given, is not empty."""
     given = call.header(b"x-project-id")
     if given == "":
         raise RequestRefusedError(
@@ -95,8 +95,8 @@ def optional_project(call: Call) -> None:
     call.project = given or ""
 
 
-def queue(call: Call) -> None:
-    """A queue that the path names has a name that a queue can have."""
+def check_queue(call: Call) -> None:
+    """Check that the queue's name in the path is valid."""
     if call.names:
         try:
             checks.queue_address(call.project, call.names[0])
@@ -108,9 +108,23 @@ def queue(call: Call) -> None:
             ) from error
 
 
-DISCOVERY: Final[tuple[Rule, ...]] = (accept,)
-V1: Final[tuple[Rule, ...]] = (signature, content, accept, optional_client, optional_project, queue)
-V1_1_AND_2: Final[tuple[Rule, ...]] = (signature, content, accept, client, project, queue)
+DISCOVERY: Final[tuple[Rule, ...]] = (check_accept,)
+V1: Final[tuple[Rule, ...]] = (
+    check_signature,
+    check_content,
+    check_accept,
+    check_optional_client,
+    check_optional_project,
+    check_queue,
+)
+V1_1_AND_2: Final[tuple[Rule, ...]] = (
+    check_signature,
+    check_content,
+    check_accept,
+    check_client,
+    check_project,
+    check_queue,
+)
 
 
 @lru_cache(maxsize=256)
@@ -128,5 +142,5 @@ def _is_zero(parameter: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _uuid(text: bytes) -> str:
+def _parse_uuid(text: bytes) -> str:
     return str(UUID(text.decode("latin-1")))

@@ -1,4 +1,4 @@
-"""Subscriptions, in v2."""
+"""Subscriptions in v2: list, create, get, change, delete, confirm."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_
 
 
 def list_subscriptions(call: Call) -> Answer:
-    """Oldest first."""
+    """Answer with a page of subscriptions, oldest first."""
     subscriptions = call.engine.subscriptions.page(
         call.at, after=call.text("marker") or "", limit=call.integer("limit", DEFAULT_PAGE)
     )
     links = call.next_page(subscriptions[-1].id, ("limit",)) if subscriptions else []
-    return found({"subscriptions": [shown(call, each) for each in subscriptions], "links": links})
+    return found(
+        {"subscriptions": [render_subscription(call, each) for each in subscriptions], "links": links}
+    )
 
 
 def post_subscription(call: Call) -> Answer:
-    """201 for a new one and for one that was not confirmed yet, 409 for one that was."""
+    """Answer 201 for a new subscription or one that is not confirmed yet, 409 for a confirmed one."""
     document = call.document_or_empty()
     if "subscriber" not in document:
         raise bad_request("Missing parameter subscriber in body.")
@@ -50,7 +52,7 @@ def post_subscription(call: Call) -> Answer:
 
 
 def get_subscription(call: Call) -> Answer:
-    return found(shown(call, call.engine.subscriptions.get(call.at, call.names[1])))
+    return found(render_subscription(call, call.engine.subscriptions.get(call.at, call.names[1])))
 
 
 def patch_subscription(call: Call) -> Answer:
@@ -70,13 +72,13 @@ def patch_subscription(call: Call) -> Answer:
 
 
 def delete_subscription(call: Call) -> Answer:
-    """204, whether it was there or not."""
+    """Answer 204, also for a missing subscription."""
     call.engine.subscriptions.delete(call.at, call.names[1])
     return NO_CONTENT
 
 
 def confirm_subscription(call: Call) -> Answer:
-    """Who is subscribed agrees, or no longer does."""
+    """Store whether the subscriber agrees."""
     confirmed = call.document_or_empty().get("confirmed")
     if not isinstance(confirmed, bool):
         raise bad_request("The 'confirmed' should be boolean.")
@@ -84,8 +86,8 @@ def confirm_subscription(call: Call) -> Answer:
     return located(HTTPStatus.NO_CONTENT, call.path)
 
 
-def shown(call: Call, subscription: Subscription) -> dict[str, Any]:
-    """A subscription as the API shows it."""
+def render_subscription(call: Call, subscription: Subscription) -> dict[str, Any]:
+    """The document of a subscription."""
     return {
         "id": subscription.id,
         "source": call.at.name,

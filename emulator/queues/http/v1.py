@@ -1,4 +1,4 @@
-"""Version 1, as jclouds speaks it: messages go and come as bare arrays, and nothing found is 204."""
+"""Version 1, which jclouds uses: messages are bare arrays, and an empty result is 204."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from emulator.queues.http.answers import (
     located,
 )
 from emulator.queues.http.call import Call, field, missing_header
-from emulator.queues.http.posted import in_array
+from emulator.queues.http.posted import read_array
 from emulator.queues.http.routes import Route
 from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
 
 
 def list_queues(call: Call) -> Answer:
-    page = queues.page(call, call.engine.queues.page(call.project, call.text("marker") or ""))
-    document = queues.listed(call, page, [each.metadata for each in page])
-    return _here(call, found(document)) if page else NO_CONTENT
+    page = queues.limit_page(call, call.engine.queues.page(call.project, call.text("marker") or ""))
+    document = queues.build_list(call, page, [each.metadata for each in page])
+    return _with_location(call, found(document)) if page else NO_CONTENT
 
 
 def put_queue(call: Call) -> Answer:
@@ -32,17 +32,17 @@ def put_queue(call: Call) -> Answer:
 
 
 def get_queue(call: Call) -> Answer:
-    """Whether it is there."""
+    """Answer 204 when the queue exists, else 404."""
     there = call.engine.queues.exists(call.at)
-    return _here(call, NO_CONTENT if there else Answer(HTTPStatus.NOT_FOUND))
+    return _with_location(call, NO_CONTENT if there else Answer(HTTPStatus.NOT_FOUND))
 
 
 def get_metadata(call: Call) -> Answer:
-    return _here(call, found(call.engine.queues.metadata(call.at)))
+    return _with_location(call, found(call.engine.queues.metadata(call.at)))
 
 
 def put_metadata(call: Call) -> Answer:
-    """Replace it; reserved keys belong to later versions."""
+    """Replace the metadata. Reserved keys belong to later versions, so they are refused."""
     if len(call.body) > METADATA_BYTES:
         raise bad_request(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
     metadata = call.document()
@@ -55,28 +55,30 @@ def put_metadata(call: Call) -> Answer:
 
 
 def get_stats(call: Call) -> Answer:
-    return _here(call, Answer(HTTPStatus.OK, queues.stats(call, call.engine.queues.stats(call.at))))
+    return _with_location(
+        call, Answer(HTTPStatus.OK, queues.render_stats(call, call.engine.queues.stats(call.at)))
+    )
 
 
 def post_messages(call: Call) -> Answer:
     _require_client(call)
-    ids = call.engine.messages.post(call.at, in_array(call), call.client)
-    return messages.posted(call, ids, {"partial": False})
+    ids = call.engine.messages.post(call.at, read_array(call), call.client)
+    return messages.answer_posted(call, ids, {"partial": False})
 
 
 def get_messages(call: Call) -> Answer:
-    """A bare array for ids, a page with its link without them, 204 for nothing."""
+    """Answer with a bare array for ids, else with a page and its link; 204 when there are no messages."""
     ids = call.several("ids")
     if ids is not None:
         checks.page_limit(len(ids))
         there = call.engine.messages.find(call.at, ids)
-        return _here(call, Answer(HTTPStatus.OK, _rendered(call, there)) if there else NO_CONTENT)
+        return _with_location(call, Answer(HTTPStatus.OK, _render(call, there)) if there else NO_CONTENT)
     _require_client(call)
-    page = messages.listed(call)
+    page = messages.find_page(call)
     if not page:
-        return _here(call, NO_CONTENT)
-    body = b'{"messages":%b,"links":%b}' % (_rendered(call, page), messages.next_page(call, page))
-    return _here(call, Answer(HTTPStatus.OK, body))
+        return _with_location(call, NO_CONTENT)
+    body = b'{"messages":%b,"links":%b}' % (_render(call, page), messages.link_next_page(call, page))
+    return _with_location(call, Answer(HTTPStatus.OK, body))
 
 
 def delete_messages(call: Call) -> Answer:
@@ -92,22 +94,24 @@ def delete_messages(call: Call) -> Answer:
 
 def get_message(call: Call) -> Answer:
     there = call.engine.messages.get(call.at, call.names[1])
-    shown = rendering.message_v1(Found(there.message, None), call.queue_path, call.engine.now())
-    return _here(call, Answer(HTTPStatus.OK, shown))
+    shown = rendering.render_message_v1(Found(there.message, None), call.queue_path, call.engine.now())
+    return _with_location(call, Answer(HTTPStatus.OK, shown))
 
 
 def post_claim(call: Call) -> Answer:
-    """A bare array of what is held now; ttl and grace must be given."""
+    """Answer with a bare array of the claimed messages. The request must have ttl and grace."""
     document = call.document()
-    held = claims.made(call, ttl=field(document, "ttl", None), grace=field(document, "grace", None))
+    held = claims.create_claim(call, ttl=field(document, "ttl", None), grace=field(document, "grace", None))
     if held is None:
         return NO_CONTENT
-    return located(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", _held(call, held))
+    return located(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", _render_held(call, held))
 
 
 def get_claim(call: Call) -> Answer:
     held = call.engine.claims.get(call.at, call.names[1])
-    return _here(call, Answer(HTTPStatus.OK, claims.shown(call, held, _held(call, held))))
+    return _with_location(
+        call, Answer(HTTPStatus.OK, claims.render_claim(call, held, _render_held(call, held)))
+    )
 
 
 def patch_claim(call: Call) -> Answer:
@@ -157,17 +161,17 @@ def _require_client(call: Call) -> None:
         raise missing_header("Client-Id")
 
 
-def _rendered(call: Call, there: list[Found]) -> bytes:
+def _render(call: Call, there: list[Found]) -> bytes:
     free = [Found(each.message, None) for each in there]
-    return rendering.messages_v1(free, call.queue_path, call.engine.now())
+    return rendering.render_messages_v1(free, call.queue_path, call.engine.now())
 
 
-def _held(call: Call, held: Held) -> bytes:
+def _render_held(call: Call, held: Held) -> bytes:
     there = [Found(message, held.claim.id) for message in held.messages]
-    return rendering.messages_v1(there, call.queue_path, call.engine.now())
+    return rendering.render_messages_v1(there, call.queue_path, call.engine.now())
 
 
-def _here(call: Call, answer: Answer) -> Answer:
-    """The answer with the URI that it is of."""
+def _with_location(call: Call, answer: Answer) -> Answer:
+    """Add the request's URI to the answer, as Content-Location."""
     uri = call.path + (f"?{call.query}" if call.query else "")
     return answer._replace(headers=(*answer.headers, (b"content-location", uri.encode())))

@@ -1,4 +1,4 @@
-"""Version 1.1: as version 2, without what is reserved in metadata, patches, sharing and subscriptions."""
+"""Version 1.1: as version 2, but without reserved metadata, patches, sharing and subscriptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from emulator.queues.http.routes import Route
 
 
 def ping(_call: Call) -> Answer:
-    """Whether the service answers at all."""
+    """Answer 204, to show that the service runs."""
     return NO_CONTENT
 
 

@@ -1,4 +1,4 @@
-"""Version 2: what it has besides version 1.1."""
+"""Version 2: its additions to version 1.1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from emulator.queues.engine import checks
 from emulator.queues.engine.errors import BadValueError
-from emulator.queues.engine.metadata import shown
+from emulator.queues.engine.metadata import with_defaults
 from emulator.queues.http import queues, subscriptions, v1_1
 from emulator.queues.http.answers import (
     NO_CONTENT,
@@ -28,28 +28,28 @@ _LIST_PARAMETERS: Final = frozenset(("marker", "limit", "detailed", "name", "wit
 
 
 def list_queues(call: Call) -> Answer:
-    """Also by a part of the ``name``, and by metadata: any other parameter is a key with its value."""
+    """List queues, filtered by a part of ``name`` and by metadata: other parameters are keys and values."""
     after, name = call.text("marker") or "", call.text("name") or ""
     wanted = {key: values[-1] for key, values in call.params.items() if key not in _LIST_PARAMETERS}
     there = [
         queue
         for queue in call.engine.queues.page(call.project, after, name)
-        if all(_same(queue.metadata.get(key), value) for key, value in wanted.items())
+        if all(_matches(queue.metadata.get(key), value) for key, value in wanted.items())
     ]
-    page = queues.page(call, there)
-    document = queues.listed(call, page, [shown(queue.metadata) for queue in page])
+    page = queues.limit_page(call, there)
+    document = queues.build_list(call, page, [with_defaults(queue.metadata) for queue in page])
     if call.flag("with_count") and (count := len(call.engine.queues.page(call.project))):
         document["count"] = count
     return found(document)
 
 
 def get_queue(call: Call) -> Answer:
-    """The metadata with the defaults of what is reserved, also of a queue that is not there yet."""
-    return found(shown(queues.metadata_of(call)))
+    """Answer with the metadata and the defaults of reserved keys, also for a missing queue."""
+    return found(with_defaults(queues.find_metadata(call)))
 
 
 def patch_queue(call: Call) -> Answer:
-    """Change the metadata by a JSON patch."""
+    """Change the metadata with a JSON patch."""
     if len(call.body) > METADATA_BYTES:
         raise bad_body(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
     if (call.header(b"content-type") or "").partition(";")[0].strip() != _JSON_PATCH:
@@ -64,7 +64,7 @@ def patch_queue(call: Call) -> Answer:
     if not isinstance(operations, list):
         raise bad_body("Document type not supported.")
     try:
-        return found(shown(call.engine.queues.patch(call.at, operations)))
+        return found(with_defaults(call.engine.queues.patch(call.at, operations)))
     except BadValueError as error:
         raise bad_body(str(error)) from error
 
@@ -83,7 +83,7 @@ def purge_queue(call: Call) -> Answer:
 
 
 def share_queue(call: Call) -> Answer:
-    """A signature that lets its bearer use some paths of the queue with some methods for some time."""
+    """Answer with a signature that permits some methods on some paths of the queue until it expires."""
     document = call.document()
     if unknown := document.keys() - _SHARE_FIELDS:
         raise bad_request(f"Unknown keys: {checks.as_set(unknown)}")
@@ -135,6 +135,6 @@ ROUTES = (
 )
 
 
-def _same(value: Any, text: str) -> bool:
-    """Whether a metadata value is what a query's text says, which has no types."""
+def _matches(value: Any, text: str) -> bool:
+    """Whether a metadata value equals a query's text, which has no types."""
     return str(value) == text if isinstance(value, str | int) and not isinstance(value, bool) else False

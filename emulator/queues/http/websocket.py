@@ -1,7 +1,7 @@
 """The messaging API over WebSocket: ``{"action", "headers", "body"}`` as JSON text, or as MessagePack.
 
-Each action is done as the request of version 2 that it stands for; the answer is ``{"request", "headers":
-{"status"}, "body"}``. ``subscription_create`` without a subscriber sends what is posted to this connection.
+Each action runs as the request of version 2 for which it stands. The answer is ``{"request", "headers":
+{"status"}, "body"}``. ``subscription_create`` without a subscriber sends new messages to this connection.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from emulator.events import Events
 from emulator.http.asgi import HttpScope, Message, Receive, Send
 from emulator.queues.engine import Address, QueueEngine, QueuesError, checks
-from emulator.queues.http.actions import ACTIONS, content, target
+from emulator.queues.http.actions import ACTIONS, build_document, build_target
 from emulator.queues.http.answers import Answer, RequestRefusedError, bad_request
 from rdss_sandbox.shapes.events import Event
 
@@ -29,7 +29,7 @@ _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Socket:
-    """One connection. ``ask`` answers a request of version 2; without the ``token`` nothing is done."""
+    """One connection. ``ask`` answers a request of version 2. Nothing is done before ``token`` is given."""
 
     def __init__(
         self, engine: QueueEngine, events: Events, ask: Ask, send: Send, token: str | None = None
@@ -45,35 +45,37 @@ class Socket:
         self._news: asyncio.Queue[tuple[Address, list[str]]] = asyncio.Queue()
 
     async def converse(self, receive: Receive) -> None:
-        """Until the client leaves."""
-        telling = asyncio.create_task(self._tell())
+        """Answer actions and send subscribed messages until the client leaves."""
+        sender = asyncio.create_task(self._send_news())
         try:
-            with self._events.subscribed(self._heard):
+            with self._events.subscribed(self._note_event):
                 while (message := await receive())["type"] == "websocket.receive":
-                    await self._say(await self._answer(message))
+                    await self._send_document(await self._respond(message))
         except ConnectionResetError:
             return
         finally:
-            telling.cancel()
+            sender.cancel()
 
-    async def _answer(self, message: Message) -> dict[str, Any]:
+    async def _respond(self, message: Message) -> dict[str, Any]:
         self._packed = message.get("bytes") is not None
         raw = message["bytes"] if self._packed else message["text"]
         try:
             asked = (_unpack if self._packed else _decode)(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return _response({}, 400, {"error": "Can't decode binary" if self._packed else "Invalid JSON"})
+            return _build_response(
+                {}, 400, {"error": "Can't decode binary" if self._packed else "Invalid JSON"}
+            )
         request = asked if isinstance(asked, dict) else {}
         try:
-            status, body = await self._done(request)
+            status, body = await self._run_action(request)
         except RequestRefusedError as refused:
             answer = refused.answer()
-            status, body = answer.status, _error(answer)
+            status, body = answer.status, _read_error(answer)
         except QueuesError as error:
             status, body = 400, {"error": str(error)}
-        return _response(request, status, body)
+        return _build_response(request, status, body)
 
-    async def _done(self, request: Mapping[str, Any]) -> tuple[int, Any]:
+    async def _run_action(self, request: Mapping[str, Any]) -> tuple[int, Any]:
         name, headers, fields = request.get("action"), request.get("headers"), request.get("body") or {}
         if name == "authenticate":
             self._authenticate(headers)
@@ -88,12 +90,12 @@ class Socket:
             raise bad_request("A request has an action, headers, and a body, which are objects.")
         if name == "subscription_create" and not fields.get("subscriber"):
             return self._subscribe(headers, fields)
-        path, query = target(action, fields)
-        document = content(action, fields)
+        path, query = build_target(action, fields)
+        document = build_document(action, fields)
         answer = await self._ask(
-            _scope(action.method, path, query, headers), b"" if document is None else _encode(document)
+            _build_scope(action.method, path, query, headers), b"" if document is None else _encode(document)
         )
-        return answer.status, _error(answer) if answer.status >= 400 else _body(answer)
+        return answer.status, _read_error(answer) if answer.status >= 400 else _read_body(answer)
 
     def _authenticate(self, headers: Any) -> None:
         given = (
@@ -111,31 +113,31 @@ class Socket:
         self._wanted.add(at)
         return 201, {"message": f"Subscription to {at.name} created, for as long as this connection lasts."}
 
-    def _heard(self, event: Event) -> None:
-        """Called wherever messages are posted, with the queues locked: takes note, and no more."""
+    def _note_event(self, event: Event) -> None:
+        """Note new messages. It is called on the poster's thread with the queues locked, so it only notes."""
         if self._wanted and event.kind in _POSTED:
             at = Address(event.fields["project"], event.fields["queue"])
             if at in self._wanted:
                 self._loop.call_soon_threadsafe(self._news.put_nowait, (at, event.fields["messages"]))
 
-    async def _tell(self) -> None:
+    async def _send_news(self) -> None:
         while True:
             at, ids = await self._news.get()
-            for message in self._engine.messages.known(at, ids):
+            for message in self._engine.messages.find_taken(at, ids):
                 told = {"ttl": message.ttl, "queue_name": at.name, "Message_Type": "Notification"}
                 try:
-                    await self._say({"body": _decode(message.body)} | told)
+                    await self._send_document({"body": _decode(message.body)} | told)
                 except ConnectionResetError:
                     return
 
-    async def _say(self, document: dict[str, Any]) -> None:
+    async def _send_document(self, document: dict[str, Any]) -> None:
         if self._packed:
             await self._send({"type": "websocket.send", "bytes": _pack(document)})
         else:
             await self._send({"type": "websocket.send", "text": _encode(document).decode()})
 
 
-def _scope(method: str, path: str, query: str, headers: Mapping[str, Any]) -> HttpScope:
+def _build_scope(method: str, path: str, query: str, headers: Mapping[str, Any]) -> HttpScope:
     given = [(str(name).lower().encode(), str(value).encode("latin-1")) for name, value in headers.items()]
     return {
         "type": "http",
@@ -147,12 +149,12 @@ def _scope(method: str, path: str, query: str, headers: Mapping[str, Any]) -> Ht
     }
 
 
-def _response(request: Mapping[str, Any], status: int, body: Any) -> dict[str, Any]:
+def _build_response(request: Mapping[str, Any], status: int, body: Any) -> dict[str, Any]:
     said = {name: request.get(name) for name in ("action", "headers", "body")}
     return {"request": said | {"api": "v2"}, "headers": {"status": int(status)}, "body": body}
 
 
-def _body(answer: Answer) -> Any:
+def _read_body(answer: Answer) -> Any:
     document = _decode(answer.body) if answer.body else {}
     location = next((value.decode() for name, value in answer.headers if name == b"location"), None)
     if location is not None and isinstance(document, dict):
@@ -160,6 +162,6 @@ def _body(answer: Answer) -> Any:
     return document
 
 
-def _error(answer: Answer) -> dict[str, Any]:
+def _read_error(answer: Answer) -> dict[str, Any]:
     said = _decode(answer.body) if answer.body else {}
     return {"error": said.get("description") or said.get("title") or "refused"}

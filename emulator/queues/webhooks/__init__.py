@@ -1,4 +1,4 @@
-"""Telling the subscribers of queues what was posted there: webhooks, with retries and confirmation."""
+"""Webhooks: notifies the subscribers of queues of new messages, with retries and confirmation."""
 
 from emulator.queues.webhooks.notifier import Notifier
 

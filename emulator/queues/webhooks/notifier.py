@@ -1,4 +1,4 @@
-"""Delivers what is posted to queues to those who subscribed, and tries again where that fails."""
+"""Delivers new messages of queues to their subscribers, and retries failed deliveries."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from emulator.events import Events
 from emulator.queues.engine import Address, QueueEngine, QueuesError
 from emulator.queues.engine.errors import SubscriptionNotThereError
 from emulator.queues.engine.subscription import Subscription
-from emulator.queues.webhooks.requests import Notification, of_confirmation, of_message
-from emulator.queues.webhooks.retries import policy_of, waits
+from emulator.queues.webhooks.requests import Notification, build_confirmation, build_message
+from emulator.queues.webhooks.retries import choose_policy, list_waits
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.queue_limits import PAGE
 from rdss_sandbox.shapes.queues import PROJECT
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     import httpx
 
 _POSTED: Final = ("queue.messages_posted", "queue.messages_arrived")
-_AT_ONCE: Final = 16
+_MOST_REQUESTS: Final = 16
 _ANSWER_SECONDS: Final = 10.0
 _IDLE_SECONDS: Final = 3600.0
 
 
 @dataclass(slots=True)
 class _Job:
-    """A notification, the subscription it is for, and the waits that are left if it fails."""
+    """A notification, its subscription, and the waits before its remaining retries, in seconds."""
 
     at: Address
     subscription: str
@@ -49,9 +49,9 @@ class _Due:
 
 
 class Notifier:
-    """Watches the events of the queues; ``start`` it once the port of the queues answers.
+    """Notifies subscribers of the messages in queue events. ``start`` it when the queues' port answers.
 
-    With ``confirming``, nobody is told anything before it has agreed. Retries wait on the clock.
+    With ``confirming``, a subscriber is notified only after it has agreed. Retries wait on the clock.
     """
 
     def __init__(
@@ -63,42 +63,42 @@ class Notifier:
         self._confirming = confirming
         self._numbers = count()
         self._news: list[Event] = []
-        self._stirred: set[str] = set()
+        self._changed_streams: set[str] = set()
         self._due: list[_Due] = []
         self._lock = threading.Lock()
-        self._room = threading.BoundedSemaphore(_AT_ONCE)
-        self._wanted_at_all = any(each.subscriptions for each in queues.queues.overview())
+        self._slots = threading.BoundedSemaphore(_MOST_REQUESTS)
+        self._has_subscribers = any(each.subscriptions for each in queues.queues.overview())
         self._woken = False
         self._closed = False
         self._http: httpx.Client | None = None
         self._thread = threading.Thread(target=self._run, name="notifications", daemon=True)
 
     def start(self) -> None:
-        """Notify from now on, of what is posted from now on."""
+        """Begin to notify of messages that are posted from now on."""
         self._thread.start()
 
     def close(self) -> None:
-        """Notify nobody any more; what was to be tried again is not."""
+        """Stop. Pending retries are dropped."""
         self._closed = True
         self._wake()
         self._thread.join(_ANSWER_SECONDS)
         if self._http is not None:
             self._http.close()
 
-    def heard(self, event: Event) -> None:
-        """Take note of an event; returns at once."""
+    def note_event(self, event: Event) -> None:
+        """Note an event for the thread, and return at once."""
         subscribed = event.kind == "queue.subscribed"
-        self._wanted_at_all |= subscribed
-        if subscribed or (self._wanted_at_all and event.kind in _POSTED):
+        self._has_subscribers |= subscribed
+        if subscribed or (self._has_subscribers and event.kind in _POSTED):
             with self._lock:
                 self._news.append(event)
             self._wake()
 
-    def stirred(self, stream: str, _shard: str) -> None:
-        """There may be new records in a stream, of which a view may have subscribers; returns at once."""
-        if self._wanted_at_all and self._queues.has_view(stream):
+    def note_records(self, stream: str, _shard: str) -> None:
+        """Note that a stream has new records, since a view on it may have subscribers. Returns at once."""
+        if self._has_subscribers and self._queues.has_view(stream):
             with self._lock:
-                self._stirred.add(stream)
+                self._changed_streams.add(stream)
             self._wake()
 
     def _wake(self) -> None:
@@ -108,43 +108,43 @@ class Notifier:
     def _run(self) -> None:
         while not self._closed:
             self._woken = False
-            self._look()
-            while job := self._next():
+            self._process_news()
+            while job := self._pop_due():
                 self._send(job)
-            self._clock.wait(self._pause(), lambda: self._woken)
+            self._clock.wait(self._pause_seconds(), lambda: self._woken)
 
-    def _look(self) -> None:
+    def _process_news(self) -> None:
         with self._lock:
             news, self._news = self._news, []
-            stirred, self._stirred = self._stirred, set()
-        if any(any(self._subscriptions(Address(PROJECT, stream))) for stream in stirred):
-            # A channel may be slow, and what it brings is an event again.
+            changed, self._changed_streams = self._changed_streams, set()
+        if any(any(self._subscriptions(Address(PROJECT, stream))) for stream in changed):
+            # On another thread, since a channel may be slow. The arrivals are events, which come back here.
             threading.Thread(target=self._queues.refresh_views, name="views", daemon=True).start()
         for event in news:
             at = Address(event.fields["project"], event.fields["queue"])
             if event.kind == "queue.subscribed":
                 self._ask_for_confirmation(at, event.fields["subscription"])
             else:
-                self._tell(at, event.fields["messages"])
+                self._plan_notifications(at, event.fields["messages"])
 
-    def _next(self) -> _Job | None:
+    def _pop_due(self) -> _Job | None:
         with self._lock:
             due = self._due and self._due[0].when <= self._clock.time()
             return heapq.heappop(self._due).job if due else None
 
-    def _pause(self) -> float:
+    def _pause_seconds(self) -> float:
         with self._lock:
             return max(self._due[0].when - self._clock.time(), 0.0) if self._due else _IDLE_SECONDS
 
-    def _tell(self, at: Address, ids: list[str]) -> None:
+    def _plan_notifications(self, at: Address, ids: list[str]) -> None:
         subscriptions = [each for each in self._subscriptions(at) if each.confirmed or not self._confirming]
         if not subscriptions:
             return
         metadata = self._queues.queues.metadata(at)
-        for message in self._queues.messages.known(at, ids):
+        for message in self._queues.messages.find_taken(at, ids):
             for each in subscriptions:
-                retries = waits(policy_of(metadata, each.options))
-                self._plan(_Job(at, each.id, message.id, of_message(at, each, message), retries), 0.0)
+                retries = list_waits(choose_policy(metadata, each.options))
+                self._schedule(_Job(at, each.id, message.id, build_message(at, each, message), retries), 0.0)
 
     def _ask_for_confirmation(self, at: Address, id_: str) -> None:
         if not self._confirming:
@@ -154,8 +154,8 @@ class Notifier:
             subscription = self._queues.subscriptions.get(at, id_)
         except SubscriptionNotThereError:
             return
-        question = of_confirmation(at, subscription, self._queues.sign(at, [path], ["PUT"], None))
-        self._plan(_Job(at, id_, None, question, waits({})), 0.0)
+        question = build_confirmation(at, subscription, self._queues.sign(at, [path], ["PUT"], None))
+        self._schedule(_Job(at, id_, None, question, list_waits({})), 0.0)
 
     def _subscriptions(self, at: Address) -> Iterator[Subscription]:
         after = ""
@@ -163,18 +163,18 @@ class Notifier:
             yield from page
             after = page[-1].id
 
-    def _plan(self, job: _Job, wait: float) -> None:
+    def _schedule(self, job: _Job, wait: float) -> None:
         with self._lock:
             heapq.heappush(self._due, _Due(self._clock.time() + wait, next(self._numbers), job))
 
     def _send(self, job: _Job) -> None:
-        """On a thread of its own, so that a subscriber who is slow holds up no other."""
-        self._room.acquire()
-        threading.Thread(target=self._try, args=(job,), name="notification", daemon=True).start()
+        """Deliver on its own thread, so that a slow subscriber does not delay the others."""
+        self._slots.acquire()
+        threading.Thread(target=self._deliver, args=(job,), name="notification", daemon=True).start()
 
-    def _try(self, job: _Job) -> None:
-        why = self._failure(job.notification)
-        self._room.release()
+    def _deliver(self, job: _Job) -> None:
+        why = self._post(job.notification)
+        self._slots.release()
         if self._closed:
             return
         told = {
@@ -188,25 +188,25 @@ class Notifier:
         if why is None:
             self._events.emit("queue.notified", **told)
             return
-        again = job.left.pop(0) if job.left and self._wanted(job) else None
+        again = job.left.pop(0) if job.left and self._is_subscribed(job) else None
         if again is not None:
             job.attempt += 1
-            self._plan(job, again)
+            self._schedule(job, again)
         self._events.emit("queue.notification_failed", **told, why=why, again=again)
         self._wake()
 
-    def _wanted(self, job: _Job) -> bool:
-        """Whether the subscription is still there."""
+    def _is_subscribed(self, job: _Job) -> bool:
+        """Whether the subscription still exists."""
         try:
             self._queues.subscriptions.get(job.at, job.subscription)
         except QueuesError:
             return False
         return True
 
-    def _failure(self, notification: Notification) -> str | None:
-        """Deliver; why that failed. An answer below 500 is one that the subscriber meant."""
+    def _post(self, notification: Notification) -> str | None:
+        """Send the request. Returns why it failed, or None. An answer below 500 is not retried."""
         if not notification.url.startswith("http"):
-            return "there is no mail here: nothing was sent"
+            return "there is no mail here: nothing was sent"  # mailto:
         import httpx
 
         from emulator.http.outgoing import checked_client

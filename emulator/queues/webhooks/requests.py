@@ -1,4 +1,4 @@
-"""What a subscriber is sent: a message of the queue, or the question whether it wants to be subscribed."""
+"""Builds the requests to subscribers: a message of the queue, or a request for confirmation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.queues.engine import Address, Message
 from emulator.queues.engine.signatures import Signed
 from emulator.queues.engine.subscription import Subscription
 
-_PLACE: Final = "$zaqar_message$"
+_PLACEHOLDER: Final = "$zaqar_message$"
 _encode: Final = msgspec.json.encode
 
 
@@ -23,19 +23,19 @@ class Notification(NamedTuple):
     body: bytes
 
 
-def of_message(at: Address, subscription: Subscription, message: Message) -> Notification:
-    """A message, in the subscription's own words where it has some (``post_data``, ``post_headers``)."""
+def build_message(at: Address, subscription: Subscription, message: Message) -> Notification:
+    """Build the notification of a message, from the subscription's ``post_data`` and ``post_headers``."""
     body = msgspec.Raw(message.body)
     content = _encode(
         {"body": body, "ttl": message.ttl, "queue_name": at.name, "Message_Type": "Notification"}
     )
     template = subscription.options.get("post_data")
-    return _to(subscription, _filled(template, content) if template else content)
+    return _address(subscription, _fill_template(template, content) if template else content)
 
 
-def of_confirmation(at: Address, subscription: Subscription, signed: Signed) -> Notification:
-    """How to confirm, or to refuse: a request that is signed already."""
-    return _to(
+def build_confirmation(at: Address, subscription: Subscription, signed: Signed) -> Notification:
+    """Build the request for confirmation, with a pre-signed URL to confirm or refuse."""
+    return _address(
         subscription,
         _encode(
             {
@@ -58,14 +58,14 @@ def of_confirmation(at: Address, subscription: Subscription, signed: Signed) -> 
     )
 
 
-def _to(subscription: Subscription, body: bytes) -> Notification:
+def _address(subscription: Subscription, body: bytes) -> Notification:
     own = subscription.options.get("post_headers") or {}
     headers = {"Content-Type": "application/json"} | {str(name): str(value) for name, value in own.items()}
     return Notification(subscription.subscriber.removeprefix("trust+"), headers, body)
 
 
-def _filled(template: Any, message: bytes) -> bytes:
-    """The client's text, or JSON, with the message where its place is marked."""
+def _fill_template(template: Any, message: bytes) -> bytes:
+    """Put the message into the client's text or JSON, at the placeholder."""
     text = template if isinstance(template, str) else _encode(template).decode()
     whole = message.decode()
-    return text.replace(f'"{_PLACE}"', whole).replace(_PLACE, whole).encode()
+    return text.replace(f'"{_PLACEHOLDER}"', whole).replace(_PLACEHOLDER, whole).encode()

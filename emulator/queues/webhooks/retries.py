@@ -1,4 +1,4 @@
-"""How often a subscriber that does not answer is tried again, and after which waits."""
+"""How many times a failed notification is retried, and after which waits."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _STEP_SECONDS: Final = 5
 _DEFAULT_RETRIES: Final = 3
 
 
-def policy_of(queue: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The retry policy in force: the subscription's own, unless the queue's does not let it have one."""
+def choose_policy(queue: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Choose the retry policy: the subscription's own, unless the queue's policy forbids that."""
     of_queue = queue.get(RETRY_POLICY) or {}
     own = options.get(RETRY_POLICY) or {}
     return of_queue if of_queue.get("ignore_subscription_override") else own or of_queue
 
 
-def waits(policy: Mapping[str, Any]) -> list[float]:
-    """The seconds to wait before each retry, in four phases.
+def list_waits(policy: Mapping[str, Any]) -> list[float]:
+    """List the seconds to wait before each retry, in four phases.
 
-    At once, then after the shortest delay, then after delays that grow from the shortest to the longest by
-    the policy's function, then after the longest.
+    The retries come at once, then after the shortest delay, then after delays that grow from the shortest to
+    the longest by the policy's function, then after the longest delay.
     """
     shortest = policy.get("minimum_delay") or SHORTEST_DELAY
     longest = policy.get("maximum_delay") or LONGEST_DELAY
@@ -45,12 +45,12 @@ def _linear(shortest: float, longest: float, step: int, steps: int) -> float:
 
 
 def _arithmetic(shortest: float, longest: float, step: int, steps: int) -> float:
-    """The increase itself increases by the same each time."""
+    """The increase grows by the same amount each time."""
     return shortest + (longest - shortest) * step * (step + 1) / (steps * (steps + 1))
 
 
 def _geometric(shortest: float, longest: float, step: int, steps: int) -> float:
-    """Each is the one before by the same factor; the last is the longest."""
+    """Each delay is the one before times the same factor; the last is the longest."""
     return float(shortest * (longest / shortest) ** (step / (steps - 1)))
 
 

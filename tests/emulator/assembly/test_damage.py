@@ -206,7 +206,7 @@ def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
     try:
         with build_components(settings(folder)) as parts:
             now = kept(parts)
-            lines = [line for event in parts.events.since(0, 10_000) if (line := told.line(event))]
+            lines = [line for event in parts.events.since(0, 10_000) if (line := told.describe_damage(event))]
     except DamagedLogError as error:
         said = str(error)
     else:

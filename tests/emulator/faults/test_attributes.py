@@ -15,8 +15,8 @@ from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
 from emulator.faults.page import render_page
 from emulator.faults.registry import TYPES
 from emulator.faults.types.latency import draw_seconds
-from emulator.listeners.control.faults import FaultResources, described
-from emulator.listeners.control.openapi import document
+from emulator.listeners.control.faults import FaultResources, describe_type
+from emulator.listeners.control.openapi import describe_api
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -59,10 +59,10 @@ def test_every_text_has_a_longest(type_: FaultType, attribute: Attribute) -> Non
 @pytest.mark.parametrize(("type_", "attribute"), NUMBERS)
 def test_the_bounds_are_shown(type_: FaultType, attribute: Attribute) -> None:
     """In what the API says of a type, in its description, and on the page."""
-    shown = next(each for each in described(type_).attributes if each.name == attribute.name)
+    shown = next(each for each in describe_type(type_).attributes if each.name == attribute.name)
     assert (shown.least, shown.most) == (attribute.least, attribute.most)
     routes = FaultResources(fault_engine()).routes()
-    about = document(routes, "1")["paths"]["/faults"]["post"]["description"]
+    about = describe_api(routes, "1")["paths"]["/faults"]["post"]["description"]
     (line,) = (line for line in about.splitlines() if line.startswith(f"- {type_.name}:"))
     assert f"{attribute.name} ({attribute.bounds})" in line
     page = render_page("".join(f"<!-- {mark} --><!-- end -->" for mark in _MARKS))

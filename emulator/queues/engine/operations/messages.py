@@ -1,4 +1,4 @@
-"""Messages: posted, looked at, deleted, popped."""
+"""Operations on messages: post, read, delete, pop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rdss_sandbox.shapes.queue_limits import DEFAULT_MESSAGE_TTL, DEFAULT_PAGE
 
 
 class NewMessage(NamedTuple):
-    """A message to post: its JSON text, and seconds to live and to wait, None for the queue's own."""
+    """A message to post: its JSON text, ttl and delay in seconds; None takes the queue's defaults."""
 
     body: bytes
     ttl: int | None = None
@@ -38,17 +38,17 @@ class Messages:
         self._store = store
 
     def post(self, at: Address, new: Sequence[NewMessage], client: str) -> list[str]:
-        """Put messages into the queue, which is made if it is not there; their ids in the same order.
+        """Post messages and return their ids in the same order. A missing queue is created.
 
-        What is posted to a view goes through its channel, which sets their ttl and delay. Raises
+        Messages to a view go through its channel, which sets their ttl and delay. Raises
         ``BadValueError`` and ``SourceUnavailableError``.
         """
-        with self._store.opened(at) as now:
-            queue = self._store.queue(at, now)
-            messages = _made(queue, new, client, now)
+        with self._store.refreshed(at) as now:
+            queue = self._store.find_queue(at, now)
+            messages = _build_messages(queue, new, client, now)
             source = self._store.sources.get(at)
             if source is None:
-                return self._keep(at, messages, now, made=queue is None)
+                return self._post(at, messages, now, made=queue is None)
         refs = source.publish([each.body for each in new])
         self._store.refresh(at)
         return [message_id(at, ref) for ref in refs]
@@ -65,12 +65,12 @@ class Messages:
     ) -> list[Found]:
         """Messages with numbers above ``after``, oldest first, without those that ``not_from`` posted.
 
-        Those that are held, and those that are delayed, are left out unless asked for. Raises
+        Claimed and delayed messages are left out, unless ``claimed`` or ``delayed`` asks for them. Raises
         ``QueueNotThereError``, and ``BadValueError`` for the limit.
         """
         checks.page_limit(limit)
-        with self._store.opened(at) as now:
-            queue = self._store.existing(at, now)
+        with self._store.refreshed(at) as now:
+            queue = self._store.require_queue(at, now)
 
             def wanted(message: Message) -> bool:
                 return (
@@ -82,59 +82,57 @@ class Messages:
             return queue.page(after, limit, wanted)
 
     def get(self, at: Address, id_: str) -> Found:
-        """Raises ``MessageNotThereError``."""
+        """One message. Raises ``MessageNotThereError``."""
         found = self.find(at, [id_])
         if not found:
             raise MessageNotThereError(at, id_)
         return found[0]
 
     def find(self, at: Address, ids: Iterable[str]) -> list[Found]:
-        """Those of the messages that are there."""
-        with self._store.opened(at) as now:
-            queue = self._store.queue(at, now)
+        """The messages with these ids, without missing ones."""
+        with self._store.refreshed(at) as now:
+            queue = self._store.find_queue(at, now)
             messages = (queue.get(id_) for id_ in ids) if queue else ()
-            return [queue.found(message) for message in messages if queue and message]
+            return [queue.describe(message) for message in messages if queue and message]
 
-    def known(self, at: Address, ids: Iterable[str]) -> list[Message]:
-        """Those of the messages that the queue has already: a view's channel is not asked for more."""
+    def find_taken(self, at: Address, ids: Iterable[str]) -> list[Message]:
+        """As ``find``, but without refreshing a view from its channel."""
         with self._store.lock:
-            queue = self._store.queue(at, self._store.now())
+            queue = self._store.find_queue(at, self._store.now())
             messages = (queue.get(id_) for id_ in ids) if queue else ()
             return [message for message in messages if message]
 
     def delete(self, at: Address, id_: str, claim: str | None = None) -> None:
-        """Delete a message, which may be gone already; the ``claim`` that holds it must be given.
+        """Delete a message, if it is there. The ``claim`` that holds it must be given.
 
-        Raises ``MessageNotClaimedError`` for a claim given where nobody holds the message; for one that is
-        held
-        ``ClaimNotThereError`` where the claim has expired, ``MessageClaimedError`` where it is another's or
-        none.
+        Raises ``MessageNotClaimedError`` when a claim is given but none holds the message. When one holds it,
+        raises ``ClaimNotThereError`` for an expired claim, and ``MessageClaimedError`` for another or none.
         """
-        with self._store.opened(at) as now:
-            queue = self._store.queue(at, now)
+        with self._store.refreshed(at) as now:
+            queue = self._store.find_queue(at, now)
             message = queue.get(id_) if queue else None
             if queue is None or message is None:
                 return
-            _may_delete(queue, message, claim)
+            _check_claim(queue, message, claim)
             self._remove(queue, [message], now, "message_deleted", claim=claim)
 
     def delete_many(self, at: Address, ids: Sequence[str]) -> None:
-        """Delete those that are there, whoever holds them.
+        """Delete messages, also claimed ones. Missing ones are skipped.
 
-        Raises ``BadValueError`` for none or over 20 ids.
+        Raises ``BadValueError`` for no ids, or more than 20.
         """
         checks.message_ids(ids)
-        with self._store.opened(at) as now:
-            queue = self._store.queue(at, now)
+        with self._store.refreshed(at) as now:
+            queue = self._store.find_queue(at, now)
             found = {id_: message for id_ in ids if queue and (message := queue.get(id_))}
             if queue and found:
                 self._remove(queue, list(found.values()), now, "message_deleted", claim=None)
 
     def pop(self, at: Address, limit: int) -> list[Message]:
-        """The oldest messages that nobody holds, deleted as they are given. Raises ``BadValueError``."""
+        """Delete and return the oldest free messages. Raises ``BadValueError``."""
         checks.popped(limit)
-        with self._store.opened(at) as now:
-            queue = self._store.queue(at, now)
+        with self._store.refreshed(at) as now:
+            queue = self._store.find_queue(at, now)
             messages = queue.take(limit) if queue else []
             if queue and messages:
                 try:
@@ -144,29 +142,26 @@ class Messages:
                     raise
             return messages
 
-    def _keep(self, at: Address, messages: list[Message], now: float, *, made: bool) -> list[str]:
+    def _post(self, at: Address, messages: list[Message], now: float, *, made: bool) -> list[str]:
         missing = [QueueSet(at, {})] if made else []
         self._store.commit(now, *missing, Posted(at, messages))
         if made:
-            self._store.tell("created", at)
+            self._store.emit("created", at)
         ids = [message.id for message in messages]
         client = messages[0].client if messages else ""
-        self._store.tell("messages_posted", at, client=client, messages=ids)
+        self._store.emit("messages_posted", at, client=client, messages=ids)
         return ids
 
     def _remove(
-        self, queue: Queue, messages: list[Message], now: float, told_as: str, **fields: str | None
+        self, queue: Queue, messages: list[Message], now: float, event: str, **fields: str | None
     ) -> None:
         self._store.commit(now, Removed(queue.at, [message.number for message in messages]))
-        self._store.tell(told_as, queue.at, messages=[message.id for message in messages], **fields)
-        self._store.left(queue.at, messages)
+        self._store.emit(event, queue.at, messages=[message.id for message in messages], **fields)
+        self._store.report_gone(queue.at, messages)
 
 
-def _made(queue: Queue | None, new: Sequence[NewMessage], client: str, now: float) -> list[Message]:
-    """The messages to be, with the queue's own ttl and delay where they have none.
-
-    Raises ``BadValueError``.
-    """
+def _build_messages(queue: Queue | None, new: Sequence[NewMessage], client: str, now: float) -> list[Message]:
+    """Build the messages, with the queue's ttl and delay as defaults. Raises ``BadValueError``."""
     metadata = queue.metadata if queue else {}
     number = queue.number if queue else 1
     own_ttl = metadata.get(DEFAULT_TTL) or DEFAULT_MESSAGE_TTL
@@ -184,7 +179,7 @@ def _made(queue: Queue | None, new: Sequence[NewMessage], client: str, now: floa
     return messages
 
 
-def _may_delete(queue: Queue, message: Message, claim: str | None) -> None:
+def _check_claim(queue: Queue, message: Message, claim: str | None) -> None:
     holder = queue.holder(message)
     if claim is None:
         if holder is not None:

@@ -1,4 +1,4 @@
-"""Subscriptions, as they are kept; who delivers to them reads them here."""
+"""Operations on subscriptions. The webhooks read them here."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from emulator.rng import new_uuid
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_TTL
 
 
-class Made(NamedTuple):
-    """A subscription, and whether it is ``new`` or was there already."""
+class Creation(NamedTuple):
+    """A subscription, and whether it is ``new`` or existed already."""
 
     subscription: Subscription
     new: bool
 
 
 class Subscriptions:
-    """Operations on subscriptions. A queue has one for each subscriber, which may be one of ``destinations``.
+    """Operations on subscriptions. A queue has at most one for each subscriber.
 
-    Whether it may be is asked of the name service, so ``create`` and ``update`` may take long.
+    ``create`` and ``update`` ask ``destinations`` whether the subscriber is allowed. That asks the name
+    service, so it may take long.
     """
 
     def __init__(self, store: Store, destinations: Destinations) -> None:
@@ -40,35 +41,38 @@ class Subscriptions:
         *,
         ttl: int = DEFAULT_SUBSCRIPTION_TTL,
         options: dict[str, Any] | None = None,
-    ) -> Made:
-        """Subscribe to the queue, which is made if it is not there. Raises ``BadValueError``."""
-        self._check(subscriber, ttl, options)
+    ) -> Creation:
+        """Subscribe to the queue. A missing queue is created. Raises ``BadValueError``."""
+        self._check_all(subscriber, ttl, options)
         with self._store.lock:
             now = self._store.now()
-            queue = self._store.queue(at, now)
-            there = self._of(at, subscriber, now)
+            queue = self._store.find_queue(at, now)
+            there = self._find_by_subscriber(at, subscriber, now)
             if there is not None:
-                return Made(there, new=False)
+                return Creation(there, new=False)
             number = max((each.number for each in queue.subscriptions.values()), default=0) if queue else 0
             made = Subscription(number + 1, new_uuid(), subscriber, ttl, now, options or {})
             changes: list[Change] = [] if queue else [QueueSet(at, {})]
             self._store.commit(now, *changes, Subscribed(at, made))
-            self._store.tell("subscribed", at, subscription=made.id, subscriber=subscriber)
-            return Made(made, new=True)
+            self._store.emit("subscribed", at, subscription=made.id, subscriber=subscriber)
+            return Creation(made, new=True)
 
     def page(self, at: Address, *, after: str = "", limit: int = DEFAULT_PAGE) -> list[Subscription]:
-        """Those made later than the one with the id ``after``, oldest first. Raises ``BadValueError``."""
+        """The subscriptions created after the one with the id ``after``, oldest first.
+
+        Raises ``BadValueError``.
+        """
         checks.page_limit(limit)
         with self._store.lock:
-            queue = self._store.queue(at, self._store.now())
+            queue = self._store.find_queue(at, self._store.now())
             found = sorted(queue.subscriptions.values(), key=lambda each: each.number) if queue else []
             number = next((each.number for each in found if each.id == after), 0)
             return [each for each in found if each.number > number][:limit]
 
     def get(self, at: Address, id_: str) -> Subscription:
-        """Raises ``SubscriptionNotThereError``."""
+        """One subscription. Raises ``SubscriptionNotThereError``."""
         with self._store.lock:
-            queue = self._store.queue(at, self._store.now())
+            queue = self._store.find_queue(at, self._store.now())
             if queue is None or id_ not in queue.subscriptions:
                 raise SubscriptionNotThereError(id_)
             return queue.subscriptions[id_]
@@ -82,15 +86,15 @@ class Subscriptions:
         ttl: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Change what is given; a ttl counts from now.
+        """Change the given fields. A new ttl counts from now.
 
         Raises ``SubscriptionNotThereError``, ``SubscriberTakenError`` and ``BadValueError``.
         """
-        self._check(subscriber, ttl, options)
+        self._check_all(subscriber, ttl, options)
         with self._store.lock:
             now = self._store.now()
             old = self.get(at, id_)
-            other = self._of(at, subscriber, now) if subscriber else None
+            other = self._find_by_subscriber(at, subscriber, now) if subscriber else None
             if other is not None and other.id != id_:
                 raise SubscriberTakenError(other.subscriber)
             self._replace(
@@ -107,24 +111,24 @@ class Subscriptions:
             )
 
     def confirm(self, at: Address, id_: str, *, confirmed: bool) -> Subscription:
-        """Raises ``SubscriptionNotThereError``."""
+        """Set whether the subscriber has agreed. Raises ``SubscriptionNotThereError``."""
         with self._store.lock:
             old = self.get(at, id_)
             fresh = Subscription(old.number, id_, old.subscriber, old.ttl, old.since, old.options, confirmed)
             self._replace(at, fresh)
-            self._store.tell("subscription_confirmed", at, subscription=id_, confirmed=confirmed)
+            self._store.emit("subscription_confirmed", at, subscription=id_, confirmed=confirmed)
             return fresh
 
     def delete(self, at: Address, id_: str) -> None:
-        """Delete it, which may be gone already."""
+        """Delete the subscription, if it is there."""
         with self._store.lock:
             now = self._store.now()
-            queue = self._store.queue(at, now)
+            queue = self._store.find_queue(at, now)
             if queue is not None and id_ in queue.subscriptions:
                 self._store.commit(now, Unsubscribed(at, id_))
-                self._store.tell("unsubscribed", at, subscription=id_)
+                self._store.emit("unsubscribed", at, subscription=id_)
 
-    def _check(self, subscriber: str | None, ttl: int | None, options: Any) -> None:
+    def _check_all(self, subscriber: str | None, ttl: int | None, options: Any) -> None:
         _check(subscriber, ttl, options)
         if subscriber is not None:
             try:
@@ -132,8 +136,8 @@ class Subscriptions:
             except ForbiddenError as error:
                 raise BadValueError(f"The subscriber cannot be called. {error}.") from error
 
-    def _of(self, at: Address, subscriber: str, now: float) -> Subscription | None:
-        queue = self._store.queue(at, now)
+    def _find_by_subscriber(self, at: Address, subscriber: str, now: float) -> Subscription | None:
+        queue = self._store.find_queue(at, now)
         subscriptions = queue.subscriptions.values() if queue else ()
         return next((each for each in subscriptions if each.subscriber == subscriber), None)
 

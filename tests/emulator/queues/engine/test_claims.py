@@ -18,7 +18,7 @@ def test_a_claim_and_what_it_held_are_told_of_when_it_expires(queues: Room) -> N
     queues.clock.advance(59.999)
     assert queues.claimed() == []
     queues.clock.advance(0.001)
-    queues.engine.settle()
+    queues.engine.end_expired()
     event = queues.told("claim_expired")[0]
     assert (event.fields["claim"], event.fields["client"], event.fields["messages"]) == (
         held.claim.id, "worker", ids,
@@ -69,7 +69,7 @@ def test_who_holds_what_can_be_listed(queues: Room) -> None:
     anna, ben = queues.claim(client="anna", ttl=100), queues.claim(2, client="ben", ttl=200)
     queues.engine.messages.delete(QUEUE, ids[0], anna.claim.id)
     queues.clock.advance(30)
-    held = queues.engine.claims.holding(QUEUE)
+    held = queues.engine.claims.list_holding(QUEUE)
     assert [(h.claim.client, h.claim.ends - queues.engine.now(), len(h.messages)) for h in held] == [
         ("ben", 170, 2)
     ]

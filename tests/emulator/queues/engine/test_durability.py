@@ -81,7 +81,7 @@ def test_a_journal_is_written_anew_when_little_of_it_is_needed(
     queues: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It shrinks while it is used, and says the same as before, claims included."""
-    monkeypatch.setattr(journal, "_WRITE_ANEW_ABOVE_BYTES", 50_000)
+    monkeypatch.setattr(journal, "_REWRITE_ABOVE_BYTES", 50_000)
     (kept,) = queues.post(b'"kept"')
     held = queues.claim(ttl=43_200)
     (free,) = queues.post(b'"free"')

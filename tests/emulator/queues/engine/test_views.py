@@ -25,18 +25,18 @@ class Channel:
             self.waiting.append(Arrival(refs[-1], body, ttl, NOON - 5))
         return refs
 
-    def arrivals(self, limit: int) -> list[Arrival]:
+    def fetch_arrivals(self, limit: int) -> list[Arrival]:
         if self.down:
             raise SourceUnavailableError("the channel error does not answer.")
         return self.waiting[:limit]
 
-    def taken(self, arrivals) -> None:
+    def mark_taken(self, arrivals) -> None:
         del self.waiting[: len(arrivals)]
 
     def publish(self, bodies) -> list[str]:
         return self.put(*bodies)
 
-    def gone(self, refs) -> None:
+    def mark_gone(self, refs) -> None:
         self.done += refs
 
 
@@ -66,7 +66,7 @@ def test_a_message_that_expires_is_done_there(queues: Room, channel: Channel) ->
     refs = channel.put(b"1", ttl=65)
     queues.engine.queues.stats(QUEUE)
     queues.clock.advance(60)
-    queues.engine.settle()
+    queues.engine.end_expired()
     assert channel.done == refs
 
 
