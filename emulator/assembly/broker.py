@@ -16,7 +16,13 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.faults.targets import Process
-from emulator.rabbitmq.server import HOW_TO_GET_ONE, BrokerFailedError, find_server, start_broker, why_none
+from emulator.rabbitmq.server import (
+    HOW_TO_GET_ONE,
+    BrokerFailedError,
+    explain_missing_server,
+    find_server,
+    start_broker,
+)
 from emulator.rabbitmq.server import Broker as Server
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
@@ -80,7 +86,7 @@ class SidecarBroker:
             return
         server = find_server(environment)
         if server is None:
-            self.notes = (f"{_NOTHING}: {why_none(environment)}", *HOW_TO_GET_ONE)
+            self.notes = (f"{_NOTHING}: {explain_missing_server(environment)}", *HOW_TO_GET_ONE)
             return
         from emulator.relay.amqp.server import bound, client_url
 

@@ -49,7 +49,7 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
     connect = _client_factory(settings, credentials)
     streams = UpstreamStreams(connect("kinesis"), home)
     where = settings.upstream_aws or "AWS"
-    traffic = Traffic(streams.note, streams.changed)
+    traffic = Traffic(streams.note_puts, streams.forget_listings)
     backend = RelayBackend(endpoint_of, traffic)
     buckets = UpstreamBuckets(connect("s3"), home.region)
 

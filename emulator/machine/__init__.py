@@ -1,1 +1,1 @@
-"""What the sandbox needs of the machine it runs on: processes, private files, memory, its installation."""
+"""The machine under the sandbox: process ids, private files, and memory."""

@@ -1,4 +1,4 @@
-"""Files and directories for nobody but this user: there are messages in them, and tokens."""
+"""Files and directories that only this user may read, because they hold messages and tokens."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Final
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 UMASK: Final = 0o077
-"""For processes all of whose files are private."""
+"""The umask of a process whose files are all private."""
 
 
 def make_directory(path: Path) -> None:
-    """Make it where it is not there, and close it where it is open to others. OSError when it cannot be."""
+    """Create a missing directory, and make an existing one private. Raises OSError."""
     path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     _close(path)
 
 
 def close_tree(path: Path) -> None:
-    """Close what an earlier version left open to others: a file, or a directory with all that is in it."""
+    """Make a file, or a directory with everything in it, private, since earlier versions did not."""
     _close(path)
     for folder, folders, files in os.walk(path):
         for name in (*folders, *files):
@@ -29,13 +29,13 @@ def close_tree(path: Path) -> None:
 
 
 def touch(path: Path) -> Path:
-    """Have the file there, for a library that would make it for everybody; the path again."""
+    """Create a private file for a library that would create a public one, and return the path."""
     path.touch(mode=FILE_MODE)
     return path
 
 
 def _close(path: Path) -> None:
-    # What is another user's is for them to close; what a link leads to is not of this directory.
+    # Another user's file cannot be changed, and the target of a link is outside this directory.
     with suppress(OSError):
         if not path.is_symlink() and (mode := stat.S_IMODE(path.stat().st_mode)) & UMASK:
             path.chmod(mode & ~UMASK)

@@ -1,4 +1,4 @@
-"""Processes of this machine, told from later ones that get the same id."""
+"""Process ids of this machine, with what tells a process from a later one with the same id."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 
 def born(pid: int) -> str | None:
-    """When the process was started, in clock ticks since the machine's start; None where nobody knows."""
+    """When the process was started, in clock ticks since the machine's start; None when unknown."""
     fields = _stat(pid)
     return fields[19] if fields else None
 
 
 def state(pid: int) -> str | None:
-    """The letter of its state, such as T for one that is halted; None where nobody knows."""
+    """The letter of the process's state, such as T for a stopped one; None when unknown."""
     fields = _stat(pid)
     return fields[0] if fields else None
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of proc_pid_stat(5) from the third on; none on machines that have no /proc."""
+    """The fields of proc_pid_stat(5) from the third on; empty on machines without /proc."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""How this process asks the system for memory."""
+"""Limits the memory that this process keeps after freeing it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 _FREED_BYTES: Final = 32 << 20
 _LARGE_BYTES: Final = 16 << 20
-"""More than an answer of Kinesis has: what is mapped anew each time costs a quarter of the reads."""
+"""More than a Kinesis answer has. Mapping memory for each answer would cost a quarter of the reads."""
 _EVERY_SECONDS: Final = 10.0
-"""Real ones. To look at a heap takes 10 ms after much was freed, and less than 1 ms after little was."""
+"""Real seconds. A look at the heap takes 10 ms after much was freed, and under 1 ms after little was."""
 
 
 @contextlib.contextmanager
-def giving_back_what_is_freed() -> Iterator[None]:
-    """Have the C library keep no heap for each thread, and give back what was freed every few seconds.
+def returning_freed_memory() -> Iterator[None]:
+    """Make the C library use one heap for all threads, and return freed memory every few seconds.
 
-    Without it a process of many threads that handles large bodies keeps tens of megabytes for nothing. Only
-    glibc can be told (mallopt(3), malloc_trim(3)); elsewhere this does nothing.
+    Otherwise a process with many threads and large bodies keeps tens of megabytes unused. This works with
+    glibc (mallopt(3), malloc_trim(3)); elsewhere it does nothing.
     """
     ended = threading.Event()
     with contextlib.suppress(OSError, AttributeError):

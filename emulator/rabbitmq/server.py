@@ -1,4 +1,4 @@
-"""A private RabbitMQ: the real server, found on PATH, with ports, files and node name of its own."""
+"""A private RabbitMQ: the real server from PATH, with its own ports, files and node name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MORE_TRIES: Final = 3
 _TAKEN: Final = "eaddrinuse"
 _DISTRIBUTION_TAKEN: Final = "dist_port_already_used"
 _ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin", "/sbin")
-"""Where distributions put servers, which a user's PATH may lack."""
+"""Directories where distributions install servers, and which a user's PATH may lack."""
 _CONTAINER: Final = "127.0.0.1:5673"
 HOW_TO_GET_ONE: Final = (
     "Debian, Ubuntu: sudo apt-get install rabbitmq-server, then: sandbox up --amqp-port 5673",
@@ -34,27 +34,27 @@ HOW_TO_GET_ONE: Final = (
         f"then: sandbox up --upstream-amqp amqp://guest:guest@{_CONTAINER}/"
     ),
 )
-"""The ways to have RabbitMQ behind the sandbox. Debian's package starts a server of its own on 5672."""
+"""The ways to have RabbitMQ behind the sandbox. Debian's package starts another server on 5672."""
 HOW_TO_INSTALL: Final = (
     "sudo apt-get install rabbitmq-server (Debian, Ubuntu), or brew install rabbitmq (macOS)"
 )
 
 
 class BrokerFailedError(RuntimeError):
-    """The server did not start; the message holds what it said."""
+    """The server did not start. The message holds its output."""
 
 
 class _PortTakenError(BrokerFailedError):
-    """A port that was free a moment ago, and that nobody asked for by its number, is somebody else's now."""
+    """A free port that we chose was taken by another process before the server used it."""
 
 
 def find_server(environment: Mapping[str, str]) -> Path | None:
-    """The ``rabbitmq-server`` to run, None when there is none, or no ``epmd`` and ``erl`` to run it with.
+    """Find the ``rabbitmq-server`` to run. Returns None without it, or without ``epmd`` and ``erl``.
 
-    Distributions put a wrapper on PATH that insists on root or a system user
-    and on system directories: the script beside it has no such wishes.
+    Distributions put a wrapper on PATH that needs root or a system user, and system
+    directories. The script beside it does not, so this returns the script.
     """
-    path = _path(environment)
+    path = _search_path(environment)
     found = shutil.which("rabbitmq-server", path=path)
     if not found or not shutil.which("epmd", path=path) or not shutil.which("erl", path=path):
         return None
@@ -62,45 +62,45 @@ def find_server(environment: Mapping[str, str]) -> Path | None:
     return script if script.name == "rabbitmq-server" else script.with_name("rabbitmq-server")
 
 
-def why_none(environment: Mapping[str, str]) -> str:
-    """What ``find_server`` did not find."""
-    if shutil.which("rabbitmq-server", path=_path(environment)):
+def explain_missing_server(environment: Mapping[str, str]) -> str:
+    """Explain, in words, what ``find_server`` did not find."""
+    if shutil.which("rabbitmq-server", path=_search_path(environment)):
         return "rabbitmq-server is installed, but no Erlang to run it (erl and epmd on PATH)"
     return "no rabbitmq-server was found"
 
 
-def _path(environment: Mapping[str, str]) -> str:
+def _search_path(environment: Mapping[str, str]) -> str:
     return os.pathsep.join((environment.get("PATH", ""), *_ADMINISTRATORS))
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A running server. ``url`` is for AMQP clients.
+    """A running server and its port ``mapper`` (epmd). ``url`` is for AMQP clients.
 
-    It ends with this process, however that ends: the ``holder`` of its leash sees to it.
+    The ``watchdog`` ends both when this process ends in any way.
     """
 
     url: str
     port: int
     process: subprocess.Popen[bytes]
     mapper: subprocess.Popen[bytes]
-    holder: subprocess.Popen[bytes]
+    watchdog: subprocess.Popen[bytes]
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
     def stop(self) -> None:
-        """End the server, then its port mapper; what was persistent is kept in its directory."""
-        stop_watchdog(self.holder)
+        """End the server, then its port mapper. Persistent messages stay in its directory."""
+        stop_watchdog(self.watchdog)
         for process in (self.process, self.mapper):
-            # A paused process does not see that it shall end.
-            _tell(process, signal.SIGCONT)
-            _tell(process, signal.SIGTERM)
+            # A stopped process does not handle SIGTERM.
+            _signal(process, signal.SIGCONT)
+            _signal(process, signal.SIGTERM)
             try:
                 process.wait(_STOP_SECONDS)
             except subprocess.TimeoutExpired:
-                _tell(process, signal.SIGKILL)
+                _signal(process, signal.SIGKILL)
                 process.wait()
 
 
@@ -113,28 +113,27 @@ def start_broker(
     port: int = 0,
     name: str = "sandbox",
 ) -> Broker:
-    """Start a server that keeps its files in ``directory`` and return once it answers.
+    """Start a server with its files in ``directory``, and return when it answers.
 
-    Port 0 is any free one. A broker is known by its node name and directory:
-    start it with the same ones to find its messages again.
-    Raises BrokerFailedError.
+    Port 0 takes a free one. To find the messages again, start it with the same name and
+    directory. Raises BrokerFailedError.
     """
     private_files.make_directory(directory)
     for _ in range(_MORE_TRIES):
         try:
-            return _started(server, directory, environment, host, port=port, name=name)
+            return _start_once(server, directory, environment, host, port=port, name=name)
         except _PortTakenError:
             continue
-    return _started(server, directory, environment, host, port=port, name=name)
+    return _start_once(server, directory, environment, host, port=port, name=name)
 
 
-def _started(
+def _start_once(
     server: Path, directory: Path, environment: Mapping[str, str], host: str, *, port: int, name: str
 ) -> Broker:
     anywhere, port = port == 0, port or _free_port()
     mapper_port, cluster_port = _free_port(), _free_port()
-    settings = _environment(environment, directory, f"{name}@localhost", mapper_port, cluster_port)
-    (directory / "rabbitmq.conf").write_text(_configuration(host, port), encoding="utf-8")
+    settings = _build_environment(environment, directory, f"{name}@localhost", mapper_port, cluster_port)
+    (directory / "rabbitmq.conf").write_text(_render_configuration(host, port), encoding="utf-8")
     (directory / "enabled_plugins").write_text("[].\n", encoding="utf-8")
     mapper = _run(
         ["epmd", "-address", "127.0.0.1", "-port", str(mapper_port)], settings, directory / "epmd.out"
@@ -142,10 +141,10 @@ def _started(
     output = directory / "server.out"
     output.unlink(missing_ok=True)
     process = _run([str(server)], settings, output)
-    holder = start_watchdog(process.pid, mapper.pid)
-    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, holder)
+    watchdog = start_watchdog(process.pid, mapper.pid)
+    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, watchdog)
     try:
-        _wait_until_it_answers(broker, host, output)
+        _wait_until_ready(broker, host, output)
     except BaseException as error:
         broker.stop()
         if _DISTRIBUTION_TAKEN in str(error) or (anywhere and _TAKEN in str(error)):
@@ -154,17 +153,17 @@ def _started(
     return broker
 
 
-def _configuration(host: str, port: int) -> str:
+def _render_configuration(host: str, port: int) -> str:
     return f"listeners.tcp.1 = {host}:{port}\nlog.console = false\nlog.file.level = warning\n"
 
 
-def _environment(
+def _build_environment(
     environment: Mapping[str, str], directory: Path, node: str, mapper_port: int, cluster_port: int
 ) -> dict[str, str]:
-    """What makes the server private: nothing of a system-wide one is read, written or joined."""
+    """The environment of a private server, which uses no file, port or cluster of a system-wide one."""
     kept = {key: value for key, value in environment.items() if not key.startswith(("RABBITMQ_", "ERL_"))}
     return kept | {
-        "PATH": _path(environment),
+        "PATH": _search_path(environment),
         "HOME": str(directory),
         "ERL_EPMD_ADDRESS": "127.0.0.1",
         "ERL_EPMD_PORT": str(mapper_port),
@@ -176,7 +175,7 @@ def _environment(
         "RABBITMQ_CONFIG_FILE": str(directory / "rabbitmq.conf"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(directory / "enabled_plugins"),
         "RABBITMQ_CONF_ENV_FILE": str(directory / "rabbitmq-env.conf"),
-        # The script then becomes the server instead of watching over it, so that its pid is the server's.
+        # With this the script execs the server instead of supervising it, so its pid is the server's.
         "RUNNING_UNDER_SYSTEMD": "1",
     }
 
@@ -192,13 +191,13 @@ def _run(command: list[str], environment: dict[str, str], output: Path) -> subpr
             stdout=said,
             stderr=said,
             umask=private_files.UMASK,
-            # Ctrl+C is for us: we end the server in our own time.
+            # A new session, so that Ctrl+C reaches only the sandbox, which then stops the server.
             start_new_session=True,
         )
 
 
-def _wait_until_it_answers(broker: Broker, host: str, output: Path) -> None:
-    # A process starts in real time, whatever the sandbox's clock shows.
+def _wait_until_ready(broker: Broker, host: str, output: Path) -> None:
+    # A process needs real time to start, so this does not use the sandbox's clock.
     clock = Clock()
     deadline = clock.elapsed() + START_SECONDS
     while not _answers(host, broker.port):
@@ -229,6 +228,6 @@ def _free_port() -> int:
         return port
 
 
-def _tell(process: subprocess.Popen[bytes], word: signal.Signals) -> None:
+def _signal(process: subprocess.Popen[bytes], word: signal.Signals) -> None:
     if process.poll() is None:
         process.send_signal(word)

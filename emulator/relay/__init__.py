@@ -1,1 +1,1 @@
-"""The emulator's faces in front of a real upstream: LocalStack, AWS, another emulator, a broker."""
+"""Listeners in front of a real upstream: LocalStack, AWS, another emulator, or a broker."""

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 def _rabbitmq() -> Finding:
     """Whether there is a RabbitMQ for every profile but compose, which brings its own."""
-    from emulator.rabbitmq.server import HOW_TO_GET_ONE, find_server, why_none
+    from emulator.rabbitmq.server import HOW_TO_GET_ONE, explain_missing_server, find_server
     from sandbox.profiles.docker_engine import Finding
 
     server = find_server(os.environ)
     if server is not None:
         return Finding("rabbitmq", f"{server} is here")
-    nothing = f"{why_none(os.environ)}; without one nothing answers on the AMQP port of sandbox up"
+    nothing = (
+        f"{explain_missing_server(os.environ)}; without one nothing answers on the AMQP port of sandbox up"
+    )
     return Finding("rabbitmq", nothing, "\n".join(HOW_TO_GET_ONE))
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.machine import private_files, process_ids
-from emulator.machine.resident_memory import giving_back_what_is_freed
+from emulator.machine.resident_memory import returning_freed_memory
 from emulator.settings.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
 from rdss_sandbox.watchdog import watchdog
 from sandbox.profiles import running
@@ -53,7 +53,7 @@ def refuse_second(directory: Path | None = None) -> None:
 def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStartError."""
     os.umask(private_files.UMASK)
-    with giving_back_what_is_freed(), asyncio.Runner(loop_factory=_event_loop()) as runner:
+    with returning_freed_memory(), asyncio.Runner(loop_factory=_event_loop()) as runner:
         runner.run(_serve(settings, ready))
 
 

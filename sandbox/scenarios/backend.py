@@ -19,7 +19,13 @@ from emulator.channels.memory import MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
-from emulator.rabbitmq.server import HOW_TO_INSTALL, BrokerFailedError, find_server, start_broker, why_none
+from emulator.rabbitmq.server import (
+    HOW_TO_INSTALL,
+    BrokerFailedError,
+    explain_missing_server,
+    find_server,
+    start_broker,
+)
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
@@ -101,7 +107,7 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBack
 def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
     server = find_server(os.environ)
     if server is None:
-        raise NotHereError(f"{why_none(os.environ)}; install it: {HOW_TO_INSTALL}")
+        raise NotHereError(f"{explain_missing_server(os.environ)}; install it: {HOW_TO_INSTALL}")
     parts = stack.enter_context(build_components(settings, clock))
     folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
     try:

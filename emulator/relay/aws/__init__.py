@@ -1,1 +1,1 @@
-"""Kinesis and the other services of an upstream, with the faults in front."""
+"""Relays Kinesis and the other AWS services to an upstream, with the faults in front."""

@@ -1,4 +1,4 @@
-"""The AWS port of a relay: Kinesis through the interceptors, and everything, streamed, on to an upstream."""
+"""The AWS port of a relay: streams every request to the upstream, Kinesis through the interceptors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MISSING_TOKEN = "requests are signed anew with your credentials, so they must b
 
 
 class _Request(NamedTuple):
-    """A request as it came, less its body; ``operation`` is Kinesis' or empty."""
+    """A request without its body. ``operation`` is that of Kinesis, or empty."""
 
     method: str
     target: bytes
@@ -59,9 +59,8 @@ class _Request(NamedTuple):
 class RelayApp:
     """The ASGI application of a relay's AWS port.
 
-    A Kinesis call that an interceptor wants, or whose key may not do everything by ``access``, is decoded
-    and goes through ``backend``; every other request goes on byte for byte. ``traffic`` is told of what
-    passed.
+    A Kinesis call is decoded and goes through ``backend`` when an interceptor wants it, or ``access``
+    restricts its key. Every other request is relayed byte for byte. ``traffic`` learns from the calls.
     """
 
     def __init__(
@@ -85,24 +84,24 @@ class RelayApp:
         self._reset = reset
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        request = _request(scope)
+        request = _parse_request(scope)
         if request.caller is None and not request.operation and scope["path"] in AWS_HEALTH_PATHS:
             await self._health(receive, send)
             return
         if is_moto_api(scope["path"]) and not request.operation:
             await answer_moto_api(scope, receive, send, self._reset)
             return
-        if self._noted(request):
+        if self._needs_body(request):
             body = await whole_body(receive)
             if self._access.restricts(request.caller) or wanted(self._interceptors, request.operation, body):
-                await self._kinesis(scope, _replayed(body, receive), send, request.given)
+                await self._kinesis(scope, _replay(body, receive), send, request.given)
                 return
-            await self._relay(request, _replayed(body, receive), send)
+            await self._relay(request, _replay(body, receive), send)
         else:
             await self._relay(request, receive, send)
 
-    def _noted(self, request: _Request) -> bool:
-        """Whether the request is to be looked into at all."""
+    def _needs_body(self, request: _Request) -> bool:
+        """Whether the request's body must be read before it is relayed."""
         if not request.operation:
             return False
         return (
@@ -114,10 +113,10 @@ class RelayApp:
     async def _relay(self, request: _Request, receive: Receive, send: Send) -> None:
         try:
             endpoint = self._endpoints.of(request.service, request.region)
-            if endpoint.signs and (why := _not_to_be_signed(request)):
+            if endpoint.signs and (why := _find_signing_objection(request)):
                 await _refuse(send, request, 403, "MissingAuthenticationTokenException", why)
                 return
-            asked, body = await _ask(endpoint, request, receive)
+            asked, body = await _send_on(endpoint, request, receive)
         except LookupError as error:
             await _refuse(send, request, 501, "NotImplemented", str(error))
         except UpstreamUnreachableError as error:
@@ -138,7 +137,7 @@ class RelayApp:
                 raise ClientGoneError from error
             await answer(send, reply.status, headers, whole)
             if reply.status == 200:
-                self._traffic.passed(request.operation, request.given, body, whole)
+                self._traffic.learn_from_bytes(request.operation, request.given, body, whole)
             return
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await _stream(reply, receive, send)
@@ -150,7 +149,7 @@ class RelayApp:
         await answer(send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(said))
 
 
-def _request(scope: HttpScope) -> _Request:
+def _parse_request(scope: HttpScope) -> _Request:
     headers: Headers = [(name.lower(), value) for name, value in scope["headers"]]
     given = dict(headers)
     query: bytes = scope["query_string"]
@@ -161,8 +160,8 @@ def _request(scope: HttpScope) -> _Request:
     return _Request(scope["method"], target, headers, given, caller, operation)
 
 
-def _not_to_be_signed(request: _Request) -> str | None:
-    """Why a request must not get the caller's signature; a page in a browser can send what is not signed."""
+def _find_signing_objection(request: _Request) -> str | None:
+    """Why the request must not be signed, or None. A page in a browser could send an unsigned request."""
     if b"authorization" in request.given and request.caller:
         return None
     if request.caller and request.service == "s3" and request.method in {"GET", "HEAD"}:
@@ -170,16 +169,16 @@ def _not_to_be_signed(request: _Request) -> str | None:
     return _MISSING_TOKEN
 
 
-async def _ask(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple[Reply, bytes]:
-    """Send the request on; the reply, and the body where it came in one piece."""
+async def _send_on(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple[Reply, bytes]:
+    """Send the request to the upstream. Returns the reply, and the body when it came in one piece."""
     first = await receive()
     if first["type"] == "http.disconnect":
         raise ClientGoneError
     body: bytes = first["body"]
     whole = not first["more_body"]
-    headers, rest = request.headers, None if whole else _rest(receive)
+    headers, rest = request.headers, None if whole else _remaining_body(receive)
     if endpoint.signs and request.given.get(b"x-amz-content-sha256", b"").startswith(_SIGNED_CHUNKS):
-        headers, rest = _without_chunks(request), unframed(_all(body, rest))
+        headers, rest = _drop_chunk_headers(request), unframed(_chain(body, rest))
         body, whole = b"", False
     prepared = endpoint.prepare(
         request.method,
@@ -193,8 +192,8 @@ async def _ask(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple
     return sent, body
 
 
-def _without_chunks(request: _Request) -> Headers:
-    """The headers of an aws-chunked request as those of a plain one."""
+def _drop_chunk_headers(request: _Request) -> Headers:
+    """Rewrite the headers of an aws-chunked request as those of a plain one."""
     length = request.given.get(b"x-amz-decoded-content-length", b"0")
     dropped = {b"content-length", b"transfer-encoding", b"x-amz-decoded-content-length", b"x-amz-trailer"}
     kept = [header for header in request.headers if header[0] not in {*dropped, b"content-encoding"}]
@@ -204,14 +203,14 @@ def _without_chunks(request: _Request) -> Headers:
     return [*kept, (b"content-length", length)]
 
 
-async def _all(first: bytes, rest: AsyncIterator[bytes] | None) -> AsyncIterator[bytes]:
+async def _chain(first: bytes, rest: AsyncIterator[bytes] | None) -> AsyncIterator[bytes]:
     yield first
     if rest is not None:
         async for piece in rest:
             yield piece
 
 
-async def _rest(receive: Receive) -> AsyncIterator[bytes]:
+async def _remaining_body(receive: Receive) -> AsyncIterator[bytes]:
     more = True
     while more:
         message = await receive()
@@ -222,9 +221,9 @@ async def _rest(receive: Receive) -> AsyncIterator[bytes]:
 
 
 async def _stream(reply: Reply, receive: Receive, send: Send) -> None:
-    """Pass the body on as it comes, until it ends or the client leaves."""
+    """Relay the body as it comes, until it ends or the client leaves."""
     sending = asyncio.ensure_future(_send_pieces(reply, send))
-    gone = asyncio.ensure_future(_left(receive))
+    gone = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
         await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
         if not sending.done():
@@ -243,13 +242,13 @@ async def _send_pieces(reply: Reply, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A receive that gives the body, which was read already, once more."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A ``receive`` that returns the body, which has been read, again."""
     again: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -1,4 +1,4 @@
-"""Kinesis calls that were decoded for an interceptor, made at the upstream."""
+"""Makes the Kinesis calls that were decoded for an interceptor at the upstream."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _PROTOCOL: Final = Json11()
 
 
 class RelayBackend:
-    """Answers from an upstream, in JSON 1.1 and signed anew: what was signed may have been changed.
+    """Answers from an upstream. It calls with JSON 1.1 and a new signature, since faults may change a call.
 
-    ``endpoint`` gives the one to ask for an account and region; it signs.
+    ``endpoint`` returns the endpoint of an account and region, which signs.
     """
 
     fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {}
@@ -36,21 +36,21 @@ class RelayBackend:
         self._traffic = traffic
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
-        """Answer in botocore's shapes. Raises KinesisError, ClientGoneError when no answer came."""
+        """Answer with botocore's shapes. Raises KinesisError, and ClientGoneError when no answer came."""
         try:
             reply = await self._ask(operation, request, scope)
             if operation == "SubscribeToShard" and reply.status == 200:
-                return {"EventStream": _events(reply)}
+                return {"EventStream": _read_events(reply)}
             body = await reply.whole()
         except UpstreamUnreachableError as error:
             raise KinesisError("ServiceUnavailable", str(error), 503) from error
         except UpstreamLostError as error:
             raise ClientGoneError from error
         if reply.status != 200:
-            raise _error(reply.status, body)
+            raise _parse_error(reply.status, body)
         shape = kinesis_model().operations[operation].response
         response = _PROTOCOL.read(body, shape) if body and shape else {}
-        self._traffic.called(operation, request, response)
+        self._traffic.learn_from_call(operation, request, response)
         return response
 
     async def _ask(self, operation: str, request: Request, scope: Scope) -> Reply:
@@ -65,7 +65,7 @@ class RelayBackend:
         return await endpoint.connections.ask("POST", *prepared, body)
 
 
-def _error(status: int, body: bytes) -> KinesisError:
+def _parse_error(status: int, body: bytes) -> KinesisError:
     try:
         said = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -75,8 +75,8 @@ def _error(status: int, body: bytes) -> KinesisError:
     return KinesisError(code, str(fields.get("message") or fields.get("Message") or ""), status)
 
 
-async def _events(reply: Reply) -> EventStream:
-    """The events of a subscription as they come."""
+async def _read_events(reply: Reply) -> EventStream:
+    """Yield the events of a subscription as they come."""
     from botocore.eventstream import EventStreamBuffer
 
     frames: Any = EventStreamBuffer()
@@ -100,4 +100,4 @@ async def _events(reply: Reply) -> EventStream:
 
 
 def _message(payload: bytes) -> str:
-    return _error(400, payload).message
+    return _parse_error(400, payload).message

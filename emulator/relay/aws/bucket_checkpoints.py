@@ -1,4 +1,4 @@
-"""How far a stream was loaded into a bucket by processes before this one: the bucket itself says it."""
+"""Checkpoints recovered from the names of the objects in a bucket."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 _NO_ANSWER: Final = {"NoSuchBucket", "AccessDenied", "403", "404"}
 
 
-class LoadedPositions:
+class BucketCheckpoints:
     """Checkpoints of the one stream that is loaded into ``bucket``, from the names of its objects.
 
-    Without them a batch that is cut elsewhere than before would lie there twice, under two names.
-    ``began`` gives the sequence number at which a shard begins: objects of an earlier stream of the
-    name are none of this one's. ``get`` raises ``ChannelUnavailableError`` while the bucket cannot be read.
+    Without them a restart would split batches differently, and the same records would be in two objects.
+    ``first_number`` returns the first sequence number of a shard, so that objects of an earlier stream with
+    the same name do not count. ``get`` raises ``ChannelUnavailableError`` while the bucket cannot be read.
     """
 
-    def __init__(self, s3: S3Client, bucket: str, began: Callable[[str], int]) -> None:
+    def __init__(self, s3: S3Client, bucket: str, first_number: Callable[[str], int]) -> None:
         self._s3 = s3
         self._bucket = bucket
-        self._began = began
+        self._first_number = first_number
         self._last: dict[str, int] | None = None
         self._lock = threading.Lock()
 
     def get(self, shard: str) -> str | None:
         with self._lock:
             if self._last is None:
-                self._last = self._found()
+                self._last = self._read_object_names()
             last = self._last.get(shard, -1)
-        return str(last) if last >= self._began(shard) else None
+        return str(last) if last >= self._first_number(shard) else None
 
     def put(self, shard: str, sequence_number: str) -> None:
-        """Nothing: the object is there."""
+        """Do nothing: the object in the bucket is the checkpoint."""
 
-    def _found(self) -> dict[str, int]:
+    def _read_object_names(self) -> dict[str, int]:
         from botocore.exceptions import BotoCoreError, ClientError
 
         found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The sandbox's buckets at an upstream's S3."""
+"""The sandbox's buckets in an upstream's S3."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from emulator.channels import Checkpoints
-from emulator.relay.aws.bucket_checkpoints import LoadedPositions
+from emulator.relay.aws.bucket_checkpoints import BucketCheckpoints
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
 class UpstreamBuckets:
-    """Buckets that shall be there, made as soon as they are wanted unless they are there already."""
+    """The sandbox's buckets in an upstream. ``want`` creates the missing ones at once."""
 
     def __init__(self, client: S3Client, region: str) -> None:
         self._client = client
@@ -25,29 +25,29 @@ class UpstreamBuckets:
         self._lock = threading.Lock()
 
     def want(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Have these too; those that had to be made. Where there is no S3, none, and ``trouble`` says why."""
+        """Create the missing ones of these buckets, and return them; without S3 none (see ``trouble``)."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            made = self._want(names)
+            made = self._create_missing(names)
         except (BotoCoreError, ClientError) as error:
             self.trouble = f"buckets: {error}"
             return ()
         self.trouble = None
         return made
 
-    def _want(self, names: Iterable[str]) -> tuple[str, ...]:
+    def _create_missing(self, names: Iterable[str]) -> tuple[str, ...]:
         with self._lock:
             there = {bucket["Name"] for bucket in self._client.list_buckets()["Buckets"]}
             wanted = list(dict.fromkeys(names))
             self._wanted += [name for name in wanted if name not in self._wanted]
             missing = tuple(name for name in wanted if name not in there)
             for name in missing:
-                self._make(name)
+                self._create(name)
         return missing
 
     def empty(self) -> None:
-        """Remove every object of what is wanted."""
+        """Delete every object in the wanted buckets."""
         pages = self._client.get_paginator("list_objects_v2")
         for name in self._wanted:
             for page in pages.paginate(Bucket=name):
@@ -59,12 +59,12 @@ class UpstreamBuckets:
         return self._client
 
     def loaded(self, name: str, began: Callable[[str], int]) -> Checkpoints:
-        return LoadedPositions(self._client, name, began)
+        return BucketCheckpoints(self._client, name, began)
 
     def close(self) -> None:
         self._client.close()
 
-    def _make(self, name: str) -> None:
+    def _create(self, name: str) -> None:
         if self._region == "us-east-1":
             self._client.create_bucket(Bucket=name)
         else:

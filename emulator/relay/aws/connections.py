@@ -1,4 +1,4 @@
-"""HTTP/1.1 connections to an upstream, kept open between requests; bodies go through as they come."""
+"""HTTP/1.1 connections to an upstream. They stay open between requests, and bodies are streamed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _HELD_BYTES = 1 << 20
 _CONNECT_SECONDS = 5.0
 _JOINED_WRITE_BYTES = 1 << 16
 _LONGEST_IDLE = 64
-# A host that is off the network must not be waited for as long as TCP would: a quarter of an hour.
+# TCP alone would wait a quarter of an hour for a host that has left the network.
 _UNANSWERED_MILLIS = 10_000
 _USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 class UpstreamUnreachableError(Exception):
-    """No connection to the upstream can be made: nothing of the request has reached it."""
+    """No connection to the upstream can be made, so the request has not reached it."""
 
 
 class UpstreamLostError(Exception):
-    """The connection ended before the answer did: what became of the request is not known."""
+    """The connection ended before the answer, so the outcome of the request is unknown."""
 
 
 class Connections:
-    """Connections to the host of one URL (``http`` or ``https``), made as they are needed."""
+    """Connections to the host of one URL (``http`` or ``https``), opened when they are needed."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -55,12 +55,12 @@ class Connections:
         body: bytes = b"",
         rest: AsyncIterator[bytes] | None = None,
     ) -> Reply:
-        """Send a request, whole or ``body`` and then ``rest``; return when the answer's head is there.
+        """Send a request with ``body`` and then ``rest``, and return when the answer's head has come.
 
-        ``headers`` frame the body: a content-length, or for one of unknown
-        length ``transfer-encoding: chunked``. Raises UpstreamUnreachableError and UpstreamLostError.
+        ``headers`` must frame the body, with a content-length or ``transfer-encoding: chunked``.
+        Raises UpstreamUnreachableError and UpstreamLostError.
         """
-        connection = self._take() or await self._connect()
+        connection = self._take_idle() or await self._connect()
         head = b"%b %b HTTP/1.1\r\n" % (method.encode(), target)
         head += b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"
         chunked = (b"transfer-encoding", b"chunked") in headers
@@ -74,7 +74,7 @@ class Connections:
         for connection in tuple(self._open):
             connection.abandon()
 
-    def _take(self) -> _Connection | None:
+    def _take_idle(self) -> _Connection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
@@ -84,7 +84,7 @@ class Connections:
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
         making = loop.create_connection(
-            lambda: _Connection(self._done, self._open.discard), self.host, self.port, ssl=self._tls
+            lambda: _Connection(self._return, self._open.discard), self.host, self.port, ssl=self._tls
         )
         try:
             _, connection = await asyncio.wait_for(making, _CONNECT_SECONDS)
@@ -94,7 +94,7 @@ class Connections:
         self._open.add(connection)
         return connection
 
-    def _done(self, connection: _Connection) -> None:
+    def _return(self, connection: _Connection) -> None:
         if len(self._idle) < _LONGEST_IDLE:
             self._idle.append(connection)
         else:
@@ -102,7 +102,7 @@ class Connections:
 
 
 class Reply:
-    """An answer whose head is there; its body is read once, whole or in pieces."""
+    """An answer whose head has come. Its body can be read once, whole or in pieces."""
 
     def __init__(self, connection: _Connection, status: int, headers: Headers) -> None:
         self._connection = connection
@@ -111,20 +111,20 @@ class Reply:
 
     @property
     def complete(self) -> bool:
-        """Whether all of the body is there already."""
+        """Whether the whole body has come."""
         return self._connection.ended
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body as it comes. Raises UpstreamLostError when it ends too soon."""
+        """Yield the body as it comes. Raises UpstreamLostError when it ends too soon."""
         while piece := await self._connection.piece():
             yield piece
 
     async def whole(self) -> bytes:
-        """The body in one piece. Raises UpstreamLostError when it ends too soon."""
+        """Read the whole body. Raises UpstreamLostError when it ends too soon."""
         return b"".join([piece async for piece in self.pieces()])
 
     def abandon(self) -> None:
-        """Read no more of it."""
+        """Close the connection without reading the rest."""
         self._connection.abandon()
 
 
@@ -132,8 +132,8 @@ class _Connection(asyncio.Protocol):
     """One connection, one request at a time."""
 
     def __init__(self, done: Callable[[_Connection], None], gone: Callable[[_Connection], None]) -> None:
-        self._done = done
-        self._gone = gone
+        self._return = done
+        self._remove = gone
         self._lost = False
         self.ended = False
         self._framed = False
@@ -142,7 +142,7 @@ class _Connection(asyncio.Protocol):
         self._woken: asyncio.Future[None] | None = None
         self._begin(bodiless=False)
 
-    # -- the transport's side
+    # -- called by the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -154,7 +154,7 @@ class _Connection(asyncio.Protocol):
         self._lost = True
         if self._headers_complete and not self.ended and not self._framed:
             self.ended = True
-        self._gone(self)
+        self._remove(self)
         self.resume_writing()
         self._wake()
 
@@ -175,7 +175,7 @@ class _Connection(asyncio.Protocol):
             self._writable.set_result(None)
         self._writable = None
 
-    # -- the parser's side
+    # -- called by the parser
 
     def on_message_begin(self) -> None:
         self._headers: Headers = []
@@ -204,7 +204,7 @@ class _Connection(asyncio.Protocol):
         if self._headers_complete:
             self.ended = True
 
-    # -- the asker's side
+    # -- called by Connections and Reply
 
     @property
     def usable(self) -> bool:
@@ -220,23 +220,23 @@ class _Connection(asyncio.Protocol):
                 if self._writable:
                     await asyncio.shield(self._writable)
                 if self._lost or self._headers_complete:
-                    # An early answer, most often an error: what else would be sent is not wanted.
+                    # The upstream answered early, mostly with an error, so it does not read the rest.
                     self._reusable = False
                     break
                 self._transport.write(_chunk(piece) if chunked else piece)
             if chunked:
                 self._transport.write(b"0\r\n\r\n")
         while not self._headers_complete:
-            await self._more()
+            await self._wait_for_more()
         return Reply(self, self._status, self._headers)
 
     async def piece(self) -> bytes:
         while not self._pieces:
             if self.ended:
-                self._give_back()
+                self._finish()
                 return b""
             self._transport.resume_reading()
-            await self._more()
+            await self._wait_for_more()
         piece = b"".join(self._pieces) if len(self._pieces) > 1 else self._pieces[0]
         self._pieces.clear()
         self._held = 0
@@ -261,7 +261,7 @@ class _Connection(asyncio.Protocol):
         else:
             self._transport.writelines((head, body))
 
-    async def _more(self) -> None:
+    async def _wait_for_more(self) -> None:
         if self._lost:
             raise UpstreamLostError("the upstream closed the connection before its answer was complete")
         self._woken = asyncio.get_running_loop().create_future()
@@ -271,11 +271,11 @@ class _Connection(asyncio.Protocol):
         if self._woken and not self._woken.done():
             self._woken.set_result(None)
 
-    def _give_back(self) -> None:
-        """Let the next request have the connection: the answer is complete and taken."""
+    def _finish(self) -> None:
+        """Return the connection for the next request, when the answer has been read completely."""
         if self._reusable and self.usable:
             self._transport.resume_reading()
-            self._done(self)
+            self._return(self)
         else:
             self.abandon()
 

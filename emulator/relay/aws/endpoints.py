@@ -1,4 +1,4 @@
-"""Where a relay's requests go: one endpoint for every service, or AWS's own for each."""
+"""The endpoints of a relay: one for every service, or AWS's own for each service."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _HOP_BY_HOP = frozenset(
 
 
 class Prepared(NamedTuple):
-    """A request as the upstream shall see it."""
+    """A request for the upstream."""
 
     target: bytes
     headers: Headers
 
 
 class Endpoint:
-    """One host. With ``credentials`` requests are signed anew for it, without they go on as they came."""
+    """One host. With ``credentials`` requests are signed for it; without, they are relayed as they came."""
 
     def __init__(self, url: str, credentials: Credentials | None = None) -> None:
         self.connections = Connections(url)
@@ -49,28 +49,28 @@ class Endpoint:
     def prepare(
         self, method: str, target: bytes, headers: Headers, body: bytes | None, *, service: str, region: str
     ) -> Prepared:
-        """The request for this host; ``body`` is None when it is not known yet.
+        """Build the request for this host. ``body`` is None when it is not known yet.
 
-        Without signing, the client's Host stays: it is in its signature, and
-        in the addresses that the upstream hands out.
+        Without signing, the client's Host header stays: the client's signature covers it,
+        and the upstream uses it in the addresses that it returns.
         """
         kept = [header for header in headers if header[0] not in _HOP_BY_HOP]
         if self._signer is None:
             return Prepared(target, kept)
-        return Prepared(*self._signer.signed(method, target, kept, body, service=service, region=region))
+        return Prepared(*self._signer.sign(method, target, kept, body, service=service, region=region))
 
 
 class Endpoints(Protocol):
-    """Which host answers for a service in a region."""
+    """Finds the host of a service in a region."""
 
     def of(self, service: str, region: str) -> Endpoint:
-        """Raises LookupError when there is none."""
+        """The endpoint of a service in a region. Raises LookupError when there is none."""
 
     def close(self) -> None: ...
 
 
 class OneEndpoint:
-    """A host that answers for every service, as emulators do."""
+    """One host for every service, as emulators have it."""
 
     def __init__(self, url: str, credentials: Credentials | None = None) -> None:
         self._endpoint = Endpoint(url, credentials)
@@ -83,7 +83,7 @@ class OneEndpoint:
 
 
 class AccountEndpoints:
-    """One host again, where the access key of a signature is the account, as emulators have it."""
+    """One host, with an endpoint for each account, whose access key is the account, as in emulators."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -102,7 +102,7 @@ class AccountEndpoints:
 
 
 class AwsEndpoints:
-    """AWS itself: a host for each service and region, as botocore knows them. It signs every request anew."""
+    """AWS itself: a host for each service and region, from botocore. Every request is signed again."""
 
     def __init__(self, credentials: Credentials) -> None:
         from botocore.loaders import Loader

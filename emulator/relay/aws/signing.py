@@ -1,4 +1,4 @@
-"""Requests signed anew (AWS Signature Version 4), by botocore and with the credentials that it finds."""
+"""Signs requests again (AWS Signature Version 4), with botocore and the credentials that it finds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _UNSIGNED_TRAILER: Final = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 _REPLACED: Final = frozenset(
     {b"authorization", b"host", b"x-amz-date", b"date", b"x-amz-security-token", b"x-amz-content-sha256"}
 )
-_OF_THIS_HOP: Final = frozenset({b"content-length", b"transfer-encoding", b"expect", b"connection"})
-_OF_A_SIGNATURE: Final = (
+_HOP_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding", b"expect", b"connection"})
+_SIGNATURE_PARAMETERS: Final = (
     b"x-amz-algorithm",
     b"x-amz-credential",
     b"x-amz-date",
@@ -29,18 +29,18 @@ _OF_A_SIGNATURE: Final = (
 
 
 class CredentialsMissingError(Exception):
-    """There are no credentials to sign with: says where they are looked for."""
+    """There are no credentials to sign with. The text says where they are looked for."""
 
 
 class Signer:
-    """Signs requests for one host with the caller's credentials, asked for each time since they expire."""
+    """Signs requests for one host. The credentials are read for each request, since they expire."""
 
     def __init__(self, credentials: Credentials, authority: str, *, secure: bool) -> None:
         self._credentials = credentials
         self._authority = authority
         self._base = f"{'https' if secure else 'http'}://{authority}"
 
-    def signed(
+    def sign(
         self,
         method: str,
         target: bytes,
@@ -50,13 +50,13 @@ class Signer:
         service: str,
         region: str,
     ) -> tuple[bytes, Headers]:
-        """The request's target and headers, signed; of a ``body`` of None only the headers are signed."""
+        """Sign a request, and return its target and headers. A ``body`` of None is not signed."""
         from botocore.awsrequest import AWSRequest
 
         path, _, query = target.partition(b"?")
-        target = path + (b"?" + kept if (kept := without_signature(query)) else b"")
+        target = path + (b"?" + kept if (kept := drop_signature(query)) else b"")
         passed = [header for header in headers if header[0] not in _REPLACED]
-        signing = [header for header in passed if header[0] not in _OF_THIS_HOP]
+        signing = [header for header in passed if header[0] not in _HOP_HEADERS]
         request = AWSRequest(
             method=method,
             url=self._base + target.decode("latin-1"),
@@ -64,12 +64,12 @@ class Signer:
             data=body,
         )
         request.headers["host"] = self._authority
-        self._auth(service, region, _payload_of(headers, body)).add_auth(request)
+        self._build_auth(service, region, _choose_payload_hash(headers, body)).add_auth(request)
         added = {name.lower().encode(): str(value).encode() for name, value in request.headers.items()}
         new = [(name, added[name]) for name in _REPLACED if name in added]
         return target, passed + new
 
-    def _auth(self, service: str, region: str, payload: str | None) -> Any:
+    def _build_auth(self, service: str, region: str, payload: str | None) -> Any:
         from botocore.auth import S3SigV4Auth, SigV4Auth
 
         frozen = self._credentials.get_frozen_credentials()
@@ -80,18 +80,18 @@ class Signer:
         return auth
 
 
-def without_signature(query: bytes) -> bytes:
-    """A query without the parameters of a presigned URL (they were signed for another host)."""
+def drop_signature(query: bytes) -> bytes:
+    """Drop the parameters of a presigned URL from a query, since they were signed for another host."""
     kept = [
         part
         for part in query.split(b"&")
-        if unquote_to_bytes(part.partition(b"=")[0]).lower() not in _OF_A_SIGNATURE
+        if unquote_to_bytes(part.partition(b"=")[0]).lower() not in _SIGNATURE_PARAMETERS
     ]
     return b"&".join(kept) if b"X-Amz-Signature" in query else query
 
 
 def environment_credentials(profile: str | None = None) -> Credentials:
-    """Those of the environment, of configuration files, or of the machine's role.
+    """Find credentials in the environment, in configuration files, or of the machine's role.
 
     Raises CredentialsMissingError.
     """
@@ -107,14 +107,14 @@ def environment_credentials(profile: str | None = None) -> Credentials:
 
 
 def fixed_credentials(access_key: str, secret_key: str) -> Credentials:
-    """A pair that any emulator takes."""
+    """Credentials of this pair, for emulators."""
     from botocore.credentials import Credentials
 
     return Credentials(access_key, secret_key)
 
 
-def _payload_of(headers: Headers, body: bytes | None) -> str | None:
-    """What stands for the payload's hash; None when the body is there to be hashed."""
+def _choose_payload_hash(headers: Headers, body: bytes | None) -> str | None:
+    """The text to use as the payload's hash; None when the body is known, so that it is hashed."""
     given: Mapping[bytes, bytes] = dict(headers)
     if given.get(b"x-amz-content-sha256", b"").startswith(b"STREAMING-UNSIGNED"):
         return _UNSIGNED_TRAILER

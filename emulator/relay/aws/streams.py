@@ -1,8 +1,8 @@
-"""The streams of an upstream, for the parts of the sandbox that look into them: index, audit, control API.
+"""The streams of an upstream, for the index, the audit and the control API.
 
-They ask the upstream itself, not the port of the relay: no fault strikes
-what only watches. A stream has no number of records to ask for, so records
-are counted as they are read.
+These ask the upstream directly, not through the relay's port, so that faults do not affect
+them. An upstream does not tell how many records a stream has, so records are counted as
+they are read.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 OnRecords = Callable[[str, str], None]
 
-_LOOK_SECONDS: Final = 10.0
+_LISTING_SECONDS: Final = 10.0
 _WATCH_SECONDS: Final = 5.0
-"""Seldom, for an upstream may take a tenth of a second for each of a dozen calls."""
+"""Real seconds. A shorter pause would load the upstream, which may need 0.1 s for each of a dozen calls."""
 _ACTIVE_SECONDS: Final = 120.0
 _ASK_AGAIN_SECONDS: Final = 0.2
 _MOST_ITERATORS: Final = 2_000
@@ -35,8 +35,8 @@ _MOST_RECORDS: Final = 10_000
 
 
 @dataclass(slots=True)
-class _Seen:
-    """How far a shard was read by whoever read furthest, from its start."""
+class _ReadCount:
+    """What was read of a shard from its start: the ``last`` sequence number, records and bytes."""
 
     last: int = -1
     records: int = 0
@@ -44,10 +44,10 @@ class _Seen:
 
 
 class UpstreamStreams:
-    """What ``client`` sees in its account and region, which is ``home``; thread-safe.
+    """The streams that ``client`` sees in its account and region, which is ``home``. Thread-safe.
 
-    While the upstream does not answer, ``streams`` shows what was there last
-    and ``trouble`` says why.
+    While the upstream does not answer, ``streams`` shows the last known state, and ``trouble``
+    says why.
     """
 
     def __init__(self, client: KinesisClient, home: Scope) -> None:
@@ -55,62 +55,63 @@ class UpstreamStreams:
         self._home = home
         self._clock = Clock()
         self._lock = threading.Lock()
-        self._looking = threading.Lock()
+        self._listing = threading.Lock()
         self._views: list[StreamView] = []
         self._listings: dict[str, list[dict[str, Any]]] = {}
-        self._looked: float | None = None
+        self._listed_at: float | None = None
         self._iterators: OrderedDict[tuple[str, str, str | None], str] = OrderedDict()
-        self._seen: defaultdict[tuple[str, str], _Seen] = defaultdict(_Seen)
-        self._put: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        self._read: defaultdict[tuple[str, str], _ReadCount] = defaultdict(_ReadCount)
+        self._noted_puts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         self._callbacks: list[OnRecords] = []
         self._watching: threading.Thread | None = None
         self._closed = threading.Event()
         self.trouble: str | None = None
 
     def call(self, operation: str, request: dict[str, Any], _scope: Scope) -> dict[str, Any]:
-        """Do an operation in botocore's shapes; what makes or reshapes a stream returns once that is done.
+        """Do an operation, with botocore's shapes. Raises ``KinesisError``.
 
-        ListShards of a stream that was looked at is answered from that look, at most seconds old.
-
-        Raises ``KinesisError``.
+        A call that creates, deletes or reshards a stream returns when that is complete. ListShards is
+        answered from the last listing, if there is one, which is seconds old at most.
         """
         if operation == "ListShards" and (known := self._listings.get(request.get("StreamName", ""))):
             return {"Shards": known}
         response = self._ask(operation, request)
         if operation in _TRANSITIONS:
-            self._until(request, gone=operation == "DeleteStream")
+            self._wait_until_active(request, gone=operation == "DeleteStream")
         if operation == "DeleteStream":
             self._forget(request.get("StreamName") or request["StreamARN"].rpartition("/")[2])
         if operation not in _READING:
-            self.changed()
+            self.forget_listings()
         return response
 
     def scopes(self) -> list[Scope]:
         return [self._home]
 
     def streams(self, _scope: Scope) -> list[StreamView]:
-        """Every stream and its shards as of some seconds ago at most; the counts are of what was read."""
-        with self._looking:
-            if self._looked is None or self.trouble or stopwatch() - self._looked > _LOOK_SECONDS:
-                self._look()
-        return [self._counted(view) for view in self._views]
+        """Every stream and its shards, some seconds old at most. The counts are of the records read."""
+        with self._listing:
+            if self._listed_at is None or self.trouble or stopwatch() - self._listed_at > _LISTING_SECONDS:
+                self._list_again()
+        return [self._add_counts(view) for view in self._views]
 
-    def changed(self) -> None:
-        """Look anew: a stream was made, resharded or deleted."""
-        self._looked = None
+    def forget_listings(self) -> None:
+        """Forget the listings, because a stream was created, resharded or deleted."""
+        self._listed_at = None
         self._listings = {}
 
     def read(
         self, stream: str, shard_id: str, after: str | None, limit: int, _scope: Scope | None = None
     ) -> list[StoredRecord]:
-        """Up to ``limit`` records of a shard after a sequence number; None starts at the oldest."""
+        """Up to ``limit`` records of a shard after the sequence number ``after`` (None: from the oldest)."""
         key = (stream, shard_id, after)
         limit = min(limit, _MOST_RECORDS)
         for _ in range(_EMPTY_READS):
-            answer = self._records(key, limit)
+            answer = self._get_records(key, limit)
             following = answer.get("NextShardIterator")
-            records = [_stored(record) for record in answer["Records"]]
-            self._keep((stream, shard_id, records[-1].sequence_number if records else after), following)
+            records = [_parse_record(record) for record in answer["Records"]]
+            self._keep_iterator(
+                (stream, shard_id, records[-1].sequence_number if records else after), following
+            )
             if records:
                 self._count(stream, shard_id, after, records)
             if records or not following or not answer.get("MillisBehindLatest"):
@@ -131,19 +132,19 @@ class UpstreamStreams:
         return next(exact, None)
 
     def readers(self, _stream: str, _scope: Scope) -> list[ReaderView] | None:
-        """Not known: an upstream does not say who reads it."""
+        """Return None: an upstream does not tell who reads it."""
         return None
 
     def unread(self, stream: str, shard: ShardView, after: str | None) -> int:
-        """How many records were put through this relay behind ``after``."""
+        """Count the records after ``after`` that were put through this relay."""
         with self._lock:
-            noted = self._put.get((stream, shard.id), [])
+            noted = self._noted_puts.get((stream, shard.id), [])
             return len(noted) - (bisect_right(noted, int(after)) if after else 0)
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
-        """Have ``callback(stream, shard)`` called after records passed, and for every stream now and then.
+        """Call ``callback(stream, shard)`` after puts through the relay, and for every stream every 5 s.
 
-        Who writes to the upstream directly is noticed by the latter. Returns the function that ends it.
+        The latter covers records that others put into the upstream directly. Returns what ends the calls.
         """
         self._callbacks.append(callback)
         if self._watching is None:
@@ -151,15 +152,15 @@ class UpstreamStreams:
             self._watching.start()
         return lambda: self._callbacks.remove(callback)
 
-    def note(self, stream: str, records: list[tuple[str, str]]) -> None:
-        """Records, by shard and sequence number, were put through this relay."""
+    def note_puts(self, stream: str, records: list[tuple[str, str]]) -> None:
+        """Note records, by shard and sequence number, that were put through this relay."""
         with self._lock:
             for shard_id, sequence_number in records:
-                insort(self._put[stream, shard_id], int(sequence_number))
+                insort(self._noted_puts[stream, shard_id], int(sequence_number))
             for shard_id in {shard_id for shard_id, _ in records}:
-                noted = self._put[stream, shard_id]
+                noted = self._noted_puts[stream, shard_id]
                 del noted[: max(0, len(noted) - _MOST_NOTED)]
-        self._tell(stream, "")
+        self._call_back(stream, "")
 
     def close(self) -> None:
         self._closed.set()
@@ -169,14 +170,14 @@ class UpstreamStreams:
 
     # -- asking the upstream
 
-    def _look(self) -> None:
+    def _list_again(self) -> None:
         before = {view.name: view.generation for view in self._views}
         try:
-            self._views = [self._view(name) for name in self._names()]
+            self._views = [self._describe_stream(name) for name in self._list_names()]
             self.trouble = None
         except KinesisError as error:
             self.trouble = error.message
-        self._looked = stopwatch()
+        self._listed_at = stopwatch()
         now = {view.name: view.generation for view in self._views}
         for name, generation in before.items():
             if now.get(name) != generation:
@@ -196,16 +197,16 @@ class UpstreamStreams:
             raise KinesisError("ServiceUnavailable", str(error), 503) from error
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
-    def _until(self, request: dict[str, Any], *, gone: bool) -> None:
-        """Wait until a stream is ACTIVE, or is gone."""
+    def _wait_until_active(self, request: dict[str, Any], *, gone: bool) -> None:
+        """Wait until a stream is ACTIVE, or ``gone``. Raises KinesisError after two minutes."""
         named = {name: value for name, value in request.items() if name in {"StreamName", "StreamARN"}}
         deadline = stopwatch() + _ACTIVE_SECONDS
-        while self._status(named) != (None if gone else "ACTIVE"):
+        while self._get_status(named) != (None if gone else "ACTIVE"):
             if stopwatch() > deadline:
                 raise KinesisError("LimitExceededException", f"{named} takes too long to change", 503)
             self._clock.wait(_ASK_AGAIN_SECONDS)
 
-    def _status(self, named: dict[str, Any]) -> str | None:
+    def _get_status(self, named: dict[str, Any]) -> str | None:
         try:
             summary = self._ask("DescribeStreamSummary", named)["StreamDescriptionSummary"]
         except KinesisError as error:
@@ -215,7 +216,7 @@ class UpstreamStreams:
         status: str = summary["StreamStatus"]
         return status
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         names: list[str] = []
         while True:
             last = {"ExclusiveStartStreamName": names[-1]} if names else {}
@@ -224,7 +225,7 @@ class UpstreamStreams:
             if not answer.get("HasMoreStreams") or not answer["StreamNames"]:
                 return sorted(names)
 
-    def _view(self, name: str) -> StreamView:
+    def _describe_stream(self, name: str) -> StreamView:
         summary = self._ask("DescribeStreamSummary", {"StreamName": name})["StreamDescriptionSummary"]
         shards: list[dict[str, Any]] = []
         request: dict[str, Any] = {"StreamName": name}
@@ -238,13 +239,13 @@ class UpstreamStreams:
             name=name,
             arn=summary["StreamARN"],
             status=summary["StreamStatus"],
-            shards=[_shard(shard, shards, made) for shard in shards],
+            shards=[_build_shard_view(shard, shards, made) for shard in shards],
             records=0,
             bytes=0,
             generation=f"{made:.3f}",
         )
 
-    def _records(self, key: tuple[str, str, str | None], limit: int) -> dict[str, Any]:
+    def _get_records(self, key: tuple[str, str, str | None], limit: int) -> dict[str, Any]:
         with self._lock:
             iterator = self._iterators.get(key)
         if iterator is not None:
@@ -253,10 +254,10 @@ class UpstreamStreams:
             except KinesisError as error:
                 if error.status >= 500:
                     raise
-        # Iterators of five minutes ago, or of an upstream that was started anew, are worth nothing.
-        return self._ask("GetRecords", {"ShardIterator": self._iterator(key), "Limit": limit})
+        # The iterator has expired after five minutes, or the upstream was restarted and does not know it.
+        return self._ask("GetRecords", {"ShardIterator": self._get_iterator(key), "Limit": limit})
 
-    def _iterator(self, key: tuple[str, str, str | None]) -> str:
+    def _get_iterator(self, key: tuple[str, str, str | None]) -> str:
         stream, shard_id, after = key
         request: dict[str, Any] = {"StreamName": stream, "ShardId": shard_id}
         if after is None:
@@ -268,7 +269,7 @@ class UpstreamStreams:
 
     # -- what is known without asking
 
-    def _keep(self, key: tuple[str, str, str | None], iterator: str | None) -> None:
+    def _keep_iterator(self, key: tuple[str, str, str | None], iterator: str | None) -> None:
         with self._lock:
             if iterator is None:
                 self._iterators.pop(key, None)
@@ -279,18 +280,18 @@ class UpstreamStreams:
                 self._iterators.popitem(last=False)
 
     def _forget(self, stream: str) -> None:
-        """Another stream has the name now, or none: what is known is of one that is gone."""
+        """Forget what is known about a stream that was deleted."""
         with self._lock:
-            for place in {*self._seen, *self._put}:
+            for place in {*self._read, *self._noted_puts}:
                 if place[0] == stream:
-                    self._seen.pop(place, None)
-                    self._put.pop(place, None)
+                    self._read.pop(place, None)
+                    self._noted_puts.pop(place, None)
             for key in [each for each in self._iterators if each[0] == stream]:
                 del self._iterators[key]
 
     def _count(self, stream: str, shard_id: str, after: str | None, records: list[StoredRecord]) -> None:
         with self._lock:
-            seen = self._seen[stream, shard_id]
+            seen = self._read[stream, shard_id]
             if after is not None and int(after) > seen.last:
                 return
             new = [record for record in records if int(record.sequence_number) > seen.last]
@@ -299,11 +300,11 @@ class UpstreamStreams:
                 seen.bytes += sum(len(record.data) for record in new)
                 seen.last = int(new[-1].sequence_number)
 
-    def _counted(self, view: StreamView) -> StreamView:
+    def _add_counts(self, view: StreamView) -> StreamView:
         with self._lock:
             shards = []
             for shard in view.shards:
-                seen = self._seen.get((view.name, shard.id), _Seen())
+                seen = self._read.get((view.name, shard.id), _ReadCount())
                 shards.append(shard._replace(records=seen.records, bytes=seen.bytes, put=seen.records))
         return view._replace(
             shards=shards,
@@ -314,9 +315,9 @@ class UpstreamStreams:
     def _watch(self) -> None:
         while not self._closed.wait(_WATCH_SECONDS):
             for view in self.streams(self._home):
-                self._tell(view.name, "")
+                self._call_back(view.name, "")
 
-    def _tell(self, stream: str, shard_id: str) -> None:
+    def _call_back(self, stream: str, shard_id: str) -> None:
         for callback in tuple(self._callbacks):
             callback(stream, shard_id)
 
@@ -327,7 +328,7 @@ _TRANSITIONS: Final = frozenset(
 )
 
 
-def _stored(record: dict[str, Any]) -> StoredRecord:
+def _parse_record(record: dict[str, Any]) -> StoredRecord:
     arrived = _seconds(record["ApproximateArrivalTimestamp"])
     return StoredRecord(record["SequenceNumber"], record["PartitionKey"], record["Data"], arrived)
 
@@ -336,8 +337,8 @@ def _seconds(moment: datetime | float) -> float:
     return moment.timestamp() if isinstance(moment, datetime) else float(moment)
 
 
-def _shard(shard: dict[str, Any], all_shards: list[dict[str, Any]], created: float) -> ShardView:
-    """A listed shard for people; when it came to be is not told, so ``created`` is when its stream was."""
+def _build_shard_view(shard: dict[str, Any], all_shards: list[dict[str, Any]], created: float) -> ShardView:
+    """Build the view of a listed shard. ListShards has no creation time, so ``created`` is the stream's."""
     parents = [shard[name] for name in ("ParentShardId", "AdjacentParentShardId") if shard.get(name)]
     numbers, keys = shard["SequenceNumberRange"], shard["HashKeyRange"]
     children = [

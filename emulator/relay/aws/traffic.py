@@ -1,4 +1,4 @@
-"""What can be learned from the Kinesis calls that pass a relay, without being asked for anything."""
+"""Learns from the Kinesis calls that pass a relay: puts, iterators, and changes of streams."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _read_iterator: Final = msgspec.json.Decoder(_Iterator).decode
 
 
 class Traffic:
-    """Keeps which stream an iterator is of, and tells of records that were put and of changed shards.
+    """Remembers the stream of each iterator, and reports puts and changed shards.
 
-    ``put(stream, [(shard id, sequence number)])`` is called for the records of a call that
-    the upstream acknowledged, ``reshaped()`` after a stream was made, resharded or deleted.
+    ``put(stream, [(shard id, sequence number)])`` is called for the records that the upstream
+    acknowledged, and ``reshaped()`` after a stream was created, resharded or deleted.
     """
 
     operations = _PUTS | _READS | _RESHAPING
@@ -50,48 +50,52 @@ class Traffic:
     def __init__(
         self, put: Callable[[str, list[tuple[str, str]]], None], reshaped: Callable[[], None]
     ) -> None:
-        self._put = put
-        self._reshaped = reshaped
+        self._on_puts = put
+        self._on_reshaped = reshaped
         self._streams: OrderedDict[str, str] = OrderedDict()
 
     def stream_of_iterator(self, iterator: str) -> str | None:
-        """The stream of an iterator that was given out through here; None for any other."""
+        """The stream of an iterator that passed the relay; None for any other."""
         return self._streams.get(iterator)
 
-    def passed(self, operation: str, headers: dict[bytes, bytes], body: bytes, answer: bytes) -> None:
-        """Learn from a call that succeeded. What cannot be read teaches nothing."""
+    def learn_from_bytes(
+        self, operation: str, headers: dict[bytes, bytes], body: bytes, answer: bytes
+    ) -> None:
+        """Learn from the bodies of a call that succeeded. A body that cannot be parsed is ignored."""
         try:
             if headers.get(b"content-type", b"").startswith(CBOR_1_1):
-                self.called(operation, cbor2.loads(body), cbor2.loads(answer) if answer else {})
+                self.learn_from_call(operation, cbor2.loads(body), cbor2.loads(answer) if answer else {})
             elif operation in _PUTS:
-                self._noted(peek_stream(body), _read_put(answer))
+                self._note_puts(peek_stream(body), _read_put(answer))
             elif operation in _READS:
                 asked, given = _read_iterator(body), _read_iterator(answer)
-                self._located(peek_stream(body), asked.ShardIterator, given)
+                self._note_iterator(peek_stream(body), asked.ShardIterator, given)
             else:
-                self._reshaped()
+                self._on_reshaped()
         except (msgspec.DecodeError, cbor2.CBORError, UnicodeDecodeError, RecursionError):
             return
 
-    def called(self, operation: str, request: dict[str, Any], response: dict[str, Any]) -> None:
-        """Learn from a call in botocore's shapes that succeeded."""
+    def learn_from_call(self, operation: str, request: dict[str, Any], response: dict[str, Any]) -> None:
+        """Learn from a call that succeeded, with botocore's shapes."""
         if operation in _PUTS:
             records = [_Put(r.get("ShardId"), r.get("SequenceNumber")) for r in response.get("Records", ())]
             single = response.get("ShardId"), response.get("SequenceNumber")
-            self._noted(stream_named(request), _PutAnswer(*single, records))
+            self._note_puts(stream_named(request), _PutAnswer(*single, records))
         elif operation in _READS:
             given = _Iterator(response.get("ShardIterator"), response.get("NextShardIterator"))
-            self._located(stream_named(request), request.get("ShardIterator"), given)
+            self._note_iterator(stream_named(request), request.get("ShardIterator"), given)
         elif operation in _RESHAPING:
-            self._reshaped()
+            self._on_reshaped()
 
-    def _noted(self, stream: str | None, answer: _PutAnswer) -> None:
+    def _note_puts(self, stream: str | None, answer: _PutAnswer) -> None:
         if stream is None:
             return
         records = answer.Records or [answer]
-        self._put(stream, [(r.ShardId, r.SequenceNumber) for r in records if r.ShardId and r.SequenceNumber])
+        self._on_puts(
+            stream, [(r.ShardId, r.SequenceNumber) for r in records if r.ShardId and r.SequenceNumber]
+        )
 
-    def _located(self, named: str | None, asked: str | None, given: _Iterator) -> None:
+    def _note_iterator(self, named: str | None, asked: str | None, given: _Iterator) -> None:
         stream = named or self._streams.get(asked or "")
         iterator = given.NextShardIterator or given.ShardIterator
         if stream and iterator:
