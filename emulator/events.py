@@ -89,13 +89,14 @@ class Events:
         The call succeeds even when the log cannot be written.
         """
         with self._lock:
-            made = self._build(kind, fields)
-            told = [made.event, *self._write(made)]
+            written = self._build(kind, fields)
+            emitted = [written.event, *self._write(written)]
             subscribers = tuple(self._subscribers)
-        for each in told:
+        # Without the lock, so that a subscriber may take locks of its own.
+        for event in emitted:
             for subscriber in subscribers:
-                subscriber(each)
-        return made.event
+                subscriber(event)
+        return written.event
 
     def since(self, cursor: int = 0, limit: int = 1000) -> list[Event]:
         """Up to ``limit`` events with an id above ``cursor``, oldest first."""

@@ -40,7 +40,7 @@ class AuditLog:
         """The index of every entry in ``place``, numbered in the order of arrival."""
         with self._lock:
             if place not in self._indexes:
-                self._indexes[place] = MessageIndex(self._streams[place], self._path(place), _source)
+                self._indexes[place] = MessageIndex(self._streams[place], self._path(place), _find_source)
             return self._indexes[place]
 
     def clear(self) -> None:
@@ -62,7 +62,7 @@ class AuditLog:
         return self._beside.with_name(f"audit-{place}.db") if self._beside else None
 
 
-def _source(stream: str, partition_key: str) -> str:
+def _find_source(stream: str, partition_key: str) -> str:
     """The stream that an entry was copied from. The same message in another stream is not a duplicate."""
     place = place_in_key(partition_key)
     return place.stream if place else stream

@@ -56,14 +56,14 @@ class Loader:
             self._s3().put_object(
                 Bucket=self._buckets[stream],
                 Key=f"{self._prefix}date={day}/{shard}/{first}-{last}.ndjson",
-                Body=b"".join(self._line(stream, shard, record["kinesis"]) for record in group),
+                Body=b"".join(self._render_line(stream, shard, record["kinesis"]) for record in group),
                 ContentType=_CONTENT_TYPE,
             )
             self.objects += 1
             self.records += len(group)
         return {"batchItemFailures": []}
 
-    def _line(self, stream: str, shard: str, record: dict[str, Any]) -> bytes:
+    def _render_line(self, stream: str, shard: str, record: dict[str, Any]) -> bytes:
         place = RecordAddress(stream, shard, record["sequenceNumber"])
         key = record["partitionKey"]
         source = place_in_key(key) if self._sources else None

@@ -137,7 +137,8 @@ class SidecarBroker:
             token=self._settings.token,
         )
         await self._relay.listen()
-        _write_process_ids(directory, broker)
+        process_ids = f"{broker.pid} {broker.mapper.pid}"
+        (directory / _PIDS).write_text(process_ids, encoding="ascii")
         self._fault_engine.targets[TARGET] = Process.of(broker.pid)
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
@@ -161,7 +162,3 @@ def end_leftovers(directory: Path) -> None:
             if f"HOME={directory}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 os.kill(pid, signal.SIGKILL)
     (directory / _PIDS).unlink(missing_ok=True)
-
-
-def _write_process_ids(directory: Path, broker: Server) -> None:
-    (directory / _PIDS).write_text(f"{broker.pid} {broker.mapper.pid}", encoding="ascii")

@@ -272,7 +272,7 @@ class Embedded:
 def embedded(
     settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
 ) -> Iterator[Embedded]:
-    """An emulator on a thread of its own while the context lasts, for callers that are not asynchronous."""
+    """Run an emulator on its own thread while the context lasts, for callers without an event loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
     thread.start()

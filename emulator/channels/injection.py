@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from emulator.channels.channel import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock
-from emulator.faults.delayed_deliveries import DelayedDeliveries, Due
+from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Item, Kind
 from emulator.faults.message import Message
@@ -132,7 +132,11 @@ class FaultedReads:
         if shard.unseen:
             self._plan(shard)
         due = shard.pending.take(self._point.clock.time(), limit)
-        return Fetched([_build_delivery(each) for each in due], drained=shard.drained and not shard.held)
+        deliveries = [
+            replace(each.record, data=each.data, redelivered=each.record.redelivered or each.again)
+            for each in due
+        ]
+        return Fetched(deliveries, drained=shard.drained and not shard.held)
 
     @property
     def holds_back(self) -> bool:
@@ -161,7 +165,3 @@ class FaultedReads:
             shard.unseen = []
         elif call.failure.kind == "cut":
             self._point.cut()
-
-
-def _build_delivery(due: Due[Delivery]) -> Delivery:
-    return replace(due.record, data=due.data, redelivered=due.record.redelivered or due.again)

@@ -132,11 +132,6 @@ class MemoryChannel:
                 "PutRecords", {"StreamName": self.name, "Records": records}, self._scope
             )
         except KinesisError as error:
-            failure = _build_failure(error)
-            return [failure] * len(entries)
+            outcome = PublishUnknownError if error.status >= 500 else PublishRefusedError
+            return [outcome(error.code, error.message)] * len(entries)
         return [entry_outcome(entry) for entry in response["Records"]]
-
-
-def _build_failure(error: KinesisError) -> PublishRefusedError | PublishUnknownError:
-    answer = PublishUnknownError if error.status >= 500 else PublishRefusedError
-    return answer(error.code, error.message)

@@ -119,7 +119,8 @@ class RabbitMQChannel:
             amqp = self._open()
         except ChannelUnavailableError as error:
             return PublishRefusedError("ConnectionRefused", str(error))
-        number = self._next_number()
+        self._published += 1
+        number = f"{self._publisher}-{self._published:09d}"
         properties = pika.BasicProperties(
             delivery_mode=_PERSISTENT,
             message_id=number,
@@ -139,10 +140,6 @@ class RabbitMQChannel:
                 type(error).__name__, "the connection was lost before the broker answered"
             )
         return Receipt(self.name, number)
-
-    def _next_number(self) -> str:
-        self._published += 1
-        return f"{self._publisher}-{self._published:09d}"
 
     def _fetch(self, _shard: str, _after: str | None, limit: int) -> Fetched:
         if not self._arrived:

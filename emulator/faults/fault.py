@@ -86,11 +86,11 @@ class Attribute:
     def bounds(self) -> str:
         """The values it may have, in words; empty where its type says it."""
         if self.bounded:
-            return f"{_plain(self.least)} to {_plain(self.most)}"
+            return f"{_render_number(self.least)} to {_render_number(self.most)}"
         return f"at most {self.longest} characters" if self.type == "text" else ""
 
 
-def _plain(number: float) -> str:
+def _render_number(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 

@@ -24,7 +24,7 @@ class Process:
     @classmethod
     def of(cls, pid: int) -> Self:
         """The process that has this id now."""
-        return cls(pid, process_ids.born(pid))
+        return cls(pid, process_ids.start_time(pid))
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class Process:
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
-        if process_ids.born(self.pid) != self.born:
+        if process_ids.start_time(self.pid) != self.born:
             raise ProcessLookupError(f"process {self.pid} has ended, and its id is another's")
         os.kill(self.pid, number)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def born(pid: int) -> str | None:
+def start_time(pid: int) -> str | None:
     """When the process was started, in clock ticks since the machine's start; None when unknown."""
     fields = _stat(pid)
     return fields[19] if fields else None

@@ -238,7 +238,7 @@ class MessageIndex:
             digest = _digest(record.data)
             origin = self._origin(cursor.shard.stream, record.partition_key or "")
             who = (origin, identity(seen) or digest)
-            marks = _marks(seen, record)
+            marks = _find_marks(seen, record)
             if (earlier := known.get(who)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
             known[who] = digest
@@ -296,7 +296,7 @@ class MessageIndex:
                 f"SELECT stream, partition_key, sequence || '/' || position, digest {_FROM} "
                 f"WHERE total > 1 AND (sequence, position) IN (VALUES {pairs}) ORDER BY message.id"
             )
-            rows = self._db.execute(query, [_storable(value) for pair in asked for value in pair])
+            rows = self._db.execute(query, [_make_storable(value) for pair in asked for value in pair])
             known |= {(self._origin(stream, key), place): digest for stream, key, place, digest in rows}
         return known
 
@@ -324,7 +324,7 @@ class MessageIndex:
         except (OverflowError, UnicodeEncodeError):
             first = rows[0][0]
             self._db.execute("DELETE FROM message WHERE id >= ?", (first,))
-            self._db.executemany(_INSERT, [[_storable(value) for value in row] for row in rows])
+            self._db.executemany(_INSERT, [[_make_storable(value) for value in row] for row in rows])
 
     # -- answering
 
@@ -367,7 +367,7 @@ def _is_identified_by_id(seen: Peek) -> bool:
     return identity(seen) == seen.message_id
 
 
-def _marks(seen: Peek, record: Record) -> int:
+def _find_marks(seen: Peek, record: Record) -> int:
     """The marks that do not depend on other messages."""
     return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _is_late(seen, record.arrived) else 0)
 
@@ -376,7 +376,7 @@ def _digest(data: bytes) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
 
 
-def _storable(value: object) -> object:
+def _make_storable(value: object) -> object:
     """Replace what SQLite cannot hold and JSON can: integers over 64 bits, halves of surrogate pairs."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()

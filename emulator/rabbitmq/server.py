@@ -133,7 +133,8 @@ def _start_once(
     anywhere, port = port == 0, port or _free_port()
     mapper_port, cluster_port = _free_port(), _free_port()
     settings = _build_environment(environment, directory, f"{name}@localhost", mapper_port, cluster_port)
-    (directory / "rabbitmq.conf").write_text(_render_configuration(host, port), encoding="utf-8")
+    configuration = f"listeners.tcp.1 = {host}:{port}\nlog.console = false\nlog.file.level = warning\n"
+    (directory / "rabbitmq.conf").write_text(configuration, encoding="utf-8")
     (directory / "enabled_plugins").write_text("[].\n", encoding="utf-8")
     mapper = _run(
         ["epmd", "-address", "127.0.0.1", "-port", str(mapper_port)], settings, directory / "epmd.out"
@@ -151,10 +152,6 @@ def _start_once(
             raise _PortTakenError(str(error)) from error
         raise
     return broker
-
-
-def _render_configuration(host: str, port: int) -> str:
-    return f"listeners.tcp.1 = {host}:{port}\nlog.console = false\nlog.file.level = warning\n"
 
 
 def _build_environment(

@@ -1,1 +1,1 @@
-"""Streams as the sandbox's own parts see them, whoever has them."""
+"""Streams as the sandbox's own components see them, over the engine or an upstream."""

@@ -199,7 +199,7 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
         region=settings.region,
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
-        born=process_ids.born(pid),
+        born=process_ids.start_time(pid),
         queues=emulator.queues,
         topics=emulator.topics,
         notes=emulator.notes,

@@ -69,7 +69,7 @@ class Running(msgspec.Struct, frozen=True):
             return False
         except PermissionError:
             pass
-        return process_ids.state(self.pid) != "Z" and process_ids.born(self.pid) == self.born
+        return process_ids.state(self.pid) != "Z" and process_ids.start_time(self.pid) == self.born
 
 
 def place(directory: Path | None = None) -> Path:

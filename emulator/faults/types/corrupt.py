@@ -23,12 +23,20 @@ def inject(hit: Hit) -> Done | None:
 
 TYPE = FaultType(
     "corrupt",
-    "A message's bytes are damaged: bits flipped, or the end cut off.",
+    "A message's bytes are damaged: bits are flipped, or the end is cut off.",
     Phase.CHANGE,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,
     (
         Attribute("how", "choice", "flip", "the damage", choices=("flip", "truncate")),
-        Attribute("bytes", "integer", 1, "in how many bytes a bit is flipped", "bytes", least=1, most=10_000),
+        Attribute(
+            "bytes",
+            "integer",
+            1,
+            "the number of bytes in which a bit is flipped",
+            "bytes",
+            least=1,
+            most=10_000,
+        ),
     ),
 )

@@ -14,7 +14,7 @@ def inject(hit: Hit) -> Done:
 
 TYPE = FaultType(
     "disconnect",
-    "The connection is cut without an answer. With written, what was put is in the channel all the same.",
+    "The connection is cut without an answer. With written, the messages are in the channel anyway.",
     Phase.CALL,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,

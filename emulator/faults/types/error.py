@@ -8,7 +8,7 @@ from emulator.faults.fault import Attribute, Direction, Done, Failure, FaultType
 def inject(hit: Hit) -> Done:
     code, status = hit.attributes["code"], hit.attributes["status"]
     written = hit.attributes["written"] and hit.call.direction is Direction.PUBLISH
-    message = hit.attributes["message"] or "Injected by the fault stage."
+    message = hit.attributes["message"] or "Injected by the fault engine."
     hit.call.failure = Failure(code, message, status, written=written)
     suffix = ", after it took effect" if written else ""
     return Done(
@@ -18,10 +18,10 @@ def inject(hit: Hit) -> Done:
 
 TYPE = FaultType(
     "error",
-    "A call fails with a code and a status. With written, what was put is in the channel all the same: the "
-    "producer cannot know. RabbitMQ has no such codes: from 500 the outcome is unknown, below it a refusal. "
-    "On the AMQP port that is a closed channel or a nack, and a code of AMQP's own (NO_ROUTE, NOT_FOUND, "
-    "CONNECTION_FORCED, ...) returns the message or closes the channel or the connection with it.",
+    "A call fails with a code and a status. With written, the published messages are in the channel anyway, "
+    "and the producer cannot know. RabbitMQ has no such codes: a status from 500 is an unknown outcome, a "
+    "lower one a refusal. On the AMQP port that is a closed channel or a nack. An AMQP code (NO_ROUTE, "
+    "NOT_FOUND, CONNECTION_FORCED, ...) returns the message, or closes the channel or the connection.",
     Phase.CALL,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,

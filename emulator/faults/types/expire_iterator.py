@@ -21,7 +21,7 @@ def inject(hit: Hit) -> Done:
 
 TYPE = FaultType(
     "expire_iterator",
-    "GetRecords answers ExpiredIteratorException, as it does five minutes after the iterator was given out.",
+    "GetRecords answers ExpiredIteratorException, as Kinesis does five minutes after issuing the iterator.",
     Phase.CALL,
     (Direction.DELIVER,),
     inject,

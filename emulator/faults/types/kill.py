@@ -14,9 +14,9 @@ def inject(hit: Hit) -> Done:
 
 TYPE = FaultType(
     "kill",
-    "A process or container is ended at once, without a chance to tidy up.",
+    "A process or container is killed at once, without a chance to clean up.",
     Phase.CONTROL,
     (Direction.CONTROL,),
     inject,
-    (Attribute("target", "text", "", "what the sandbox started or was told of, by name or pid"),),
+    (Attribute("target", "text", "", "a process of the sandbox, or of --target, by name or pid"),),
 )

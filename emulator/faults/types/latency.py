@@ -60,7 +60,7 @@ TYPE = FaultType(
     (Direction.PUBLISH, Direction.DELIVER),
     inject,
     (
-        Attribute("delay", "duration", 0.2, "the delay, or what it is spread around", "s"),
+        Attribute("delay", "duration", 0.2, "the delay, or the centre of its distribution", "s"),
         Attribute(
             "jitter",
             "duration",

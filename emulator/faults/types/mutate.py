@@ -97,8 +97,8 @@ _MUTATIONS: Final[dict[ErrorCode, Callable[[_Message, Draws], bytes | None]]] = 
 
 TYPE = FaultType(
     "mutate",
-    "A message is made bad in the way that an error code stands for. Fragments of a sequence are "
-    "spared, and messages that have not what the code is about.",
+    "A message is changed so that it causes an error code. Fragments of a sequence are spared, and so are "
+    "messages to which the code cannot apply.",
     Phase.CHANGE,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,

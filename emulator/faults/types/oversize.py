@@ -67,9 +67,9 @@ def _find_holder(node: Any, name: str) -> dict[str, Any] | None:
 
 TYPE = FaultType(
     "oversize",
-    "A message grows past a size limit and stays valid otherwise: a description in its body is filled up. "
-    "Past the default it still fits a Kinesis record, so that it arrives and the receiver has to judge it; "
-    "past 1048576 Kinesis itself refuses it.",
+    "A message grows past a size limit and stays valid otherwise: a description in its body is padded. With "
+    "the default limit it still fits a Kinesis record, so it arrives and the receiver must judge it. With a "
+    "limit of 1048576 Kinesis refuses it.",
     Phase.CHANGE,
     (Direction.PUBLISH, Direction.DELIVER),
     inject,

@@ -1,4 +1,4 @@
-"""A batch of which some entries fail."""
+"""A batch in which some entries fail."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ def inject(hit: Hit) -> Done:
 
 TYPE = FaultType(
     "pause",
-    "A process or container is halted where it is, and goes on after a while.",
+    "A process or container is stopped, and continues after a while.",
     Phase.CONTROL,
     (Direction.CONTROL,),
     inject,
     (
-        Attribute("target", "text", "", "what the sandbox started or was told of, by name or pid"),
+        Attribute("target", "text", "", "a process of the sandbox, or of --target, by name or pid"),
         Attribute("lasts", "duration", 5.0, "for how long", "s"),
     ),
 )

@@ -80,13 +80,11 @@ def _summarise(listed: ListedStream) -> dict[str, Any]:
 
 
 def _build_detail(listed: ListedStream) -> StreamDetail:
-    return StreamDetail(
-        **_summarise(listed), shards=tuple(_build_shard(shard) for shard in listed.view.shards)
+    shards = (
+        Shard(**{name: getattr(shard, name) for name in Shard.__struct_fields__})
+        for shard in listed.view.shards
     )
-
-
-def _build_shard(view: ShardView) -> Shard:
-    return Shard(**{name: getattr(view, name) for name in Shard.__struct_fields__})
+    return StreamDetail(**_summarise(listed), shards=tuple(shards))
 
 
 def _build_operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[str, Any]]:

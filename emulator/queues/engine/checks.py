@@ -19,7 +19,7 @@ from rdss_sandbox.shapes.queue_limits import Range
 
 RESOURCE_TYPES = frozenset({"messages", "subscriptions"})
 SUBSCRIBER_SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
-_packed = msgspec.msgpack.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9_\-.]+", re.ASCII)
 
 
@@ -38,28 +38,28 @@ def queue_address(project: str, name: str) -> None:
 
 
 def page_limit(limit: int) -> None:
-    _limit(limit, queue_limits.PAGE)
+    _check_limit(limit, queue_limits.PAGE)
 
 
 def message_ttl(ttl: int) -> None:
-    _seconds("The TTL for a message", ttl, queue_limits.MESSAGE_TTL)
+    _check_seconds("The TTL for a message", ttl, queue_limits.MESSAGE_TTL)
 
 
 def message_delay(delay: int) -> None:
-    _seconds("The Delay TTL for a message", delay, queue_limits.MESSAGE_DELAY)
+    _check_seconds("The Delay TTL for a message", delay, queue_limits.MESSAGE_DELAY)
 
 
 def claim_ttl(ttl: int) -> None:
-    _seconds("The TTL for a claim", ttl, queue_limits.CLAIM_TTL)
+    _check_seconds("The TTL for a claim", ttl, queue_limits.CLAIM_TTL)
 
 
 def new_claim(ttl: int, grace: int, limit: int) -> None:
     claim_ttl(ttl)
-    _limit(limit, queue_limits.CLAIMED_AT_ONCE)
-    _seconds("The grace for a claim", grace, queue_limits.CLAIM_GRACE)
+    _check_limit(limit, queue_limits.CLAIMED_AT_ONCE)
+    _check_seconds("The grace for a claim", grace, queue_limits.CLAIM_GRACE)
 
 
-def popped(limit: int) -> None:
+def pop_limit(limit: int) -> None:
     if not queue_limits.CLAIMED_AT_ONCE.holds(limit):
         most = queue_limits.CLAIMED_AT_ONCE.most
         raise BadValueError(f"Pop value must be at least 1 and may not be greater than {most}.")
@@ -73,7 +73,7 @@ def message_ids(ids: Sequence[str]) -> None:
 
 def resource_types(types: Any) -> None:
     if not isinstance(types, list) or not all(each in RESOURCE_TYPES for each in map(str, types)):
-        raise BadValueError(f"Resource types must be a sub set of {as_set(RESOURCE_TYPES)}.")
+        raise BadValueError(f"Resource types must be a sub set of {render_set(RESOURCE_TYPES)}.")
 
 
 def subscriber(uri: Any) -> None:
@@ -94,29 +94,29 @@ def subscription_ttl(ttl: Any) -> None:
         raise BadValueError(f"The TTL for a subscription must be at least {least} seconds long.")
 
 
-def kept(document: Any) -> None:
+def storable(document: Any) -> None:
     """Check that the journal can store a client's document: its integers have 64 bits."""
     try:
-        _packed(document)
+        _pack(document)
     except OverflowError as error:
         raise BadValueError("JSON contains integer that is too large.") from error
     except RecursionError as error:
         raise BadValueError("JSON is nested too deeply.") from error
 
 
-def as_set(texts: Iterable[str]) -> str:
+def render_set(texts: Iterable[str]) -> str:
     """Render texts as Python shows a set, but sorted, since Zaqar's error texts do."""
     return "{" + ", ".join(map(repr, sorted(texts))) + "}"
 
 
-def _limit(limit: int, allowed: Range) -> None:
+def _check_limit(limit: int, allowed: Range) -> None:
     if not allowed.holds(limit):
         raise BadValueError(
             f"Limit must be at least {allowed.least} and may not be greater than {allowed.most}."
         )
 
 
-def _seconds(what: str, seconds: int, allowed: Range) -> None:
+def _check_seconds(what: str, seconds: int, allowed: Range) -> None:
     if not allowed.holds(seconds):
         bounds = f"exceed {allowed.most} seconds, and must be at least {allowed.least} seconds long"
         raise BadValueError(f"{what} may not {bounds}.")

@@ -63,7 +63,7 @@ def counts_claims(metadata: Mapping[str, Any]) -> bool:
 
 def check(metadata: Mapping[str, Any]) -> None:
     """Raise ``BadValueError`` for a wrong value of a reserved key, or a value that cannot be stored."""
-    checks.kept(metadata)
+    checks.storable(metadata)
     for key, allowed in _INTEGERS.items():
         value = metadata.get(key)
         if value is None:

@@ -43,12 +43,12 @@ class Answer(NamedTuple):
 NO_CONTENT: Final = Answer(HTTPStatus.NO_CONTENT)
 
 
-def found(document: Any) -> Answer:
+def answer_json(document: Any) -> Answer:
     """Answer 200 with the document."""
     return Answer(HTTPStatus.OK, encode(document))
 
 
-def located(status: int, path: str, body: bytes = b"") -> Answer:
+def answer_location(status: int, path: str, body: bytes = b"") -> Answer:
     """Answer with a Location."""
     return Answer(status, body, ((b"location", path.encode()),))
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from emulator.queues.engine import Found, Held
 from emulator.queues.http import rendering
-from emulator.queues.http.answers import NO_CONTENT, Answer, located
+from emulator.queues.http.answers import NO_CONTENT, Answer, answer_location
 from emulator.queues.http.call import Call, field
 from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_TTL, DEFAULT_CLAIMED
 
@@ -22,7 +22,7 @@ def post_claim(call: Call) -> Answer:
     if held is None:
         return NO_CONTENT
     messages = rendering.render_messages(_list_found(held), call.queue_path, call.engine.now())
-    return located(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", b'{"messages":%b}' % messages)
+    return answer_location(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", b'{"messages":%b}' % messages)
 
 
 def create_claim(call: Call, *, ttl: int, grace: int) -> Held | None:

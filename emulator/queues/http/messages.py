@@ -16,10 +16,10 @@ from emulator.queues.http import rendering
 from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
+    answer_location,
     bad_request,
     cannot_delete,
     encode,
-    located,
     not_found,
 )
 from emulator.queues.http.call import Call
@@ -40,7 +40,7 @@ def answer_posted(call: Call, ids: list[str], more: dict[str, bool]) -> Answer:
     """Answer a post with the paths of the messages."""
     resources = [f"{call.path}/{id_}" for id_ in ids]
     body = encode({"resources": resources} | more)
-    return located(HTTPStatus.CREATED, f"{call.path}?ids={','.join(ids)}", body)
+    return answer_location(HTTPStatus.CREATED, f"{call.path}?ids={','.join(ids)}", body)
 
 
 def get_messages(call: Call) -> Answer:

@@ -11,7 +11,7 @@ from emulator.queues.engine.errors import QueueNotThereError
 from emulator.queues.engine.metadata import counts_claims
 from emulator.queues.engine.operations.queues import ListedQueue, Stats
 from emulator.queues.http import rendering
-from emulator.queues.http.answers import NO_CONTENT, Answer, bad_request, encode, found, located
+from emulator.queues.http.answers import NO_CONTENT, Answer, answer_json, answer_location, bad_request, encode
 from emulator.queues.http.call import Call
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, METADATA_BYTES, PAGE
 
@@ -21,7 +21,7 @@ NO_MESSAGES = b'{"messages":{"claimed":0,"free":0,"total":0}}'
 def list_queues(call: Call) -> Answer:
     """Answer with the project's queues by name, with ``detailed`` also with their own metadata."""
     queues = limit_page(call, call.engine.queues.page(call.project, call.text("marker") or ""))
-    return found(build_list(call, queues, [each.metadata for each in queues]))
+    return answer_json(build_list(call, queues, [each.metadata for each in queues]))
 
 
 def limit_page(call: Call, queues: list[ListedQueue]) -> list[ListedQueue]:
@@ -50,12 +50,12 @@ def put_queue(call: Call) -> Answer:
     if len(call.body) > METADATA_BYTES:
         raise bad_request(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
     created = call.engine.queues.create(call.at, call.document_or_empty())
-    return located(HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT, call.path)
+    return answer_location(HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT, call.path)
 
 
 def get_queue(call: Call) -> Answer:
     """Answer with the queue's own metadata. A missing queue, which its first use creates, has none."""
-    return found(find_metadata(call))
+    return answer_json(find_metadata(call))
 
 
 def find_metadata(call: Call) -> Mapping[str, Any]:

@@ -10,10 +10,10 @@ from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
     RequestRefusedError,
+    answer_json,
+    answer_location,
     bad_request,
     encode,
-    found,
-    located,
 )
 from emulator.queues.http.call import Call
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_TTL
@@ -25,7 +25,7 @@ def list_subscriptions(call: Call) -> Answer:
         call.at, after=call.text("marker") or "", limit=call.integer("limit", DEFAULT_PAGE)
     )
     links = call.next_page(subscriptions[-1].id, ("limit",)) if subscriptions else []
-    return found(
+    return answer_json(
         {"subscriptions": [render_subscription(call, each) for each in subscriptions], "links": links}
     )
 
@@ -48,11 +48,11 @@ def post_subscription(call: Call) -> Answer:
             "Such subscription already exists. Subscriptions are unique by project + queue + subscriber URI.",
             ((b"location", call.path.encode()),),
         )
-    return located(HTTPStatus.CREATED, call.path, encode({"subscription_id": made.subscription.id}))
+    return answer_location(HTTPStatus.CREATED, call.path, encode({"subscription_id": made.subscription.id}))
 
 
 def get_subscription(call: Call) -> Answer:
-    return found(render_subscription(call, call.engine.subscriptions.get(call.at, call.names[1])))
+    return answer_json(render_subscription(call, call.engine.subscriptions.get(call.at, call.names[1])))
 
 
 def patch_subscription(call: Call) -> Answer:
@@ -68,7 +68,7 @@ def patch_subscription(call: Call) -> Answer:
             f"Subscription {call.names[1]} could not be updated.",
         )
     call.engine.subscriptions.update(call.at, call.names[1], **changes)
-    return located(HTTPStatus.NO_CONTENT, call.path)
+    return answer_location(HTTPStatus.NO_CONTENT, call.path)
 
 
 def delete_subscription(call: Call) -> Answer:
@@ -83,7 +83,7 @@ def confirm_subscription(call: Call) -> Answer:
     if not isinstance(confirmed, bool):
         raise bad_request("The 'confirmed' should be boolean.")
     call.engine.subscriptions.confirm(call.at, call.names[1], confirmed=confirmed)
-    return located(HTTPStatus.NO_CONTENT, call.path)
+    return answer_location(HTTPStatus.NO_CONTENT, call.path)
 
 
 def render_subscription(call: Call, subscription: Subscription) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
     RequestRefusedError,
+    answer_json,
+    answer_location,
     bad_request,
-    found,
-    located,
 )
 from emulator.queues.http.call import Call, field, missing_header
 from emulator.queues.http.posted import read_array
@@ -23,12 +23,12 @@ from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
 def list_queues(call: Call) -> Answer:
     page = queues.limit_page(call, call.engine.queues.page(call.project, call.text("marker") or ""))
     document = queues.build_list(call, page, [each.metadata for each in page])
-    return _with_location(call, found(document)) if page else NO_CONTENT
+    return _with_location(call, answer_json(document)) if page else NO_CONTENT
 
 
 def put_queue(call: Call) -> Answer:
     created = call.engine.queues.create(call.at)
-    return located(HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT, call.path)
+    return answer_location(HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT, call.path)
 
 
 def get_queue(call: Call) -> Answer:
@@ -38,7 +38,7 @@ def get_queue(call: Call) -> Answer:
 
 
 def get_metadata(call: Call) -> Answer:
-    return _with_location(call, found(call.engine.queues.metadata(call.at)))
+    return _with_location(call, answer_json(call.engine.queues.metadata(call.at)))
 
 
 def put_metadata(call: Call) -> Answer:
@@ -51,7 +51,7 @@ def put_metadata(call: Call) -> Answer:
             'Reserved queue attributes in metadata (which names start with "_") can not be set in API v1.'
         )
     call.engine.queues.set_metadata(call.at, metadata)
-    return located(HTTPStatus.NO_CONTENT, call.path)
+    return answer_location(HTTPStatus.NO_CONTENT, call.path)
 
 
 def get_stats(call: Call) -> Answer:
@@ -104,7 +104,7 @@ def post_claim(call: Call) -> Answer:
     held = claims.create_claim(call, ttl=field(document, "ttl", None), grace=field(document, "grace", None))
     if held is None:
         return NO_CONTENT
-    return located(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", _render_held(call, held))
+    return answer_location(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", _render_held(call, held))
 
 
 def get_claim(call: Call) -> Answer:

@@ -13,9 +13,9 @@ from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,
     RequestRefusedError,
+    answer_json,
     bad_body,
     bad_request,
-    found,
 )
 from emulator.queues.http.call import Call
 from emulator.queues.http.routes import Route
@@ -40,12 +40,12 @@ def list_queues(call: Call) -> Answer:
     document = queues.build_list(call, page, [with_defaults(queue.metadata) for queue in page])
     if call.flag("with_count") and (count := len(call.engine.queues.page(call.project))):
         document["count"] = count
-    return found(document)
+    return answer_json(document)
 
 
 def get_queue(call: Call) -> Answer:
     """Answer with the metadata and the defaults of reserved keys, also for a missing queue."""
-    return found(with_defaults(queues.find_metadata(call)))
+    return answer_json(with_defaults(queues.find_metadata(call)))
 
 
 def patch_queue(call: Call) -> Answer:
@@ -64,7 +64,7 @@ def patch_queue(call: Call) -> Answer:
     if not isinstance(operations, list):
         raise bad_body("Document type not supported.")
     try:
-        return found(with_defaults(call.engine.queues.patch(call.at, operations)))
+        return answer_json(with_defaults(call.engine.queues.patch(call.at, operations)))
     except BadValueError as error:
         raise bad_body(str(error)) from error
 
@@ -86,14 +86,14 @@ def share_queue(call: Call) -> Answer:
     """Answer with a signature that permits some methods on some paths of the queue until it expires."""
     document = call.document()
     if unknown := document.keys() - _SHARE_FIELDS:
-        raise bad_request(f"Unknown keys: {checks.as_set(unknown)}")
+        raise bad_request(f"Unknown keys: {checks.render_set(unknown)}")
     paths = document.get("paths") or ["messages"]
     if not isinstance(paths, list):
         raise bad_request(f"Invalid paths: {paths}")
     if unknown := set(map(str, paths)) - _SHAREABLE:
-        raise bad_request(f"Invalid paths: {checks.as_set(unknown)}")
+        raise bad_request(f"Invalid paths: {checks.render_set(unknown)}")
     full = [f"{call.queue_path}/{path}" for path in paths]
-    return found(call.engine.sign(call.at, full, document.get("methods"), document.get("expires")))
+    return answer_json(call.engine.sign(call.at, full, document.get("methods"), document.get("expires")))
 
 
 ROUTES = (

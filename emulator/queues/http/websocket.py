@@ -124,9 +124,9 @@ class Socket:
         while True:
             at, ids = await self._news.get()
             for message in self._engine.messages.find_taken(at, ids):
-                told = {"ttl": message.ttl, "queue_name": at.name, "Message_Type": "Notification"}
+                fields = {"ttl": message.ttl, "queue_name": at.name, "Message_Type": "Notification"}
                 try:
-                    await self._send_document({"body": _decode(message.body)} | told)
+                    await self._send_document({"body": _decode(message.body)} | fields)
                 except ConnectionResetError:
                     return
 

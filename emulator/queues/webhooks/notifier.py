@@ -177,7 +177,7 @@ class Notifier:
         self._slots.release()
         if self._closed:
             return
-        told = {
+        fields = {
             "project": job.at.project,
             "queue": job.at.name,
             "subscription": job.subscription,
@@ -186,13 +186,13 @@ class Notifier:
             "attempt": job.attempt,
         }
         if why is None:
-            self._events.emit("queue.notified", **told)
+            self._events.emit("queue.notified", **fields)
             return
         again = job.left.pop(0) if job.left and self._is_subscribed(job) else None
         if again is not None:
             job.attempt += 1
             self._schedule(job, again)
-        self._events.emit("queue.notification_failed", **told, why=why, again=again)
+        self._events.emit("queue.notification_failed", **fields, why=why, again=again)
         self._wake()
 
     def _is_subscribed(self, job: _Job) -> bool:

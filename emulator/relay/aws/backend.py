@@ -90,14 +90,10 @@ async def _read_events(reply: Reply) -> EventStream:
                     kind = frame.headers.get(":event-type")
                     if kind is None:
                         code = frame.headers.get(":exception-type", "InternalFailureException")
-                        raise KinesisError(str(code), _message(frame.payload))
+                        raise KinesisError(str(code), _parse_error(400, frame.payload).message)
                     if kind != "initial-response":
                         yield str(kind), _PROTOCOL.read(frame.payload, shapes[str(kind)].name)
         ended = True
     finally:
         if not ended:
             reply.abandon()
-
-
-def _message(payload: bytes) -> str:
-    return _parse_error(400, payload).message

@@ -27,7 +27,7 @@ def described(pid: int, born: str | None = None) -> Running:
         region="us-east-1",
         data_dir="data",
         token="secret",
-        born=born or process_ids.born(pid),
+        born=born or process_ids.start_time(pid),
     )
 
 

@@ -130,7 +130,7 @@ class Messages:
 
     def pop(self, at: Address, limit: int) -> list[Message]:
         """Delete and return the oldest free messages. Raises ``BadValueError``."""
-        checks.popped(limit)
+        checks.pop_limit(limit)
         with self._store.refreshed(at) as now:
             queue = self._store.find_queue(at, now)
             messages = queue.take(limit) if queue else []

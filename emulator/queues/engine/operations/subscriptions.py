@@ -146,7 +146,7 @@ class Subscriptions:
 
 
 def _check(subscriber: str | None, ttl: int | None, options: Any) -> None:
-    checks.kept([ttl, options])
+    checks.storable([ttl, options])
     if subscriber is not None:
         checks.subscriber(subscriber)
     if ttl is not None:

@@ -76,7 +76,7 @@ def test_a_fault_strikes_what_is_sent_here_too(client: Client) -> None:
     client.add_fault(NewFault("disconnect", channel="invalid"))
 
     assert client.messages(matching="stream:input").total == 2
-    with pytest.raises(RefusedError, match="Injected by the fault stage"):
+    with pytest.raises(RefusedError, match="Injected by the fault engine"):
         client.send(NewMessage("output", part("s", 1, 1)))
     with pytest.raises(RefusedError, match="cut the connection"):
         client.send(NewMessage("invalid", part("s", 1, 1)))

@@ -151,7 +151,7 @@ async def test_a_delivery_can_end_the_connection(port: Port, type_: str, code: i
         await reader.hear()
     assert reader.socket.close_code == code
     if code == 1011:
-        assert reader.socket.close_reason == "InternalFailure: Injected by the fault stage."
+        assert reader.socket.close_reason == "InternalFailure: Injected by the fault engine."
 
 
 async def test_a_throttled_delivery_comes_later(opened: Callable[..., Any]) -> None:
