@@ -16,8 +16,8 @@ class SequenceParts(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
-    Parts { align: center middle; }
-    Parts > SequenceDetail { width: 96%; height: 92%; background: $surface; border: round $primary; }
+    SequenceParts { align: center middle; }
+    SequenceParts > SequenceDetail { width: 96%; height: 92%; background: $surface; border: round $primary; }
     """
 
     def __init__(self, sequence: str, stream: str) -> None:

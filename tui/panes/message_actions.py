@@ -92,7 +92,7 @@ class MessageActions(Vertical):
         self.post_message(self.Text(data.decode(errors="replace")))
         return f"copied message #{row.id}, {count(len(data))} bytes"
 
-    def on_message_desk_text(self, message: Text) -> None:
+    def on_message_actions_text(self, message: Text) -> None:
         message.stop()
         self.app.copy_to_clipboard(message.text)
 
@@ -146,7 +146,7 @@ class MessageActions(Vertical):
         self.post_message(self.Ready(row, data, target, redrive.times_redriven(detail.header), edit=edit))
         return ""
 
-    def on_message_desk_ready(self, message: Ready) -> None:
+    def on_message_actions_ready(self, message: Ready) -> None:
         message.stop()
 
         def edited(data: bytes | None) -> None:
@@ -241,7 +241,7 @@ class MessageActions(Vertical):
         same = (await self.browser.message_log.messages(matching=f'id:"{row.message_id}"')).messages
         return next(each for each in same if self.browser.origin(each) == stream)
 
-    def on_message_desk_pair(self, message: Pair) -> None:
+    def on_message_actions_pair(self, message: Pair) -> None:
         message.stop()
         self.app.push_screen(Diff(message.first, message.second))
 

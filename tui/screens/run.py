@@ -45,7 +45,7 @@ class RunScreen(Screen[None]):
         }
         #story { height: 1fr; }
         #teach { padding: 0 1 1 1; height: auto; }
-        Board { padding: 0 1 1 1; height: auto; }
+        MessageGrid { padding: 0 1 1 1; height: auto; }
     }
     """
 
