@@ -1,11 +1,12 @@
-"""What other people's Python imports of the sandbox: its client, the shapes of its API, the fixtures.
+"""The public Python API of the sandbox: the client, the shapes of the control API, the pytest fixtures.
 
     from rdss_sandbox import Client, NewFault
 
     with Client("http://127.0.0.1:4570") as sandbox:
         sandbox.add_fault(NewFault("duplicate", toxicity=0.5))
 
-Each name is imported when it is first used: a part that needs no client does not load one.
+``Client`` blocks and ``AsyncClient`` is for asyncio. Every name is imported on first use, so code that only
+needs a shape does not load the HTTP client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which requests are let in, by what they say of whom they ask for and of the page that asks.
+"""The rules that decide which HTTP requests are admitted: by ``Host`` header and by the page that asks.
 
-A page that has rebound its own name to our address names another host. A browser says in ``Origin`` which
-page asks, and in ``Sec-Fetch-Site`` how far away that is, where images, scripts, frames and links have none.
+A DNS rebinding attack points the attacker's host name at our address; its requests then carry that name in
+``Host``. Cross-site requests are seen by ``Origin``. Images, scripts, frames and links send no ``Origin``;
+for them browsers send ``Sec-Fetch-Site``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ _OTHER_SITES: Final = (b"cross-site", b"same-site")
 
 
 class Admission(NamedTuple):
-    """``hosts`` are the names that are ours, ``origins`` the pages that may use us, in lower case."""
+    """What a server admits; host names and origins are in lower case.
+
+    ``hosts`` are the server's own names. ``origins`` are the other web pages that may use it. ``token`` is
+    the bearer token that every request needs, None where none is needed.
+    """
 
     hosts: frozenset[str]
     origins: frozenset[str]
@@ -26,7 +31,7 @@ class Admission(NamedTuple):
 
     @classmethod
     def of(cls, hosts: Iterable[str], origins: Iterable[str] = (), token: str | None = None) -> Self:
-        """The names of this machine are ours beside ``hosts``."""
+        """Admit ``hosts`` and the loopback names."""
         return cls(
             frozenset(name.lower() for name in (*LOOPBACK, *hosts)),
             frozenset(origin.lower().rstrip("/") for origin in origins),
@@ -34,7 +39,7 @@ class Admission(NamedTuple):
         )
 
     def allowed_page(self, headers: HeaderMap) -> bytes | None:
-        """The origin that asks, if it is one of those that may."""
+        """The origin of the page that asks, if it is one of ``origins``; else None."""
         if not self.origins:
             return None
         origin = headers.get(b"origin") or _origin_of(headers.get(b"referer", b""))
@@ -42,7 +47,7 @@ class Admission(NamedTuple):
 
 
 def foreign_page(headers: HeaderMap) -> str | None:
-    """The page of elsewhere that asks; None when none does."""
+    """The origin of the page of another site that asks; None for our own pages and for other clients."""
     origin = headers.get(b"origin")
     if origin is not None:
         own = b"http://" + headers.get(b"host", b"").lower()
@@ -53,7 +58,7 @@ def foreign_page(headers: HeaderMap) -> str | None:
 
 
 def host_name(host: bytes) -> str:
-    """The name in a Host header, in lower case, without its port and an IPv6 address's brackets."""
+    """The name in a ``Host`` header, in lower case, without the port and the brackets of IPv6."""
     written = host.decode("latin-1").lower()
     if written.startswith("["):
         return written[1:].partition("]")[0]

@@ -1,8 +1,8 @@
-"""The control API's typed client: ``Client`` blocks, ``AsyncClient`` awaits; both have the same methods.
+"""The typed client of the control API: ``Client`` blocks, ``AsyncClient`` is for asyncio.
 
-Every method answers with a shape of ``rdss_sandbox.shapes``, and raises
-``UnreachableError`` when nothing answers at the address and ``RefusedError``
-when the sandbox says no.
+Both have the same methods; their docstrings stand in ``Client``. A method returns a shape of
+``rdss_sandbox.shapes``. It raises ``UnreachableError`` when nothing answers at the address and
+``RefusedError`` when the sandbox refuses the request.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from rdss_sandbox.shapes.readers import ReaderList
 T = TypeVar("T")
 
 _RETRY_SECONDS = 0.5
-_PATIENCE = httpx.Timeout(
-    30.0, connect=3.0
-)  # the event stream says something every 10 seconds, if only a comment
+# The event stream sends at least a comment every 10 seconds.
+_TIMEOUT = httpx.Timeout(30.0, connect=3.0)
 
 
 class UnreachableError(Exception):
@@ -44,7 +43,7 @@ class UnreachableError(Exception):
 
 
 class RefusedError(Exception):
-    """The sandbox refused: ``code`` for programs, the message for people, ``status`` of HTTP."""
+    """The sandbox refused a request: ``status`` of HTTP, ``code`` for programs, the message for people."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -53,7 +52,10 @@ class RefusedError(Exception):
 
 
 class Client:
-    """The control API of the sandbox at ``url``; it asks for a ``token`` where it listens beyond loopback."""
+    """A blocking client of the control API at ``url``.
+
+    A sandbox that listens beyond loopback needs its ``token``. Close the client, or use it as a context.
+    """
 
     def __init__(self, url: str, *, token: str | None = None) -> None:
         self.url = url.rstrip("/")
@@ -69,6 +71,7 @@ class Client:
         self._http.close()
 
     def status(self) -> r.Status:
+        """The sandbox as a whole: its addresses, streams, clock, topology and notes."""
         return self._ask(r.Status, "GET", "/status")
 
     def version(self) -> r.Version:
@@ -76,27 +79,27 @@ class Client:
 
     @cached_property
     def access(self) -> Access:
-        """The access keys that may not do everything."""
+        """The access keys with limited permissions."""
         return Access(self._ask)
 
     @cached_property
     def scenarios(self) -> Scenarios:
-        """The scenarios that it can play; RefusedError where it has none."""
+        """The scenarios of the sandbox and their runs. Raises ``RefusedError`` where it has none."""
         return Scenarios(self._ask)
 
     @cached_property
     def processing(self) -> Processing:
-        """Asynchronous messages and the systems they call; RefusedError where it has none."""
+        """Asynchronous messages and simulated external systems. Raises ``RefusedError`` where it has none."""
         return Processing(self._ask)
 
     @cached_property
     def queues(self) -> Queues:
-        """The queues, what is in them and who holds it."""
+        """The queues, their messages and the claims on these."""
         return Queues(self._ask)
 
     @cached_property
     def topics(self) -> TopicViews:
-        """The topics, their records and what changes in them."""
+        """The topics, their records, the changes of these, and the entitlements."""
         return TopicViews(self._ask)
 
     def streams(self) -> tuple[r.Stream, ...]:
@@ -106,33 +109,34 @@ class Client:
         return self._ask(r.StreamDetail, "GET", f"/streams/{_segment(name)}")
 
     def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
-        """Change the stream's shards; the answer is the stream afterwards."""
+        """Split, merge or scale the shards of a stream and return the stream afterwards."""
         return self._ask(r.StreamDetail, "POST", f"/streams/{_segment(name)}/reshard", body=change)
 
     def readers(self, stream: str | None = None) -> ReaderList:
-        """Who reads which shard of a stream, or of all."""
+        """The readers of one stream, or of every stream, with the shard and position of each."""
         return self._ask(ReaderList, "GET", "/readers", query={"stream": stream})
 
     def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
     ) -> r.MessagePage:
-        """Up to ``limit`` messages that the filter ``matching`` lets through, oldest first.
+        """Up to ``limit`` messages that the filter ``matching`` selects, oldest first.
 
-        The page starts at the ``offset``-th match (from 0; from the end when negative), at the first with
-        an id above ``after``, or with neither at the first.
+        ``offset`` starts the page at that match, counted from 0, or from the end when negative. ``after``
+        starts it at the first match with a higher id. Without both it starts at the first match.
         """
         query = {"offset": offset, "after": after, "limit": limit, "filter": matching or None}
         return self._ask(r.MessagePage, "GET", "/messages", query=query)
 
     def message(self, row_id: int) -> r.MessageDetail:
+        """The whole message with the id ``row_id`` of ``MessageRow``."""
         return self._ask(r.MessageDetail, "GET", f"/messages/{row_id}")
 
     def export(self, matching: str = "") -> Iterator[bytes]:
-        """Every message that the filter lets through as lines of NDJSON, in pieces of any length."""
+        """All messages that the filter selects, as NDJSON in chunks of any length."""
         return self._export("/messages", matching)
 
     def audit(self, place: r.AuditPlace) -> AuditMessages:
-        """The entries of the audit log that lie in its stream or in its bucket."""
+        """The entries of the audit log in its stream, or in its bucket."""
         return AuditMessages(self._ask, self._export, f"/audit/{place}/messages")
 
     def _export(self, at: str, matching: str) -> Iterator[bytes]:
@@ -145,18 +149,21 @@ class Client:
             raise UnreachableError(self.url, _why(error)) from error
 
     def counts(self, by: str, *, matching: str = "") -> tuple[r.Count, ...]:
-        """How many messages have each value of the field ``by`` (type, class, code, stream or version)."""
+        """The number of messages for each value of a field: type, class, code, stream or version."""
         query = {"by": by, "filter": matching or None}
         return self._ask(r.Counts, "GET", "/messages/counts", query=query).counts
 
     def send(self, message: r.NewMessage) -> r.Sent:
-        """Put the message into its stream, faults included."""
+        """Put the message into its stream and return where it is. Faults apply to it."""
         return self._ask(r.Sent, "POST", "/messages", body=message)
 
     def sequences(
         self, *, offset: int = 0, limit: int = 100, matching: str = "", unfinished: bool = False
     ) -> r.SequencePage:
-        """Up to ``limit`` messages in several parts, from the ``offset``-th on, oldest first."""
+        """Up to ``limit`` sequences (messages in several parts), oldest first, from ``offset`` on.
+
+        ``unfinished`` selects those that lack a part.
+        """
         query = {"offset": offset, "limit": limit, "filter": matching or None, "unfinished": unfinished}
         return self._ask(r.SequencePage, "GET", "/sequences", query=query)
 
@@ -166,7 +173,7 @@ class Client:
         return [event_of(fields) for fields in page.events]
 
     def last_event(self) -> int:
-        """The newest event's id, 0 before there is one; ids count from 1 without gaps."""
+        """The id of the newest event, 0 before the first. Ids count from 1 without gaps."""
         return self._ask(r.EventPage, "GET", "/events", query={"limit": 0}).last
 
     def faults(self) -> tuple[r.Fault, ...]:
@@ -182,10 +189,11 @@ class Client:
         return self._ask(r.Fault, "POST", "/faults", body=fault)
 
     def change_fault(self, name: str, change: r.FaultChange) -> r.Fault:
+        """Change a fault in force and return its new state."""
         return self._ask(r.Fault, "PATCH", f"/faults/{_segment(name)}", body=change)
 
     def remove_fault(self, name: str) -> r.Fault:
-        """Remove the fault; the answer is what it was, its count included."""
+        """Remove a fault and return its final state, the count of injections included."""
         return self._ask(r.Fault, "DELETE", f"/faults/{_segment(name)}")
 
     def clock(self) -> r.ClockReading:
@@ -195,11 +203,11 @@ class Client:
         return self._ask(r.ClockReading, "POST", "/clock", body=change)
 
     def reset(self) -> r.Status:
-        """Remove every fault and message, put the clock back to real time, make the topology afresh."""
+        """Remove every fault and message, set the clock to real time and create the topology again."""
         return self._ask(r.Status, "POST", "/reset")
 
     def populate(self, topology: r.Topology | None = None) -> r.Populated:
-        """Make what is missing of ``topology`` (of the sandbox's own without one)."""
+        """Create the missing streams and buckets of ``topology``, by default the sandbox's own."""
         return self._ask(r.Populated, "POST", "/populate", body=topology)
 
     def buckets(self) -> tuple[r.Bucket, ...]:
@@ -208,21 +216,23 @@ class Client:
     def objects(
         self, bucket: str, *, prefix: str = "", after: str | None = None, limit: int = 1000
     ) -> r.ObjectPage:
+        """Up to ``limit`` objects of a bucket by key, from the first key above ``after``."""
         query = {"prefix": prefix or None, "after": after, "limit": limit}
         return self._ask(r.ObjectPage, "GET", f"/buckets/{_segment(bucket)}/objects", query=query)
 
     def object(self, bucket: str, key: str) -> bytes:
+        """The content of an object."""
         return self._send("GET", f"/buckets/{_segment(bucket)}/objects/{quote(key)}").content
 
     def audit_status(self) -> r.AuditStatus:
         return self._ask(r.AuditStatus, "GET", "/audit/status")
 
     def drain_audit(self) -> r.AuditStatus:
-        """Wait until everything that the streams hold now is in its bucket."""
+        """Wait until every message that is in the streams now is in the bucket of the audit log."""
         return self._ask(r.AuditStatus, "POST", "/audit/drain")
 
     def prune(self, wanted: Prune) -> Pruned:
-        """Remove objects and events because they are old, or too many."""
+        """Remove objects and events by age, or down to a size."""
         return self._ask(Pruned, "POST", "/prune", body=wanted)
 
     def _ask(self, shape: type[T], method: str, path: str, **given: Any) -> T:
@@ -236,7 +246,10 @@ class Client:
 
 
 class AsyncClient:
-    """``Client`` for asyncio, with what follows events and the clock; ``pause`` waits between connections."""
+    """``Client`` for asyncio; it also follows events and the clock live.
+
+    ``pause`` waits the given seconds before a lost live stream is connected again.
+    """
 
     def __init__(
         self,
@@ -395,13 +408,14 @@ class AsyncClient:
     async def follow_events(
         self, after: int = 0, *, on_connection: Callable[[bool], None] = lambda _: None
     ) -> AsyncIterator[Event]:
-        """Every event with an id above ``after``, past and to come, across lost connections, until cancelled.
+        """Yield every event with an id above ``after``, past and future, until cancelled.
 
-        ``on_connection`` is told True whenever the stream is (again) connected and False when it was lost. A
-        sandbox that started afresh meanwhile counts its events from 1 again, and so do those that follow.
+        A lost connection is made again. ``on_connection`` is called with True after each connection and with
+        False after each loss. A sandbox that restarted in between counts its events from 1 again.
+        Raises ``RefusedError``.
         """
         resume = {"last-event-id": str(after)}
-        async for data in self._live("/events", resume, on_connection):
+        async for data in self._follow("/events", resume, on_connection):
             event = event_of(msgspec.json.decode(data))
             resume["last-event-id"] = str(event.id)
             yield event
@@ -409,17 +423,17 @@ class AsyncClient:
     async def follow_clock(
         self, *, on_connection: Callable[[bool], None] = lambda _: None
     ) -> AsyncIterator[r.ClockReading]:
-        """The clock now and after whatever is done to it, across lost connections, until cancelled.
+        """Yield the clock's reading now and after each change of it, until cancelled.
 
-        ``on_connection`` is told as by ``follow_events``; the first reading after it told True is of then.
+        Connections are as for ``follow_events``. The first reading after a connection is current.
         """
-        async for data in self._live("/clock", {}, on_connection):
+        async for data in self._follow("/clock", {}, on_connection):
             yield msgspec.json.decode(data, type=r.ClockReading)
 
-    async def _live(
+    async def _follow(
         self, path: str, headers: Mapping[str, str], on_connection: Callable[[bool], None]
     ) -> AsyncIterator[str]:
-        """The data of each server-sent event of a live answer, asked for again whenever it was lost."""
+        """Yield the data of each server-sent event; connect again after each loss."""
         while True:
             try:
                 asked = {"accept": "text/event-stream", **headers}
@@ -460,9 +474,9 @@ def _connection(url: str, token: str | None) -> dict[str, Any]:
     return {
         "base_url": url,
         "headers": {"authorization": f"Bearer {token}"} if token else {},
-        "timeout": _PATIENCE,
+        "timeout": _TIMEOUT,
         "trust_env": False,
-        # Loading the certificates of the world's authorities takes as long as all the rest.
+        # Loading the certificates of all authorities takes as long as the rest of the construction.
         "verify": url.startswith("https:"),
     }
 

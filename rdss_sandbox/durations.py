@@ -1,4 +1,4 @@
-"""Lengths of time as people write them."""
+"""Durations as people write them: ``200ms``, ``5s``, ``6m``, ``24h``, ``7d``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _WRITTEN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\Z")
 
 
 def seconds(written: object) -> float:
-    """Seconds in a number of them, or in a text such as ``200ms``, ``5s``, ``6m``, ``24h``, ``7d``.
+    """The duration in seconds; a number, and a text without a unit, already is in seconds.
 
-    ValueError when it is neither, or negative.
+    Raises ValueError for anything else and for a negative number.
     """
     if isinstance(written, (int, float)) and not isinstance(written, bool) and written >= 0:
         return float(written)

@@ -1,4 +1,4 @@
-"""How this project was installed, and so how one of its extras is added to it."""
+"""How this project was installed, and the command that adds an extra to that installation."""
 
 from __future__ import annotations
 
@@ -17,25 +17,23 @@ NAME = "rdss-sandbox"
 
 
 def how_to_add(extra: str) -> str:
-    """The command, as it is typed, that installs what an extra brings into the Python that runs now.
+    """The shell command that installs an extra into the running Python.
 
-    It names what this was installed from, where that is still there: a checkout, a file, a repository, an
-    index. What was installed from something that is gone gets the extra's own packages, one by one.
+    It names the origin of this installation: a checkout, a file, a repository or an index. Where that origin
+    no longer exists, it names the packages of the extra instead.
     """
-    return shlex.join([*_installer(), *_wanted(extra)])
-
-
-def _installer() -> list[str]:
     if find_spec("pip") is None:
-        return ["uv", "pip", "install", "--python", sys.executable]
-    return [sys.executable, "-m", "pip", "install"]
+        installer = ["uv", "pip", "install", "--python", sys.executable]
+    else:
+        installer = [sys.executable, "-m", "pip", "install"]
+    return shlex.join([*installer, *_targets(extra)])
 
 
-def _wanted(extra: str) -> list[str]:
-    """What to install: the specification of PyPA for direct_url.json has the forms (PEP 610)."""
+def _targets(extra: str) -> list[str]:
+    """The installer's arguments; the forms are those of direct_url.json (PEP 610)."""
     try:
         installed = distribution(NAME)
-    except PackageNotFoundError:  # It runs from its source folder, and was never installed.
+    except PackageNotFoundError:  # It runs from its source folder without an installation.
         return ["--editable", f"{Path(__file__).parents[1]}[{extra}]"]
     written = installed.read_text("direct_url.json")
     if written is None:

@@ -1,13 +1,14 @@
 """The filter language of the message list: ``type:Metadata* code:GENERR* size>500k -mark:duplicate``.
 
-Terms are separated by spaces and must all hold; ``-`` before a term turns it
-round. ``field:value`` compares without regard to case and knows ``*`` and
-``?``; several values are separated by commas; ``none`` means that the message
-has no such field. An ``id`` or ``sequence`` without ``*`` is found as it is
-written, in lower or in upper case. ``size``, ``position``, ``total``, ``number`` and ``time``
-also take ``>``, ``>=``, ``<`` and ``<=``; sizes understand ``k`` and ``M``,
-times are RFC 3339 or seconds since the epoch. A word alone is looked for in
-the messageId and the partition key. Quotes keep spaces and colons together.
+Terms are separated by spaces and must all hold. ``-`` before a term negates it.
+``field:value`` ignores case and takes the wildcards ``*`` and ``?``. Several
+values are separated by commas; one of them must match. ``none`` matches
+messages without the field. An ``id`` or ``sequence`` without ``*`` matches as
+written, in lower case or in upper case. ``size``, ``position``, ``total``,
+``number`` and ``time`` also take ``>``, ``>=``, ``<`` and ``<=``. Sizes take
+``k`` and ``M``; times are RFC 3339 or seconds since the epoch. A word alone is
+searched in the messageId and the partition key. Quotes keep spaces and colons
+in one value.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ FIELDS: Final[dict[str, Kind]] = {
     "mark": "mark",
 }
 MOST_TERMS: Final = 200
-"""Terms of the largest filter, and values in them: SQLite takes no deeper expression than of 1,000."""
+"""The most terms and values in one filter. SQLite limits the depth of an expression to 1,000."""
 
 _TERM = re.compile(
     r'(?P<not>-?)(?:(?P<field>[A-Za-z_]+)(?P<op>:|>=|<=|>|<|=))?(?P<value>"[^"]*"|[^\s"]\S*)(?:\s+|$)'
@@ -52,16 +53,16 @@ _PATTERNS = frozenset({"text", "identifier", "decimal"})
 
 
 class FilterError(ValueError):
-    """A filter that cannot be read: says which term and what would do."""
+    """A filter that cannot be parsed; the message names the term and what is allowed there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a filter; without a ``field``, a word to look for.
+    """One term of a filter. ``field`` is None for a word to search.
 
-    ``values`` are numbers where the field's kind is a number, a size or a time, patterns with ``*`` and ``?``
-    where it is text, and None for ``none``. With ``=`` any one of them may hold; any other ``operator``
-    (``>``, ``>=``, ``<``, ``<=``) has one.
+    ``values`` are numbers for a field that is a number, a size or a time, patterns with ``*`` and ``?`` for
+    text, and None for ``none``. With the operator ``=`` one of the values must match. The other operators
+    (``>``, ``>=``, ``<``, ``<=``) have one value.
     """
 
     excluded: bool
@@ -71,8 +72,8 @@ class Term:
 
 
 def read_filter(text: str) -> tuple[Term, ...]:
-    """The terms of a filter. Raises ``FilterError``."""
-    # Halves of surrogate pairs are in no row: SQLite does not take them.
+    """Parse a filter into its terms. Raises ``FilterError``."""
+    # SQLite rejects lone surrogates, so no row can hold one.
     rest = text.strip().encode(errors="replace").decode()
     if len(rest) > _LONGEST:
         raise FilterError(f"filter: it has {len(rest)} characters, and may have {_LONGEST}")

@@ -1,4 +1,4 @@
-"""Messages as lines of a file: one JSON text a line, what is not JSON as ``{"rawBase64": …}``."""
+"""Messages as NDJSON: one message a line, as its own JSON or as ``{"rawBase64": …}``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 def as_line(data: bytes) -> str:
-    """One line that gives the message back: its own JSON without line breaks, or its bytes in base64."""
+    """The message as one line: JSON without line breaks, or base64 of bytes that are not JSON."""
     try:
         text = data.decode()
         held = json.loads(text)
@@ -20,7 +20,7 @@ def as_line(data: bytes) -> str:
 
 
 def from_lines(text: str) -> Iterator[bytes]:
-    """The messages of an exported file. ValueError names the first line that is none."""
+    """Yield the messages of an exported file. Raises ValueError with the number of the first bad line."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

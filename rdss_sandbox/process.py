@@ -1,4 +1,4 @@
-"""A sandbox in a process of its own, for as long as a test or a program wants it."""
+"""A sandbox in a separate process, for the time of a ``with`` block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 
 from rdss_sandbox.watchdog import watchdog
 
-_OURS: Final = Path(__file__).resolve().parents[1]
+_PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
 _UP: Final = (
     *("up", "--json", "--data-dir", ":memory:", "--amqp", "off"),
@@ -24,7 +24,7 @@ _UP: Final = (
 
 
 class RunningSandbox(msgspec.Struct, frozen=True):
-    """A sandbox that runs: the URLs of its ports, its seed, the region of its streams, its process."""
+    """A running sandbox: the URLs of its ports, its seed, the AWS region of its streams, its process id."""
 
     aws: str
     control: str
@@ -36,29 +36,29 @@ class RunningSandbox(msgspec.Struct, frozen=True):
 
 
 class SandboxNotStartedError(RuntimeError):
-    """The sandbox ended before it was ready; the message is what it said last."""
+    """The sandbox ended before it was ready; the message is the end of its standard error."""
 
 
 @contextmanager
 def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
-    """Run ``sandbox up`` in memory, on free ports, with these further options; yield where it is.
+    """Run ``sandbox up`` in memory and on free ports, with further options; yield it when it is ready.
 
-    It sees neither the settings nor the modules of the caller's directory, and ends with the context, or with
-    this process if that dies. Raises ``SandboxNotStartedError``.
+    It ignores the caller's SANDBOX_ variables and the modules of the caller's directory. It ends with the
+    context, or with this process. Raises ``SandboxNotStartedError``.
     """
-    with tempfile.TemporaryDirectory(prefix="rdss-sandbox-") as directory, tempfile.TemporaryFile() as said:
-        # -P keeps the caller's directory off the path: packages there may have the names of ours.
+    with tempfile.TemporaryDirectory(prefix="rdss-sandbox-") as directory, tempfile.TemporaryFile() as errors:
+        # -P keeps the caller's directory off the path: a package there may have the name of one of ours.
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "sandbox", *_UP, *options],
             cwd=directory,
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=errors,
         )
         with process, watchdog(process.pid):
             try:
-                yield _ready(process, said)
+                yield _wait_until_ready(process, errors)
             finally:
                 process.terminate()
                 try:
@@ -69,14 +69,14 @@ def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SANDBOX_")}
-    return {**kept, "PYTHONPATH": str(_OURS)}
+    return {**kept, "PYTHONPATH": str(_PACKAGES)}
 
 
-def _ready(process: subprocess.Popen[bytes], said: IO[bytes]) -> RunningSandbox:
+def _wait_until_ready(process: subprocess.Popen[bytes], errors: IO[bytes]) -> RunningSandbox:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        said.seek(0)
-        last = said.read()[-2000:].decode(errors="replace").strip()
+        errors.seek(0)
+        last = errors.read()[-2000:].decode(errors="replace").strip()
         raise SandboxNotStartedError(last or "it ended before it was ready, and said nothing")
     return msgspec.json.decode(line, type=RunningSandbox)

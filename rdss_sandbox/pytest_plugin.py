@@ -1,7 +1,7 @@
-"""Fixtures for other people's test suites: a sandbox of its own for each test that asks for one.
+"""A pytest plugin for users' test suites: each test that names the fixture gets its own sandbox.
 
-Installed with the package; nothing is imported or started until a test names
-a fixture. ``--sandbox-seed N`` repeats a run's chance.
+It is installed with the package. Nothing is imported or started before a test
+names a fixture. ``--sandbox-seed N`` repeats the random choices of an earlier run.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture
 def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningSandbox]:
-    """A sandbox with the default topology, in memory, in a process of its own, gone after the test.
+    """A sandbox with the default topology, in memory and in a separate process; it ends with the test.
 
-    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs, ``seed`` its seed; the AWS variables of the
-    environment point at it, so that any SDK made in the test talks to it unchanged.
+    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs and ``seed`` is its seed. The AWS environment
+    variables point at it, so an AWS SDK that the test creates needs no further configuration.
     """
     from rdss_sandbox.process import sandbox_process
 
@@ -61,7 +61,7 @@ def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture
 def sandbox_control(sandbox: RunningSandbox) -> Iterator[Client]:
-    """The control API of ``sandbox``: faults, the clock, streams, messages, events."""
+    """A client of the control API of ``sandbox``: faults, the clock, streams, messages, events."""
     from rdss_sandbox.client import Client
 
     with Client(sandbox.control) as client:

@@ -1,4 +1,4 @@
-"""Records as lines of NDJSON, from which every message can be had back byte for byte.
+"""Stream records as lines of NDJSON; each message can be read back byte for byte.
 
 A line is one JSON object::
 
@@ -7,9 +7,9 @@ A line is one JSON object::
      "source": {"stream": "input", "shard_id": "shardId-000000000001", "sequence_number": "4957..."},
      "message": {"messageHeader": ..., "messageBody": ...}}
 
-``source`` is there in the audit log alone: where the message was dispatched.
-A payload that is JSON on one line stands in ``message`` exactly as it was
-written; any other stands in ``message_base64``.
+Only the audit log has ``source``: the record that was copied. A payload that is
+JSON on one line is in ``message`` exactly as it was written. Any other payload is
+in ``message_base64``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _scan: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class RecordAddress(msgspec.Struct, frozen=True):
-    """A record's place in a stream."""
+    """The address of a record: its stream, shard and sequence number."""
 
     stream: str
     shard_id: str
@@ -38,12 +38,12 @@ class RecordAddress(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The place as a partition key, which keeps it with a copy of the message."""
+        """The address as one text; a copy of the record has it as its partition key."""
         return f"{self.stream}/{self.shard_id}/{self.sequence_number}"
 
 
 class ArchivedRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of an archive. ``data`` is the message's bytes."""
+    """A line of an archive. ``arrived`` is RFC 3339; ``data`` is the payload."""
 
     stream: str
     shard_id: str
@@ -63,14 +63,17 @@ _read: Final = msgspec.json.Decoder(ArchivedRecord).decode
 
 
 def read_line(line: bytes) -> ArchivedRecord:
-    """A line read back. Raises ``msgspec.DecodeError`` for what is none."""
+    """Parse a line. Raises ``msgspec.DecodeError``."""
     return _read(line)
 
 
 def write_line(
     place: RecordAddress, partition_key: str, arrived: float, data: bytes, source: RecordAddress | None
 ) -> bytes:
-    """The line, with its line feed, of a record that arrived at ``arrived``, seconds since the epoch."""
+    """Format a record as a line with its line feed; ``arrived`` is in seconds since the epoch.
+
+    ``source`` is the copied record, None outside of the audit log.
+    """
     head: dict[str, Any] = {
         "stream": place.stream,
         "shard_id": place.shard_id,
@@ -80,7 +83,7 @@ def write_line(
     }
     if source is not None:
         head["source"] = source
-    payload = _AS_IT_IS + data if _stands_in_a_line(data) else _IN_BASE64 + b64encode(data) + b'"'
+    payload = _AS_IT_IS + data if _is_json_line(data) else _IN_BASE64 + b64encode(data) + b'"'
     return _encode(head)[:-1] + _PAYLOAD + payload + b"}\n"
 
 
@@ -99,13 +102,13 @@ def payload_spans(text: bytes) -> Iterator[tuple[int, int, bool]]:
 
 
 def place_in_key(key: str) -> RecordAddress | None:
-    """The place that a partition key holds; None when it holds none."""
+    """Parse the record address in a partition key; None when the key is no address."""
     parts = key.rsplit("/", 2)
     return RecordAddress(*parts) if len(parts) == 3 and parts[2].isdecimal() else None
 
 
-def _stands_in_a_line(data: bytes) -> bool:
-    """Whether the bytes are JSON without a line break, as every reader of JSON understands it."""
+def _is_json_line(data: bytes) -> bool:
+    """Whether the bytes are UTF-8 and JSON without a line break."""
     if b"\n" in data or b"\r" in data:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Moments as the sandbox writes them everywhere."""
+"""The one format of timestamps."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from datetime import UTC, datetime
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 with milliseconds and ``Z`` for seconds since the epoch."""
+    """Seconds since the epoch as RFC 3339 with milliseconds and ``Z``."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Processes that end with this one, however this one ends."""
+"""A parent-death watchdog: child processes end when this process ends, even when it is killed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ _SCRIPT = 'read -r _; kill -s CONT "$@"; kill -s TERM "$@"'
 
 
 def start_watchdog(*pids: int) -> subprocess.Popen[bytes]:
-    """A process that ends those when this one is gone, killed included; ``let_go`` of it in good time."""
-    # Its input ends with us. In a session of its own, it is not reached by what ends ours.
+    """Start a shell that terminates ``pids`` when this process ends; ``stop_watchdog`` ends it first."""
+    # The shell waits for the end of its input, which the kernel closes with this process. It has its own
+    # session, so a signal to our process group does not reach it.
     return subprocess.Popen(
-        ["sh", "-c", _SCRIPT, "leash", *map(str, pids)],
+        ["sh", "-c", _SCRIPT, "watchdog", *map(str, pids)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -21,17 +22,17 @@ def start_watchdog(*pids: int) -> subprocess.Popen[bytes]:
     )
 
 
-def stop_watchdog(holder: subprocess.Popen[bytes]) -> None:
-    """Have nothing happen to the processes any more."""
-    holder.kill()
-    holder.communicate()
+def stop_watchdog(shell: subprocess.Popen[bytes]) -> None:
+    """End the watchdog; the processes that it watched go on."""
+    shell.kill()
+    shell.communicate()
 
 
 @contextmanager
 def watchdog(*pids: int) -> Iterator[None]:
-    """The processes are on a leash while the context lasts."""
-    holder = start_watchdog(*pids)
+    """Watch the processes while the context lasts."""
+    shell = start_watchdog(*pids)
     try:
         yield
     finally:
-        stop_watchdog(holder)
+        stop_watchdog(shell)

@@ -1,1 +1,1 @@
-"""The parts of the client, a file for each subject of the control API."""
+"""Sub-clients of the control API, one file for each subject."""

@@ -1,4 +1,4 @@
-"""The access keys of a sandbox that may not do everything, through its control API."""
+"""Permissions of access keys, through the control API."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPerm
 
 
 class Access:
-    """Hold access keys to streams and operations; every method raises as ``Client`` does."""
+    """Limit access keys to streams and operations of Kinesis; methods raise as those of ``Client``."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
 
     def list(self) -> tuple[KeyPermission, ...]:
+        """Every access key with limited permissions."""
         found: KeyPermissions = self._ask(KeyPermissions, "GET", "/access")
         return found.permissions
 
     def permit(self, access_key: str, permission: StreamPermission) -> KeyPermission:
-        """Hold the key to this permission, in place of the one that it had."""
+        """Limit the key to this permission, which replaces the one it had."""
         permitted: KeyPermission = self._ask(KeyPermission, "PUT", _place(access_key), body=permission)
         return permitted
 
     def forget(self, access_key: str) -> KeyPermission:
-        """Let the key do everything again and return what it was held to."""
+        """Remove the key's limits and return the permission that it had."""
         forgotten: KeyPermission = self._ask(KeyPermission, "DELETE", _place(access_key))
         return forgotten
 

@@ -1,4 +1,4 @@
-"""The entries of the audit log, in its stream or in its bucket, through a sandbox's control API."""
+"""Entries of the audit log, in its stream or in its bucket, through the control API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rdss_sandbox.shapes.messages import MessageDetail, MessagePage
 
 
 class AuditMessages:
-    """The entries at a path; methods as ``Client`` has them for the messages of the streams."""
+    """The entries in one place; its methods are those of ``Client`` for messages."""
 
     def __init__(
         self, ask: Callable[..., Any], export: Callable[[str, str], Iterator[bytes]], at: str

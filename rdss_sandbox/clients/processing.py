@@ -1,4 +1,4 @@
-"""Asynchronous messages of a sandbox, looked at and acted on through its control API."""
+"""Asynchronous messages and simulated external systems, through the control API."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MESSAGES = "/processing/messages"
 
 
 class Processing:
-    """Messages and simulated systems; every method raises as ``Client`` does."""
+    """Messages and simulated systems; methods raise as those of ``Client``."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
 
     def search(self, **wanted: Any) -> tuple[AsyncMessage, ...]:
-        """The newest messages that are as wanted: see the query of ``GET /processing/messages``."""
+        """The newest messages that match; the arguments are the query of ``GET /processing/messages``."""
         found: AsyncMessagePage = self._ask(AsyncMessagePage, "GET", _MESSAGES, query=wanted)
         return found.messages
 
     def receive(self, new: NewAsyncMessage) -> AsyncMessageDetail:
-        """Hand over a message; it is persisted when this returns."""
+        """Hand over a message, as a source system does. It is persisted when this returns."""
         taken: AsyncMessageDetail = self._ask(AsyncMessageDetail, "POST", _MESSAGES, body=new)
         return taken
 
@@ -60,14 +60,14 @@ class Processing:
         return found.systems
 
     def script(self, system: str, script: Script) -> tuple[OutsideSystem, ...]:
-        """Have a system answer so from now on; every system afterwards."""
+        """Set the next answers of a system and return every system."""
         path = f"/processing/systems/{quote(system, safe='')}/script"
         found: OutsideSystemList = self._ask(OutsideSystemList, "PUT", path, body=script)
         return found.systems
 
 
 class AsyncProcessing:
-    """What the TUI asks of ``Processing``, for asyncio."""
+    """The methods of ``Processing`` that the TUI uses, for asyncio."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask

@@ -1,4 +1,4 @@
-"""The queues of a sandbox, looked at and claimed through its control API."""
+"""Queues, their messages and claims, through the control API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdss_sandbox.shapes.queues import (
 
 
 class Queues:
-    """The queues of every project; every method raises as ``Client`` does."""
+    """The queues of every project; methods raise as those of ``Client``."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -29,7 +29,7 @@ class Queues:
         return found
 
     def messages(self, project: str, queue: str, *, after: int = 0, limit: int = 100) -> QueueMessagePage:
-        """Up to ``limit`` messages, held or not, with numbers above ``after``."""
+        """Up to ``limit`` messages with a number above ``after``, claimed or not, oldest first."""
         query = {"after": after, "limit": limit}
         page: QueueMessagePage = self._ask(
             QueueMessagePage, "GET", _path(project, queue, "messages"), query=query
@@ -37,32 +37,33 @@ class Queues:
         return page
 
     def claims(self, project: str, queue: str) -> tuple[Claim, ...]:
-        """The claims that hold any message."""
+        """The claims that hold at least one message."""
         found: ClaimList = self._ask(ClaimList, "GET", _path(project, queue, "claims"))
         return found.claims
 
     def claim(self, project: str, queue: str, new: NewClaim) -> Claim | None:
-        """Hold messages; None when none is free."""
+        """Claim messages. Returns None when no message is free."""
         made: ClaimList = self._ask(ClaimList, "POST", _path(project, queue, "claims"), body=new)
         return made.claims[0] if made.claims else None
 
     def renew(self, project: str, queue: str, claim: str, change: ClaimRenewal) -> Claim:
+        """Restart the claim's time to live."""
         renewed: Claim = self._ask(Claim, "PATCH", _path(project, queue, "claims", claim), body=change)
         return renewed
 
     def release(self, project: str, queue: str, claim: str) -> bool:
-        """Whether there was such a claim."""
+        """Release the messages of a claim. Returns False when there is no such claim."""
         answer: Released = self._ask(Released, "DELETE", _path(project, queue, "claims", claim))
         return answer.released
 
     def delete(self, project: str, queue: str, message: str, claim: str | None = None) -> None:
-        """Delete a message, with the claim that holds it."""
+        """Delete a message. A claimed one needs the id of its ``claim``."""
         path = _path(project, queue, "messages", message)
         self._ask(MessageDeleted, "DELETE", path, query={"claim": claim})
 
 
 class AsyncQueues:
-    """What the TUI asks of ``Queues``, for asyncio."""
+    """The methods of ``Queues`` that the TUI uses, for asyncio."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask

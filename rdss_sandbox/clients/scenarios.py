@@ -1,4 +1,4 @@
-"""The scenarios of a sandbox, asked for through its control API."""
+"""Scenarios and their runs, through the control API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVENTS_AT_ONCE = 5000
 
 
 class Scenarios:
-    """The scenarios, and the runs of them; every method raises as ``Client`` does."""
+    """The scenarios and their runs; methods raise as those of ``Client``."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -29,7 +29,7 @@ class Scenarios:
         return found.scenarios
 
     def begin(self, run: NewRun) -> ScenarioRun:
-        """Play a scenario; the answer comes at once, the verdict when it is done."""
+        """Start a run and return at once; ``run`` has the verdict when it is done."""
         begun: ScenarioRun = self._ask(ScenarioRun, "POST", "/scenarios/runs", body=run)
         return begun
 
@@ -42,7 +42,7 @@ class Scenarios:
         return found
 
     def events(self, run: int, *, after: int = 0, limit: int = _EVENTS_AT_ONCE) -> tuple[Event, ...]:
-        """Up to ``limit`` events of a run that is done with an id above ``after``, oldest first."""
+        """Up to ``limit`` events of a finished run with an id above ``after``, oldest first."""
         query = {"after": after, "limit": limit}
         page: EventPage = self._ask(EventPage, "GET", f"/scenarios/runs/{run}/events", query=query)
         return tuple(map(event_of, page.events))

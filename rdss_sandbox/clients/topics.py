@@ -1,4 +1,4 @@
-"""The topics of a sandbox, looked at through its control API."""
+"""Topics, their records and changes, through the control API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdss_sandbox.shapes.topics import (
 
 
 class TopicViews:
-    """The topics, their records and what changes in them; every method raises as ``Client`` does."""
+    """The topics, their records and changes, and the entitlements; methods raise as those of ``Client``."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self._ask = ask
@@ -31,26 +31,26 @@ class TopicViews:
     def records(
         self, topic: str, *, matching: str = "", orderby: str = "", offset: int = 0, limit: int = 100
     ) -> TopicRecordPage:
-        """Up to ``limit`` records that match a filter of topics, from the ``offset``-th."""
+        """Up to ``limit`` records that match a topic filter, from ``offset`` on."""
         page: TopicRecordPage = self._ask(
             TopicRecordPage, "GET", "/topics/records", query=_records(topic, matching, orderby, offset, limit)
         )
         return page
 
     def changes(self, topic: str, *, matching: str = "", after: int = 0, limit: int = 100) -> TopicChangePage:
-        """Up to ``limit`` changes numbered above ``after``; the first question begins the watching."""
+        """Up to ``limit`` changes with an id above ``after``. Changes are kept from the first call on."""
         page: TopicChangePage = self._ask(
             TopicChangePage, "GET", "/topics/changes", query=_changes(topic, matching, after, limit)
         )
         return page
 
     def access(self) -> Access:
-        """Who may do what with which topic."""
+        """The entitlements: who may read and write which topic."""
         found: Access = self._ask(Access, "GET", "/topics/access")
         return found
 
     def entitle(self, access: Access) -> Access:
-        """Let ``access`` decide from now on; what subscriptions may no longer see leaves them."""
+        """Replace the entitlements. Records that a subscriber may no longer see leave its subscription."""
         settled: Access = self._ask(Access, "PUT", "/topics/access", body=access)
         return settled
 

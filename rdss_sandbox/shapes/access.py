@@ -1,4 +1,4 @@
-"""The control API's shapes of who may do what with which streams."""
+"""Permissions of access keys for streams and operations of Kinesis."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Patterns = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
 
 class StreamPermission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an access key may do: ``operations`` of Kinesis on ``streams``, both by name or pattern (``*``).
+    """The ``operations`` of Kinesis that an access key may call on ``streams``; ``*`` is a wildcard in both.
 
-    As in a policy of AWS, an operation that names no stream, such as ListStreams, needs the stream ``*``.
+    An operation without a stream, such as ListStreams, needs the stream ``*``, as in an AWS policy.
     """
 
     streams: Patterns = ("*",)
@@ -20,7 +20,7 @@ class StreamPermission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KeyPermission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A permission with the ``access_key`` that it is for, which is denied everything else."""
+    """The permission of one ``access_key``. Everything else is denied to the key."""
 
     access_key: str
     streams: Patterns = ("*",)
@@ -28,6 +28,6 @@ class KeyPermission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KeyPermissions(msgspec.Struct, frozen=True):
-    """Every access key that may not do everything."""
+    """Every access key with limited permissions."""
 
     permissions: tuple[KeyPermission, ...]

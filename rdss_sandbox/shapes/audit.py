@@ -1,4 +1,4 @@
-"""The audit log: how far it is, and where its entries lie."""
+"""The audit log: its progress and the places of its entries."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Literal, TypeAlias
 import msgspec
 
 AuditPlace: TypeAlias = Literal["stream", "bucket"]
-"""Where entries of the audit log lie: the newest in its stream, and all that were delivered in its bucket."""
+"""A place of audit entries: the stream has the newest ones, the bucket all that were delivered."""
 
 
 class AuditStatus(msgspec.Struct, frozen=True):
-    """How far the audit log is: messages copied to ``stream``, delivered to ``bucket``, still ``pending``."""
+    """The progress of the audit log, as numbers of messages.
+
+    ``copied`` went to ``stream``, ``delivered`` went on to ``bucket``, ``pending`` are not there yet.
+    ``taps`` are the streams it copies; ``objects`` is the number of objects in the bucket.
+    """
 
     stream: str
     bucket: str

@@ -1,4 +1,4 @@
-"""The sandbox's clock: a reading of it, and what can be done to it."""
+"""The sandbox's clock: a reading and a change of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 
 class ClockReading(msgspec.Struct, frozen=True):
-    """``time`` in seconds since the epoch; ``speed`` in clock seconds a real second, 0 when frozen.
+    """``time`` is in seconds since the epoch, ``speed`` in clock seconds per real second, 0 when frozen.
 
-    ``elapsed`` counts the clock's seconds since the sandbox started and never decreases: a wait is over when
-    so many have passed, whatever happened to ``time``.
+    ``elapsed`` is the clock seconds since the sandbox started. It never decreases, so waits are measured by
+    it and not by ``time``. ``real`` says that the clock shows real time.
     """
 
     time: float
@@ -21,7 +21,7 @@ class ClockReading(msgspec.Struct, frozen=True):
 
 
 class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to do to the clock: ``advance`` takes ``seconds``, ``speed`` takes ``speed``."""
+    """A change of the clock. ``advance`` needs ``seconds``; ``speed`` needs ``speed``."""
 
     action: Literal["freeze", "advance", "speed", "real"]
     seconds: float | None = None

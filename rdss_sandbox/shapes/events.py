@@ -1,4 +1,4 @@
-"""Events: what happened in the sandbox, one by one and by the page."""
+"""Events of the sandbox, single and in pages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 
 class EventPage(msgspec.Struct, frozen=True):
-    """Events, oldest first, each ``{"id", "time", "kind", ...}``; ``last`` is the newest id there is."""
+    """Events, oldest first, each ``{"id", "time", "kind", ...}``; ``last`` is the newest id of all."""
 
     events: tuple[dict[str, Any], ...]
     last: int
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One thing that happened: ``id`` counts from 1 without gaps, ``time`` is in seconds since the epoch."""
+    """One event. ``id`` counts from 1 without gaps; ``time`` is in seconds since the epoch."""
 
     id: int
     time: float
@@ -24,6 +24,6 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def event_of(flat: dict[str, Any]) -> Event:
-    """The event of the control API's flat form: its fields beside its id, time and kind."""
+    """Convert the control API's flat form, where the fields stand beside id, time and kind."""
     rest = {name: value for name, value in flat.items() if name not in {"id", "time", "kind"}}
     return Event(flat["id"], flat["time"], flat["kind"], rest)

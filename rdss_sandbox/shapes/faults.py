@@ -1,4 +1,4 @@
-"""Faults: those in force, new ones, changes, and the types there are."""
+"""Faults in force, new faults, changes of faults, and fault types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault as it stands; ``injected`` counts what it did."""
+    """A fault in force; ``injected`` counts its injections."""
 
     name: str
     type: str
@@ -23,7 +23,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class NewFault(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A fault to add; what is left out is the type's default, the name included."""
+    """A fault to add. The type has a default for every field, the name included."""
 
     type: str
     name: str | None = None
@@ -37,7 +37,7 @@ class NewFault(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class FaultChange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What to change of a fault; attributes given here are put over those it has."""
+    """A change of a fault. Fields that are None stay; ``attributes`` are merged over the present ones."""
 
     channel: str | None = None
     direction: str | None = None
@@ -55,10 +55,10 @@ class FaultList(msgspec.Struct, frozen=True):
 
 
 class FaultAttribute(msgspec.Struct, frozen=True):
-    """A setting of a fault type; ``type``: number, integer, text, flag, choice or duration (seconds).
+    """An attribute of a fault type. ``type``: number, integer, text, flag, choice or duration (seconds).
 
-    A number is from ``least`` to ``most``, a duration from ``least`` to ``most`` seconds; ``longest`` is how
-    many characters a text may have.
+    ``least`` and ``most`` bound a number, or a duration in seconds. ``longest`` is the most characters of a
+    text.
     """
 
     name: str
@@ -73,7 +73,7 @@ class FaultAttribute(msgspec.Struct, frozen=True):
 
 
 class FaultType(msgspec.Struct, frozen=True):
-    """A kind of fault that can be added: where it strikes, on what kinds of channel it means something."""
+    """A type of fault, with the directions and the kinds of channel that it applies to."""
 
     type: str
     help: str
@@ -83,6 +83,6 @@ class FaultType(msgspec.Struct, frozen=True):
 
 
 class FaultTypes(msgspec.Struct, frozen=True):
-    """The registry of faults."""
+    """Every type of fault that can be added."""
 
     types: tuple[FaultType, ...]

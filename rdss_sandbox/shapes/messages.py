@@ -1,4 +1,4 @@
-"""Messages: rows of the list, each one whole, counts, and one to send."""
+"""Messages: list rows, whole messages, counts, and messages to send."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 class MessageRow(msgspec.Struct, frozen=True):
     """A message as the list shows it.
 
-    ``id`` counts from 1 without gaps in the order in which messages were seen; ``time`` is when the stream
-    took it, seconds since the epoch; ``size`` is bytes; what could not be read from its header is None.
-    ``marks``: ``duplicate`` (its messageId, or without one its payload, was in this stream before),
-    ``retried`` (a duplicate whose payload differs from the one before: its sender made it anew), ``oversize``
-    (over 1,000,000 bytes), ``late`` (taken after its expirationTimestamp, or more than a minute after its
-    publishedTimestamp).
+    ``id`` counts from 1 without gaps, in the order in which messages were indexed. ``time`` is when the
+    stream accepted it, in seconds since the epoch. ``size`` is in bytes. A field that could not be read from
+    the header is None. ``marks``: ``duplicate`` (its messageId, or its payload where it has none, was in
+    this stream before), ``retried`` (a duplicate with another payload than the one before: the sender built
+    it again), ``oversize`` (over 1,000,000 bytes), ``late`` (accepted after its expirationTimestamp, or more
+    than a minute after its publishedTimestamp).
     """
 
     id: int
@@ -38,7 +38,7 @@ class MessageRow(msgspec.Struct, frozen=True):
 
 
 class MessagePage(msgspec.Struct, frozen=True):
-    """Some messages; ``total`` is how many match the filter, ``last`` the highest id, matching or not."""
+    """A page of messages. ``total`` messages match the filter; ``last`` is the highest id of all messages."""
 
     messages: tuple[MessageRow, ...]
     total: int
@@ -46,11 +46,11 @@ class MessagePage(msgspec.Struct, frozen=True):
 
 
 class MessageDetail(MessageRow, frozen=True):
-    """A message whole.
+    """A whole message.
 
-    ``header`` and ``body`` are None when the message is not JSON of that form; ``raw`` is its text, or None
-    for bytes that are not UTF-8, which are in ``raw_base64``; both are None once the stream let go of it.
-    ``events`` are those that name its messageId.
+    ``header`` and ``body`` are None when the payload is not an RDSS message. ``raw`` is the payload as text;
+    a payload that is not UTF-8 is in ``raw_base64``. Both are None once the record has left the stream.
+    ``events`` are the events that name its messageId.
     """
 
     header: dict[str, Any] | None = None
@@ -61,20 +61,20 @@ class MessageDetail(MessageRow, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How many messages have this ``value``; None is for those without one."""
+    """The number of messages with this ``value``; None counts the messages without one."""
 
     value: str | None
     count: int
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Counts of messages by one of their fields, the most frequent first."""
+    """The number of messages for each value of a field, the most frequent first."""
 
     counts: tuple[Count, ...]
 
 
 class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message to send as it is; ``data`` in base64; ``key`` is the messageId when left out."""
+    """A payload to send unchanged, in base64. The partition key ``key`` is the messageId by default."""
 
     stream: str
     data: bytes
@@ -82,7 +82,7 @@ class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """Where a message was put."""
+    """The record that a sent message became."""
 
     stream: str
     shard: str

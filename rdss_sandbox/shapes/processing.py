@@ -1,6 +1,6 @@
-"""Asynchronous messages as the control API shows them: their states, attempts, calls, children, errors.
+"""Asynchronous messages as the control API shows them: states, attempts, calls, children and errors.
 
-Times are in seconds since the epoch. What processes them is built on top of the emulator, and hands it these.
+Times are in seconds since the epoch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Action = Literal["restart", "cancel", "answer"]
 
 
 class AsyncMessage(msgspec.Struct, frozen=True):
-    """A message in one line. ``failed`` counts attempts that failed, ``parent`` is the message it is of."""
+    """A message in one line. ``failed`` counts failed attempts; ``parent`` is the number of its parent."""
 
     number: int
     received: float
@@ -37,13 +37,13 @@ class AsyncMessage(msgspec.Struct, frozen=True):
 
 
 class AsyncMessagePage(msgspec.Struct, frozen=True):
-    """Messages, the newest first; older ones come ``before`` the number of the last."""
+    """Messages, newest first. The next page is queried with ``before`` the number of the last one."""
 
     messages: tuple[AsyncMessage, ...]
 
 
 class StateChange(msgspec.Struct, frozen=True):
-    """One change of a message's state, the ``step``-th, and its ``cause``; ``why`` in words."""
+    """One change of state. ``step`` counts the changes of the message; ``why`` is the cause in words."""
 
     step: int
     time: float
@@ -55,9 +55,9 @@ class StateChange(msgspec.Struct, frozen=True):
 
 
 class OutsideCall(msgspec.Struct, frozen=True):
-    """A call to an outside system, or a confirmation; ``key`` is what it is checked for repetition by.
+    """A call to an external system, or a confirmation. ``key`` is its idempotency key.
 
-    ``failed`` counts how often it failed; a confirmation is tried again when it is ``due``.
+    ``failed`` counts its failures. A confirmation is tried again when it is ``due``.
     """
 
     operation: str
@@ -71,7 +71,7 @@ class OutsideCall(msgspec.Struct, frozen=True):
 
 
 class AsyncMessageDetail(msgspec.Struct, frozen=True):
-    """A message with everything that belongs to it, and what may be done with it."""
+    """A whole message with its changes, calls, children and the actions that are allowed now."""
 
     message: AsyncMessage
     changes: tuple[StateChange, ...]
@@ -84,7 +84,7 @@ class AsyncMessageDetail(msgspec.Struct, frozen=True):
 
 
 class NewAsyncMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a source system hands over; ``timestamp`` is now where it is not given."""
+    """A message as a source system hands it over. ``timestamp`` is now by default."""
 
     service: str
     operation: str
@@ -101,7 +101,7 @@ class NewAsyncMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``partial``: the calls that succeeded are not made again; ``total``: all of them are."""
+    """A ``total`` restart makes every call again, a ``partial`` one only those that did not succeed."""
 
     kind: Literal["partial", "total"] = "partial"
 
@@ -113,7 +113,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OutsideSystem(msgspec.Struct, frozen=True):
-    """A simulated system: what it will answer to the next calls (after that, ok), how often it was called."""
+    """A simulated external system. ``script`` is its next answers, then ``ok``; ``received`` counts calls."""
 
     name: str
     script: tuple[str, ...]
@@ -121,7 +121,7 @@ class OutsideSystem(msgspec.Struct, frozen=True):
 
 
 class OutsideSystemList(msgspec.Struct, frozen=True):
-    """Every simulated system."""
+    """Every simulated external system."""
 
     systems: tuple[OutsideSystem, ...]
 

@@ -1,4 +1,4 @@
-"""The control API's shapes of what is removed because it is old, or too much."""
+"""Pruning of objects and events by age and by size."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from rdss_sandbox.shapes.topology import BucketName
 
 
 class Prune(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What to remove of objects and events; one of the first two is needed, and with both either is enough.
+    """A request to remove objects and events. ``older_than`` or ``keep_bytes`` is required.
 
-    ``older_than`` is an age in seconds on the sandbox's clock. ``keep_bytes`` is how much of each bucket, and
-    of the events, may stay, the newest. ``buckets`` are by default those of the audit log and the archives;
-    there only what was loaded from a stream is removed; in a bucket that is named, every object, and then no
-    events. With ``dry_run`` it is only said what would be removed.
+    ``older_than`` removes what is older, in seconds of the sandbox's clock. ``keep_bytes`` keeps the newest
+    bytes of each bucket and of the events and removes the rest. With both, either condition is enough.
+    ``buckets`` are by default those of the audit log and the archives; there, only objects that were loaded
+    from a stream are removed. In named buckets any object is removed, and events are left alone.
+    ``dry_run`` removes nothing and returns what would be removed.
     """
 
     older_than: Annotated[float, msgspec.Meta(ge=0)] | None = None
@@ -25,7 +26,7 @@ class Prune(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class PrunedPart(msgspec.Struct, frozen=True):
-    """What was removed of a bucket, or of ``events``: how many, their bytes, and how many were kept."""
+    """The numbers removed and kept in one bucket, or in ``events``, and the bytes removed."""
 
     name: str
     removed: int
@@ -34,7 +35,7 @@ class PrunedPart(msgspec.Struct, frozen=True):
 
 
 class Pruned(msgspec.Struct, frozen=True):
-    """What was removed, or with ``dry_run`` would have been."""
+    """The result of a pruning, or with ``dry_run`` its forecast."""
 
     dry_run: bool
     parts: tuple[PrunedPart, ...]

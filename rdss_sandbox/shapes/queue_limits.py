@@ -1,4 +1,4 @@
-"""The numbers of the messaging API: seconds, bytes and counts, both ends allowed."""
+"""The limits and defaults of the queues' messaging API, in seconds, bytes and counts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Range(NamedTuple):
-    """From ``least`` to ``most``, both allowed."""
+    """The allowed values from ``least`` to ``most``, both included."""
 
     least: int
     most: int
@@ -31,7 +31,7 @@ DEFAULT_CLAIMED: Final = 10
 DEFAULT_PAGE: Final = 10
 
 LONGEST_LIFE: Final = MESSAGE_TTL.most
-"""Seconds after which a message is gone, however often it is claimed: 14 days."""
+"""The longest life of a message in seconds, claims included: 14 days."""
 
 METADATA_BYTES: Final = 64 * 1024
 POST_BYTES: Final = 256 * 1024

@@ -1,4 +1,4 @@
-"""Queues, their messages and who holds them, as the control API shows them."""
+"""Queues, their messages and the claims on these, as the control API shows them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from rdss_sandbox.shapes.queue_limits import (
 )
 
 PROJECT: Final = "rdss"
-"""The project whose queues are views on streams: each has its stream's name."""
+"""The project whose queues are views of streams; each has the name of its stream."""
 _Ttl = Annotated[int, msgspec.Meta(ge=CLAIM_TTL.least, le=CLAIM_TTL.most)]
 _Grace = Annotated[int, msgspec.Meta(ge=CLAIM_GRACE.least, le=CLAIM_GRACE.most)]
 _Limit = Annotated[int, msgspec.Meta(ge=CLAIMED_AT_ONCE.least, le=CLAIMED_AT_ONCE.most)]
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """A queue as it is. ``view``: a view on the stream of its name. ``oldest`` in seconds since the epoch.
+    """A queue. ``view`` says that it is a view of the stream of its name.
 
-    ``claims`` are those that hold any message.
+    ``oldest`` is the time of the oldest message in seconds since the epoch. ``claims`` counts the claims that
+    hold a message.
     """
 
     project: str
@@ -40,17 +41,17 @@ class Queue(msgspec.Struct, frozen=True):
 
 
 class QueueList(msgspec.Struct, frozen=True):
-    """Every queue of every project; ``trouble`` says which views could not be brought up to date."""
+    """Every queue of every project; ``trouble`` names the views that could not be updated."""
 
     queues: tuple[Queue, ...]
     trouble: tuple[str, ...] = ()
 
 
 class QueueMessage(msgspec.Struct, frozen=True):
-    """A message in a queue. ``age`` and ``left``, until it is gone, are in seconds; ``size`` in bytes.
+    """A message in a queue. ``age`` and ``left``, its remaining life, are in seconds; ``size`` is in bytes.
 
-    ``claim`` holds it, null where it is free or delayed; ``claims`` counts how often it was claimed.
-    ``message_id``, ``message_type`` and ``code`` are what an RDSS message says of itself.
+    ``claim`` is the claim that holds it, null where it is free or delayed. ``claims`` counts its claims so
+    far. ``message_id``, ``message_type`` and ``code`` are read from the header of an RDSS message.
     """
 
     id: str
@@ -67,13 +68,13 @@ class QueueMessage(msgspec.Struct, frozen=True):
 
 
 class QueueMessagePage(msgspec.Struct, frozen=True):
-    """Messages, oldest first; more come after the ``number`` of the last."""
+    """Messages, oldest first. The next page is queried with ``after`` the ``number`` of the last one."""
 
     messages: tuple[QueueMessage, ...]
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """Messages that ``client`` holds. ``age`` and ``left``, until it expires, are in seconds."""
+    """Messages that ``client`` holds. ``age`` and ``left``, the time until it expires, are in seconds."""
 
     id: str
     client: str
@@ -85,13 +86,13 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class ClaimList(msgspec.Struct, frozen=True):
-    """Claims that hold any message, oldest first."""
+    """The claims that hold a message, oldest first."""
 
     claims: tuple[Claim, ...]
 
 
 class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Hold up to ``limit`` messages for ``ttl`` seconds; each lives ``grace`` seconds longer than that."""
+    """A claim on up to ``limit`` messages for ``ttl`` seconds. They live ``grace`` seconds longer."""
 
     client: str
     ttl: _Ttl = DEFAULT_CLAIM_TTL
@@ -100,7 +101,7 @@ class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClaimRenewal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Let a claim begin anew."""
+    """New values, in seconds, for a claim whose time starts again."""
 
     ttl: _Ttl = DEFAULT_CLAIM_TTL
     grace: _Grace = DEFAULT_CLAIM_GRACE
@@ -113,6 +114,6 @@ class Released(msgspec.Struct, frozen=True):
 
 
 class MessageDeleted(msgspec.Struct, frozen=True):
-    """The message that is gone."""
+    """The message that was deleted."""
 
     id: str

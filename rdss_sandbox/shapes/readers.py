@@ -1,4 +1,4 @@
-"""Who reads which shard, as the control API shows it."""
+"""The readers of streams, as the control API shows them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import msgspec
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """Somebody who reads a stream.
+    """A reader of a stream.
 
-    ``kind``: ``iterator`` (GetShardIterator and GetRecords, followed from one iterator to the next),
-    ``subscription`` (SubscribeToShard, running now), ``consumer`` (registered for enhanced fan-out, without a
-    subscription; it has no ``shard`` and no ``position``). ``position`` is the sequence number of the last
-    record passed, ``behind`` how many wait behind it, ``late`` how long the first of them has waited, in
-    seconds. ``began`` and ``seen`` say when it was first and last heard of, in seconds since the epoch.
+    ``kind``: ``iterator`` (GetShardIterator, then a chain of GetRecords), ``subscription`` (a running
+    SubscribeToShard), ``consumer`` (registered for enhanced fan-out but not subscribed; its ``shard`` and
+    ``position`` are null). ``position`` is the sequence number of the last record it read. ``behind`` is the
+    number of records after it, and ``late`` the seconds that the first of these has waited. ``began`` and
+    ``seen`` are its first and last read, in seconds since the epoch.
     """
 
     stream: str
@@ -31,10 +31,10 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 class ReaderList(msgspec.Struct, frozen=True):
-    """Everybody who reads a stream; ``known`` is False where an upstream has the streams.
+    """The readers of streams. ``known`` is False where an upstream has the streams.
 
-    ``unread`` are the records that no reader has passed since the sandbox started, by stream: those in shards
-    that nobody reads, such as children of a split, as well. A stream that nobody has read is not in it.
+    ``unread`` is, by stream, the number of records that no reader has read since the sandbox started. It
+    includes shards without a reader, such as the children of a split. Streams without a reader are left out.
     """
 
     readers: tuple[Reader, ...]

@@ -1,4 +1,4 @@
-"""How the control API refuses a request."""
+"""The error answers of the control API."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What was wrong: a word for programs, a sentence for people."""
+    """What was wrong: a code for programs and a sentence for people."""
 
     code: str
     message: str
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Every answer that is not a success."""
+    """The body of every answer with an error status."""
 
     error: Problem

@@ -1,4 +1,4 @@
-"""Scenarios as the control API shows them, and the runs that were begun through it."""
+"""Scenarios and their runs, as the control API shows them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RunState = Literal["running", "done", "failed"]
 
 
 class Teaching(msgspec.Struct, frozen=True):
-    """What to say to those who watch: what happens, why it does, what a correct client does."""
+    """What a scenario teaches: what happens, why it happens, and what a correct client does."""
 
     happens: str = ""
     why: str = ""
@@ -20,7 +20,7 @@ class Teaching(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """A scenario of the library; ``expect`` says what must hold of each fact."""
+    """A scenario of the library; ``expect`` has the expected value of each fact."""
 
     name: str
     title: str
@@ -30,13 +30,13 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 class ScenarioList(msgspec.Struct, frozen=True):
-    """The scenarios, in the order in which they teach."""
+    """The scenarios in teaching order."""
 
     scenarios: tuple[Scenario, ...]
 
 
 class NewRun(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A scenario to play; a seed is drawn when left out."""
+    """A scenario to play. A random ``seed`` is drawn by default."""
 
     scenario: str
     seed: int | None = None
@@ -44,7 +44,7 @@ class NewRun(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A claim of a verdict: what must be beside what was; ``holds`` is None where nothing can be said."""
+    """A claim of a verdict with its expected and observed value. ``holds`` is None where it is undecided."""
 
     claim: str
     expected: str
@@ -53,10 +53,10 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class ScenarioRun(msgspec.Struct, frozen=True):
-    """A run of a scenario; ``events`` counts them, ``problem`` says why it has no verdict.
+    """A run of a scenario. ``events`` is their number; ``problem`` says why a failed run has no verdict.
 
-    ``verdict`` is pass, fail or inconclusive, and empty until it is done; ``folder`` is where the run lies on
-    the machine of the sandbox, ``command`` what plays it again.
+    ``verdict`` is pass, fail or inconclusive, and empty until the run is done. ``folder`` holds the recorded
+    run on the sandbox's machine. ``command`` is the command line that plays it again.
     """
 
     id: int
@@ -73,13 +73,13 @@ class ScenarioRun(msgspec.Struct, frozen=True):
 
 
 class ScenarioRunDetail(ScenarioRun, frozen=True):
-    """A run with what it teaches and every line of its verdict."""
+    """A run with its teaching text and every claim of its verdict."""
 
     teach: Teaching = Teaching()
     lines: tuple[Line, ...] = ()
 
 
 class ScenarioRuns(msgspec.Struct, frozen=True):
-    """The runs begun here, the newest first."""
+    """The runs that the control API started, newest first."""
 
     runs: tuple[ScenarioRun, ...]

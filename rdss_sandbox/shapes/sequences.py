@@ -6,11 +6,11 @@ import msgspec
 
 
 class SequenceRow(msgspec.Struct, frozen=True):
-    """A message in several parts, as far as they came in one stream.
+    """The parts of one sequence that arrived in one stream.
 
-    ``positions`` are those that are there, at most the first 10,000; ``parts`` counts every message, repeated
-    ones too; ``first`` and ``last`` are when the earliest and the latest came, ``expires`` the earliest
-    expirationTimestamp of a part, if any has one, in seconds since the epoch.
+    ``positions`` are the positions that arrived, at most the first 10,000. ``parts`` counts all messages,
+    repeated ones included. ``first`` and ``last`` are the earliest and the latest arrival, and ``expires`` is
+    the earliest expirationTimestamp of a part, all in seconds since the epoch.
     """
 
     sequence: str
@@ -26,12 +26,12 @@ class SequenceRow(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether every position came."""
+        """Whether every position arrived."""
         return len({position for position in self.positions if 0 < position <= self.total}) == self.total
 
 
 class SequencePage(msgspec.Struct, frozen=True):
-    """Some sequences; ``total`` is how many there are."""
+    """A page of the ``total`` sequences that match."""
 
     sequences: tuple[SequenceRow, ...]
     total: int

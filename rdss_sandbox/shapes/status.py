@@ -1,4 +1,4 @@
-"""The sandbox as a whole: where it answers, what it holds, which version it is."""
+"""The sandbox as a whole: its addresses, its contents and its version."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rdss_sandbox.shapes.topology import Topology
 
 
 class Status(msgspec.Struct, frozen=True):
-    """The running sandbox: where it answers, what it holds, what to know about it.
+    """The running sandbox: its addresses, its contents and notes for the user.
 
-    ``aws``, ``control``, ``amqp`` and ``queues`` are URLs (None where nothing answers), ``uptime`` real
-    seconds, ``messages`` the number of messages in the index, ``events`` the newest event's id. ``topology``
-    is what it was made with: its audit log and its error and invalid queues are named there.
+    ``aws``, ``control``, ``amqp``, ``queues`` and ``topics`` are URLs, None where nothing listens. ``uptime``
+    is in real seconds. ``messages`` is the number of messages in the index, ``events`` the newest event's id.
+    ``topology`` is the one it started with; it names the audit log and the error and invalid queues.
     """
 
     version: str
@@ -46,6 +46,6 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """Whether it answers at all."""
+    """The answer of a sandbox that is ready."""
 
     status: Literal["ok"]

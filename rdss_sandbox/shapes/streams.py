@@ -1,4 +1,4 @@
-"""Streams with their shards, and changes of these."""
+"""Streams, their shards, and changes of shards."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final, Literal
 import msgspec
 
 AMQP_PREFIX: Final = "amqp:"
-"""Before an exchange's or queue's name, so that it is not taken for the Kinesis stream of that name."""
+"""The prefix of an exchange's or queue's name; it sets it apart from a Kinesis stream of that name."""
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """A stream in one line; ``bytes`` is the data of its records.
+    """A stream in one line; ``bytes`` is the size of its records' data.
 
-    ``unread`` are the records, of children that nobody reads too, that no reader has passed since the sandbox
-    started; None where nobody has read the stream, or an upstream has it.
+    ``unread`` is the number of records that no reader has read since the sandbox started, those of shards
+    without a reader included. It is None where the stream has no reader, or an upstream has the stream.
     """
 
     name: str
@@ -28,9 +28,9 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A shard and its lineage; hash keys and sequence numbers are decimal text, as in the AWS API.
+    """A shard and its lineage. Hash keys and sequence numbers are decimal text, as in the AWS API.
 
-    ``unread`` is as for ``Stream``.
+    ``created`` is in seconds since the epoch; ``unread`` is as for ``Stream``.
     """
 
     id: str
@@ -48,22 +48,22 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class StreamDetail(Stream, frozen=True):
-    """A stream with every shard it has or had, oldest first."""
+    """A stream with its open and closed shards, oldest first."""
 
     shards: tuple[Shard, ...] = ()
 
 
 class StreamList(msgspec.Struct, frozen=True):
-    """Every stream of the sandbox's own account and region, by name."""
+    """Every stream of the sandbox's account and region, by name."""
 
     streams: tuple[Stream, ...]
 
 
 class Reshard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A change of shards: split one, merge it with an ``adjacent`` one, or scale to ``count``.
+    """A change of shards: ``split`` one, ``merge`` it with an ``adjacent`` one, or ``scale`` to ``count``.
 
-    A split is at ``hash_key``, or in the middle. Without ``shard`` the widest open shard is split, or the two
-    narrowest neighbours are merged.
+    A split is at ``hash_key``, by default in the middle. By default the widest open shard is split, and the
+    two narrowest neighbours are merged.
     """
 
     action: Literal["split", "merge", "scale"]

@@ -1,4 +1,4 @@
-"""Topics, their records and what changes in them, as the control API shows them."""
+"""Topics, their records, changes and entitlements, as the control API shows them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import msgspec
 OBJECTS: Final = "objects"
 """The topic of the digital objects."""
 OURS: Final = "sandbox"
-"""The user in whose name the sandbox itself publishes and looks."""
+"""The user name under which the sandbox itself publishes and queries."""
 
 
 class Entitlement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What ``user`` may do with ``topic`` (both can end with ``*``); ``filter`` bounds which messages."""
+    """What ``user`` may do with ``topic``; both may end with ``*``. ``filter`` selects the messages."""
 
     user: str
     topic: str
@@ -23,10 +23,10 @@ class Entitlement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who may do what: the first entitlement that fits decides, and what none fits is refused.
+    """The entitlements, in order: the first that fits decides, and a request that fits none is refused.
 
-    ``None`` in its place entitles everybody to everything. ``reveal_users``: whether subscribers see who
-    published.
+    ``None`` instead of a list entitles every user to everything. ``reveal_users`` shows the publisher's name
+    to subscribers.
     """
 
     entitlements: tuple[Entitlement, ...] | None = None
@@ -79,10 +79,11 @@ class TopicLinkList(msgspec.Struct, frozen=True):
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A topic as it is. ``kind``: topic, queue, view or conflated.
+    """A topic. ``kind``: topic, queue, view or conflated.
 
-    ``records`` is None where it keeps no state of the world, ``logged`` whether it is in the transaction log.
-    ``downstreams`` are the sandboxes that it goes on to.
+    ``records`` is None for a topic without a state of the world. ``logged`` says that the topic is in the
+    transaction log.
+    ``downstreams`` are the sandboxes that the topic is replicated to.
     """
 
     name: str
@@ -95,13 +96,13 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class TopicList(msgspec.Struct, frozen=True):
-    """Every topic that is defined or was used, by name."""
+    """Every topic that is defined or was used so far, by name."""
 
     topics: tuple[Topic, ...]
 
 
 class TopicRecord(msgspec.Struct, frozen=True):
-    """A record of a state of the world; ``data`` is JSON as it was published."""
+    """A record of a state of the world; ``data`` is the published JSON."""
 
     sow_key: str
     data: msgspec.Raw
@@ -109,17 +110,17 @@ class TopicRecord(msgspec.Struct, frozen=True):
 
 
 class TopicRecordPage(msgspec.Struct, frozen=True):
-    """Some of the ``total`` records that match."""
+    """A page of the ``total`` records that match."""
 
     records: tuple[TopicRecord, ...]
     total: int
 
 
 class TopicChange(msgspec.Struct, frozen=True):
-    """A message that a subscriber gets: ``publish``, or ``oof`` with the ``reason`` why a record left it.
+    """A message to a subscriber: ``publish``, or ``oof`` with the ``reason`` why a record left the result.
 
-    ``id`` counts from 1 with the first change after somebody asked for the topic's; ``time`` is in seconds
-    since the epoch. ``data`` is the record, of an ``oof`` as updated or as it was, null where none is shown.
+    ``id`` counts from 1; it starts with the first query for changes of the topic. ``time`` is in seconds
+    since the epoch. ``data`` is the record; for an ``oof`` it is the updated or the last record, or null.
     """
 
     id: int
@@ -135,7 +136,7 @@ class TopicChange(msgspec.Struct, frozen=True):
 
 
 class TopicChangePage(msgspec.Struct, frozen=True):
-    """Some changes, and the ``id`` of the last there was."""
+    """A page of changes; ``last`` is the id of the newest change of all."""
 
     changes: tuple[TopicChange, ...]
     last: int

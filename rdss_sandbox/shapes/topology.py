@@ -1,4 +1,4 @@
-"""The topology: which streams and buckets a sandbox has, and what is kept where."""
+"""The topology: the streams and buckets of a sandbox, its audit log and its archives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BucketName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9.-
 
 
 class AuditTap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The audit log: messages of the streams in ``taps`` go to ``stream`` and from there into ``bucket``."""
+    """The audit log: messages of the streams in ``taps`` are copied to ``stream``, and then to ``bucket``."""
 
     stream: StreamName = "audit"
     bucket: BucketName = "rdss-audit"
@@ -24,11 +24,11 @@ TransitionSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
 class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Streams by name with the number of shards each is made with, and buckets, that shall be there.
+    """The streams, by name with their first number of shards, and the buckets that a sandbox has.
 
-    ``archives`` says which stream's messages are kept in which bucket: the error and the invalid queue.
-    Their messages can be claimed, as can those of the streams that ``claimable`` names. When a sandbox starts
-    with it, ``transition_seconds`` of the clock is how long streams are CREATING, UPDATING and DELETING.
+    ``archives`` maps a stream to the bucket that keeps its messages: the error and the invalid queue. The
+    messages of these streams, and of those in ``claimable``, can be claimed. ``transition_seconds`` is the
+    time on the clock that a stream stays CREATING, UPDATING or DELETING; it is read when a sandbox starts.
     """
 
     streams: dict[StreamName, Annotated[int, msgspec.Meta(ge=1, le=10_000)]] = {}
@@ -40,7 +40,7 @@ class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Populated(msgspec.Struct, frozen=True):
-    """What had to be made for it."""
+    """The streams and buckets that were missing and are created."""
 
     streams: tuple[str, ...]
     buckets: tuple[str, ...]

@@ -134,7 +134,7 @@ async def test_silence_is_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> 
         await send({"type": "http.response.body", "body": b": connected\n\n", "more_body": True})
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("rdss_sandbox.client._PATIENCE", httpx.Timeout(0.05))
+    monkeypatch.setattr("rdss_sandbox.client._TIMEOUT", httpx.Timeout(0.05))
     server = await serve(silent, "127.0.0.1", 0)
     async with AsyncClient(server.url, pause=Clock(autojump=True).sleep) as client:
 

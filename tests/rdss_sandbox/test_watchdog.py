@@ -1,4 +1,4 @@
-"""Processes that end with the one that watches them."""
+"""Processes that a watchdog ends."""
 
 from __future__ import annotations
 
