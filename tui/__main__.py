@@ -1,4 +1,4 @@
-"""``python -m tui --control URL``: the screens alone, against any sandbox's control API."""
+"""``python -m tui --control URL``: the TUI on its own, against the control API of any sandbox."""
 
 from __future__ import annotations
 
@@ -19,68 +19,68 @@ if TYPE_CHECKING:
 
 USAGE, ENVIRONMENT = 2, 3
 _BEHIND_A_SERVER = "TEXTUAL_DRIVER"
-"""What textual-serve sets for the process that it talks to by pipes."""
+"""The variable that textual-serve sets for the process that it talks to over pipes."""
 
 
 def preferences_path() -> Path:
-    """Where preferences lie: ``rdss-sandbox/tui.toml`` in the user's configuration folder."""
+    """The preferences file: ``rdss-sandbox/tui.toml`` in the user's configuration folder."""
     home = os.environ.get("XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "rdss-sandbox" / "tui.toml"
 
 
 def run(control: str, token: str | None = None) -> int:
-    """Show the sandbox whose control API is at ``control`` until the user quits; the exit code."""
+    """Show the sandbox whose control API is at ``control`` until the user quits. Returns the exit code."""
 
-    def dressed(preferences: Preferences) -> ThemedApp:
+    def create_app(preferences: Preferences) -> ThemedApp:
         from rdss_sandbox.client import AsyncClient
         from tui.app import SandboxApp
 
         return SandboxApp(AsyncClient(control, token=token), preferences)
 
-    return _run(dressed)
+    return _run_app(create_app)
 
 
 def run_recorded(folder: Path) -> int:
-    """Show the run in ``folder`` until the user leaves; the exit code."""
+    """Show the recorded run in ``folder`` until the user leaves. Returns the exit code."""
 
-    def dressed(preferences: Preferences) -> ThemedApp:
+    def create_app(preferences: Preferences) -> ThemedApp:
         from tui.recording_app import RecordingApp
         from tui.state.recording import read_recording
 
         return RecordingApp(read_recording(folder), preferences)
 
-    return _run(dressed)
+    return _run_app(create_app)
 
 
-def _run(dressed: Callable[[Preferences], ThemedApp]) -> int:
+def _run_app(create_app: Callable[[Preferences], ThemedApp]) -> int:
     if find_spec("textual") is None:
-        return _cannot(f"the TUI needs textual; get it with: {how_to_add('tui')}", ENVIRONMENT)
+        return _report_error(f"the TUI needs textual; get it with: {how_to_add('tui')}", ENVIRONMENT)
     try:
-        app = dressed(read(preferences_path()))
+        app = create_app(read(preferences_path()))
     except ValueError as error:  # preferences or a recording that cannot be read
-        return _cannot(str(error), USAGE)
+        return _report_error(str(error), USAGE)
     if _BEHIND_A_SERVER not in os.environ and not _in_a_terminal():
         why = "the TUI needs a terminal for its input and output; sandbox tui --serve shows it in a browser"
-        return _cannot(why, ENVIRONMENT)
-    spare_pauses()
+        return _report_error(why, ENVIRONMENT)
+    tune_garbage_collection()
     app.run()
     return app.return_code or 0
 
 
 def _in_a_terminal() -> bool:
-    """Whether keys come from one, and what is drawn goes to one: Textual draws on standard error."""
+    # Textual draws on standard error.
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
-def spare_pauses() -> None:
-    """Collect garbage seldom, and leave out what was imported: going over it held up a frame for 0.1 s."""
+def tune_garbage_collection() -> None:
+    """Collect garbage rarely and never scan imported modules; a full collection delayed a frame by 0.1 s."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
 
 
-def _cannot(why: str, code: int) -> int:
+def _report_error(why: str, code: int) -> int:
     sys.stderr.write(f"sandbox: {why}\n")
     return code
 

@@ -1,4 +1,4 @@
-"""The app: one mode a screen, the state of the sandbox, and what is common to every screen."""
+"""The app: a mode for each screen, the state of the sandbox, and background work for all screens."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
 from tui.screens.topics import TopicsScreen
-from tui.state.feed import keep_looking
-from tui.state.worker_messages import Done, Lost, Seen, Snapshot, Undone
+from tui.state.feed import poll_sandbox
+from tui.state.worker_messages import ActionDone, ActionFailed, ConnectionLost, Snapshot, SnapshotTaken
 from tui.themed_app import ThemedApp
 
 
 class SandboxApp(ThemedApp):
-    """A look into the sandbox behind ``client``."""
+    """The TUI of the sandbox behind ``client``; it implements ``Session``."""
 
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         "streams": StreamsScreen,
@@ -43,7 +43,7 @@ class SandboxApp(ThemedApp):
         "scenarios": ScenariosScreen,
     }
     DEFAULT_MODE = "streams"
-    # What talking to the sandbox and to files can end in; a message says so, and nothing else happens.
+    # Errors of calls to the sandbox and to files. They are shown as a notification.
     failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
 
     snapshot: reactive[Snapshot | None] = reactive(None, repaint=False)
@@ -57,45 +57,45 @@ class SandboxApp(ThemedApp):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.run_worker(keep_looking(self.client, self.post_message), group="feed")
+        self.run_worker(poll_sandbox(self.client, self.post_message), group="feed")
 
     async def on_unmount(self) -> None:
         await self.client.close()
 
-    # What workers say.
+    # Messages of workers.
 
-    def on_seen(self, message: Seen) -> None:
+    def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         if self.lost:
             self.lost = ""
             self.notify("connected again")
         self.topology = message.snapshot.status.topology
         self.snapshot = message.snapshot
 
-    def on_lost(self, message: Lost) -> None:
+    def on_connection_lost(self, message: ConnectionLost) -> None:
         if not self.lost:
             self.notify(message.why, severity="error", title="connection lost", timeout=10)
         self.lost = message.why
 
-    def on_done(self, message: Done) -> None:
+    def on_action_done(self, message: ActionDone) -> None:
         self.command = message.command or self.command
         if message.said:
             self.notify(message.said, markup=False)
 
-    def on_undone(self, message: Undone) -> None:
+    def on_action_failed(self, message: ActionFailed) -> None:
         self.notify(message.why, severity="error", timeout=10, markup=False)
 
     @property
     def now(self) -> float:
-        """The sandbox's time as last seen, seconds since the epoch; 0 before."""
+        """The sandbox's time in the last snapshot, in seconds since the epoch; 0 before the first."""
         return self.snapshot.status.clock.time if self.snapshot else 0.0
 
     def run_in_background(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
-        """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
-        self._run_in_background(work, command)
+        """Run ``work``, notify the user of its result, and show ``command``, the shell command for it."""
+        self._run_and_report(work, command)
 
-    @work(group="errands")
-    async def _run_in_background(self, work: Coroutine[Any, Any, str], command: str) -> None:
+    @work(group="background")
+    async def _run_and_report(self, work: Coroutine[Any, Any, str], command: str) -> None:
         try:
-            self.post_message(Done(await work, command))
+            self.post_message(ActionDone(await work, command))
         except self.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))

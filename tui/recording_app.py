@@ -1,4 +1,4 @@
-"""A recorded run on its own, without a sandbox."""
+"""The app that shows a recorded run without a sandbox."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui.themed_app import ThemedApp
 
 
 class RecordingApp(ThemedApp):
-    """Shows ``recording`` until the user leaves."""
+    """An app with one screen, which plays ``recording``."""
 
     def __init__(self, recording: Recording, preferences: Preferences) -> None:
         super().__init__(preferences)

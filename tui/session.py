@@ -1,4 +1,4 @@
-"""What screens and widgets may use of the app that they are in."""
+"""The interface of the app that screens and widgets use."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Session(Protocol):
-    """A look into one sandbox: its client, its state as last seen, and what the person set.
+    """The connection to one sandbox, its last known state, and the user's preferences.
 
-    ``lost`` says why the sandbox does not answer, or is empty. ``command`` is the command line that does what
-    was just done by hand. ``failures`` are what talking to the sandbox and to files can end in.
+    ``lost`` is the reason why the sandbox does not answer, or is empty. ``command`` is the shell command that
+    does the same as the last action. ``failures`` are the errors of calls to the sandbox and to files.
     """
 
     client: AsyncClient
@@ -36,12 +36,12 @@ class Session(Protocol):
 
     @property
     def now(self) -> float:
-        """The sandbox's time as last seen, seconds since the epoch; 0 before."""
+        """The sandbox's time in the last snapshot, in seconds since the epoch; 0 before the first."""
 
     def run_in_background(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
-        """Do ``work`` beside the screen, say what it returns, show ``command`` as the way to script it."""
+        """Run ``work``, notify the user of its result, and show ``command``, the shell command for it."""
 
 
 def session_of(node: DOMNode) -> Session:
-    """The session of the app that a screen or widget is in."""
+    """The session that a screen or widget belongs to."""
     return cast("Session", node.app)

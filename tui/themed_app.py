@@ -1,4 +1,4 @@
-"""What every app of ours is dressed in: themes, keys, help, the palette, and how wide is wide."""
+"""What both apps share: themes, keys, help, the command palette and the width of a wide screen."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ThemedApp(App[None]):
 
     def action_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
-        self.preferences.keep_theme(self.theme)
+        self.preferences.save_theme(self.theme)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         for command in super().get_system_commands(screen):

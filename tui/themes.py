@@ -1,4 +1,4 @@
-"""The two themes of our own; Textual's are there as well, by name."""
+"""The two themes of the sandbox; Textual's own themes can be chosen by name as well."""
 
 from __future__ import annotations
 

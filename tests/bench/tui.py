@@ -24,7 +24,7 @@ from emulator.clock import stopwatch
 from rdss_sandbox import shapes as r
 from tests.bench.rows import US, Row
 from tests.tui.canned import Canned, row
-from tui.__main__ import spare_pauses
+from tui.__main__ import tune_garbage_collection
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.message_list import MessageList
@@ -104,7 +104,7 @@ async def _measure() -> list[Row]:
     client = Million()
     app = SandboxApp(client, Preferences())  # type: ignore[arg-type]
     rows: list[Row] = []
-    spare_pauses()
+    tune_garbage_collection()
     async with app.run_test(size=(160, 48)) as pilot:
         shown = app.screen.query_one(MessageList)
         while shown.total < MESSAGES:

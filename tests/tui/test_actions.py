@@ -74,15 +74,15 @@ def test_preferences_are_kept(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text('[keys]\n"list.first" = "ctrl+a"\n')
     held = read(path)
-    held.keep_theme("nord")
-    held.keep_filter("odd", 'id:"a b" mark:late')
+    held.save_theme("nord")
+    held.save_filter("odd", 'id:"a b" mark:late')
     again = read(path)
     assert (again.theme, again.keymap, again.filters) == (
         "nord",
         {"list.first": "ctrl+a"},
         {"odd": 'id:"a b" mark:late'},
     )
-    again.keep_filter("odd", "")
+    again.save_filter("odd", "")
     assert read(path).filters == {}
 
 

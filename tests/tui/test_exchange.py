@@ -22,7 +22,7 @@ from tests.tui.canned import NOON, Canned, row
 from tui.state import redrive, transfer
 from tui.text.difference import difference, lines_of
 from tui.text.reasons import why
-from tui.text.trace import way_of
+from tui.text.trace import trace_of
 
 
 def detail(data: bytes, **changes: Any) -> MessageDetail:
@@ -79,7 +79,7 @@ def test_a_redriven_message_is_stamped_and_stripped_of_its_error() -> None:
     """The queue's decoration is gone, our entry is in its history, and a second round is counted."""
     message = Samples(1).message()
     refused = decorate(serialise(message), ErrorCode.GENERR006, "no luck", now=NOON)
-    once = redrive.stamped(refused, NOON)
+    once = redrive.stamp(refused, NOON)
     header = json.loads(once)["messageHeader"]
     assert "errorCode" not in header
     assert "errorDescription" not in header
@@ -87,19 +87,19 @@ def test_a_redriven_message_is_stamped_and_stripped_of_its_error() -> None:
         "machineId": redrive.STAMP, "machineAddress": "localhost", "timestamp": "2026-05-28T20:26:40.000Z",
     }  # fmt: skip
     assert json.loads(once)["messageBody"] == message["messageBody"]
-    assert redrive.times_redriven(json.loads(redrive.stamped(once, NOON))["messageHeader"]) == 2
+    assert redrive.times_redriven(json.loads(redrive.stamp(once, NOON))["messageHeader"]) == 2
 
 
 @pytest.mark.parametrize("data", [b"{broken", b"\xff\xfe", b"[]", b'{"messageHeader": 1}', b""])
 def test_bytes_that_are_no_message_are_redriven_as_they_are(data: bytes) -> None:
     """There is no header to stamp."""
-    assert redrive.stamped(data, NOON) == data
+    assert redrive.stamp(data, NOON) == data
 
 
 async def test_an_unreadable_message_is_unwrapped(canned: Canned) -> None:
     """What the invalid queue wrapped comes out as the bytes that were sent."""
     wrapped = decorate(b"{broken", ErrorCode.GENERR007, "no JSON", now=NOON)
-    assert await redrive.original(canned, detail(wrapped)) == b"{broken"  # type: ignore[arg-type]
+    assert await redrive.fetch_original(canned, detail(wrapped)) == b"{broken"  # type: ignore[arg-type]
 
 
 class Bucket(AsyncClient):
@@ -120,17 +120,17 @@ async def test_an_oversize_message_is_fetched_from_its_bucket() -> None:
         data, ErrorCode.GENERR006, "too large", now=NOON, original="s3://rdss-error/originals/abc"
     )
     assert json.loads(reference)["messageBody"]["sha256"] == hashlib.sha256(data).hexdigest()
-    assert await redrive.original(Bucket(data), detail(reference)) == data
+    assert await redrive.fetch_original(Bucket(data), detail(reference)) == data
     with pytest.raises(ValueError, match="SHA-256 differs"):
-        await redrive.original(Bucket(b"other"), detail(reference))
+        await redrive.fetch_original(Bucket(b"other"), detail(reference))
 
 
 def test_the_origin_is_the_first_stream_that_is_no_queue() -> None:
     """A message in the error queue goes back to where it was before."""
     rows = [row(3), row(4)]
     assert [each.stream for each in rows] == ["error", "input"]
-    assert redrive.origin(rows, {"error"}) == "input"
-    assert redrive.origin(rows[:1], {"error"}) is None
+    assert redrive.first_stream_outside(rows, {"error"}) == "input"
+    assert redrive.first_stream_outside(rows[:1], {"error"}) is None
 
 
 def test_why_names_code_rule_field_and_value() -> None:
@@ -165,7 +165,7 @@ def test_the_way_is_in_the_order_of_time() -> None:
     }
     data = json.dumps({"messageHeader": header, "messageBody": {}}).encode()
     events = ({"id": 1, "time": NOON + 1, "kind": "fault.injected", "fault": "latency"},)
-    hops = way_of(detail(data, events=events))
+    hops = trace_of(detail(data, events=events))
     assert [hop.place for hop in hops] == ["published", "m", row(1).stream, "fault.injected"]
     assert hops == sorted(hops, key=lambda hop: hop.at)
 

@@ -15,7 +15,7 @@ from sandbox.cli.tui import tui
 from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import find_scenario
 from tests.tui.canned_scenarios import events
-from tui.state.playback import MessageState, PlaybackState, Scenes
+from tui.state.playback import MessageState, Playback, PlaybackState
 from tui.state.recording import RecordingError, read_recording
 from tui.text.narration import sentence
 
@@ -77,7 +77,7 @@ HAPPENED = events(200)
 def replayed(count: int) -> PlaybackState:
     scene = PlaybackState()
     for event in HAPPENED[:count]:
-        scene.happen(event)
+        scene.apply(event)
     return scene
 
 
@@ -85,7 +85,7 @@ def replayed(count: int) -> PlaybackState:
 @given(st.lists(st.integers(0, len(HAPPENED)), max_size=8))
 def test_a_scene_is_the_same_from_whichever_side_it_is_reached(moments: list[int]) -> None:
     """Scrubbing back and forth shows what playing from the start would."""
-    scenes = Scenes(HAPPENED)
+    scenes = Playback(HAPPENED)
     for count in moments:
         assert scenes.after(count) == replayed(count)
 
@@ -93,24 +93,24 @@ def test_a_scene_is_the_same_from_whichever_side_it_is_reached(moments: list[int
 def test_messages_go_from_wanted_to_processed_and_never_back() -> None:
     """What was processed stays so when it comes again; processed again it is marked."""
     end = replayed(len(HAPPENED))
-    assert end.fates[f"{6:08x}-0000-4000-8000-000000000000"] is MessageState.REJECTED
-    assert end.fates[f"{199:08x}-0000-4000-8000-000000000000"] is MessageState.DELIVERED
+    assert end.states[f"{6:08x}-0000-4000-8000-000000000000"] is MessageState.REJECTED
+    assert end.states[f"{199:08x}-0000-4000-8000-000000000000"] is MessageState.DELIVERED
     assert [end.shards[f"shardId-{number:012}"] for number in range(3)] == [False, True, True]
     scene, place = PlaybackState(), {"message_id": "m", "channel": "input"}
-    fates = []
+    states = []
     for kind in ("offered", "acknowledged", "delivered", "processed", "delivered", "processed"):
-        scene.happen(Event(1, 0.0, f"message.{kind}", place))
-        fates.append(scene.fates["m"])
-    assert "".join(fates) == "·○◐●●‼"
+        scene.apply(Event(1, 0.0, f"message.{kind}", place))
+        states.append(scene.states["m"])
+    assert "".join(states) == "·○◐●●‼"
 
 
 def test_parts_are_counted_and_are_no_messages() -> None:
     """A message in three parts is one sign on the board."""
     scene = PlaybackState()
-    scene.happen(Event(1, 0.0, "message.offered", {"message_id": "whole"}))
+    scene.apply(Event(1, 0.0, "message.offered", {"message_id": "whole"}))
     for position in (1, 2, 3):
         part = {"message_id": f"p{position}", "channel": "input", "position": position, "shard": "s-1"}
-        scene.happen(Event(2, 0.0, "message.delivered", part))
-    scene.happen(Event(3, 0.0, "message.processed", {"message_id": "whole", "parts": 3}))
-    assert scene.fates == {"whole": MessageState.PROCESSED}
+        scene.apply(Event(2, 0.0, "message.delivered", part))
+    scene.apply(Event(3, 0.0, "message.processed", {"message_id": "whole", "parts": 3}))
+    assert scene.states == {"whole": MessageState.PROCESSED}
     assert scene.counts["parts"] == 3

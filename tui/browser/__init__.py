@@ -1,1 +1,1 @@
-"""The screens in a web browser."""
+"""The TUI in a web browser."""

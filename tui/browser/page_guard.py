@@ -1,4 +1,4 @@
-"""Who gets the screens in a browser: whom the sandbox's own ports would let in."""
+"""Access control of the TUI in a browser; it admits the same requests as the sandbox's own ports."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from rdss_sandbox.admission import Admission, foreign_page, host_name
 _COOKIE: Final = "rdss-sandbox"
 
 
-async def be_silent(_request: web.Request, answer: web.StreamResponse) -> None:
-    """A refusal does not tell by what it was given."""
+async def strip_refusal_headers(_request: web.Request, answer: web.StreamResponse) -> None:
+    """Remove the headers of a refusal that would identify the server."""
     if answer.status == HTTPStatus.FORBIDDEN:
         for name in ("Server", "Content-Type", "Date"):
             answer.headers.popall(name, None)
 
 
 def page_guard(admission: Admission) -> Any:
-    """A middleware. With a token it sends who gives it back to the page, with a cookie that stands for it."""
+    """Build the middleware that admits or refuses a request.
+
+    With a token, the page is first opened at ``/?token=...``. The answer sets a cookie derived from the token
+    and redirects to the page without it, so the token does not stay in the browser's address bar.
+    """
     stamp = hmac.digest(admission.token.encode(), b"page", "sha256").hex() if admission.token else None
 
     @web.middleware

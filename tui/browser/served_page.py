@@ -1,4 +1,4 @@
-"""The server of the screens in a browser: textual-serve's, with a page that asks nobody else for anything."""
+"""The server of the TUI in a browser: textual-serve with a page that loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aiohttp import web
 from textual_serve.server import Server
 
 from rdss_sandbox.admission import Admission
-from tui.browser.page_guard import be_silent, page_guard
+from tui.browser.page_guard import page_guard, strip_refusal_headers
 
 _TITLE: Final = "RDSS sandbox"
 _PAGE: Final = "app_index.html"
@@ -25,11 +25,11 @@ _FONT: Final = """<style>
         src: url("{{ config.static.url }}fonts/RobotoMono-VariableFont_wght.ttf");
       }
     </style>"""
-"""The font that its page fetches from Google is among its own files."""
+"""The page loads this font from Google; textual-serve ships the same font among its files."""
 
 
 class _OfflinePage(jinja2.FileSystemLoader):
-    """The templates, without what they fetch from other hosts."""
+    """Loads the templates of textual-serve without their links to other hosts."""
 
     def get_source(
         self, environment: jinja2.Environment, template: str
@@ -39,7 +39,7 @@ class _OfflinePage(jinja2.FileSystemLoader):
 
 
 class OfflineServer(Server):
-    """Lets in whom ``admission`` does; ``ready`` is called with the page's address once it is there."""
+    """textual-serve behind ``admission``; ``ready`` is called with the page's address at start-up."""
 
     def __init__(
         self, command: str, host: str, port: int, admission: Admission, ready: Callable[[str], None]
@@ -52,7 +52,7 @@ class OfflineServer(Server):
         app = await super()._make_app()
         aiohttp_jinja2.get_env(app).loader = _OfflinePage(self.templates_path)
         app.middlewares.append(page_guard(self._admission))
-        app.on_response_prepare.append(be_silent)
+        app.on_response_prepare.append(strip_refusal_headers)
         return app
 
     async def on_startup(self, _app: web.Application) -> None:
@@ -60,7 +60,7 @@ class OfflineServer(Server):
 
     @aiohttp_jinja2.template(_PAGE)
     async def handle_index(self, request: web.Request) -> dict[str, Any]:
-        """What the page needs to know; its addresses are of the host by which the browser found it."""
+        """The variables of the page's template; its addresses have the host that the browser used."""
         size = request.query.get("fontsize", "16")
         scheme = "wss" if request.secure else "ws"
         return {

@@ -1,4 +1,4 @@
-"""The same screens in a browser: each visitor gets a TUI of their own over the same sandbox."""
+"""The TUI in a browser: each visitor gets a TUI process of their own, for the same sandbox."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOOPBACK = "127.0.0.1"
 
 
 class ServingUnavailableError(RuntimeError):
-    """textual-serve is not installed, or the port cannot be had; says what to do."""
+    """textual-serve is not installed, or the port is taken; the message says what to do."""
 
 
 def command(control: str) -> str:
-    """What runs for each visitor; a token comes to it in the environment, where no process list shows it."""
+    """The command for each visitor. It reads the token from the environment, which process lists hide."""
     return shlex.join([sys.executable, "-m", "tui", "--control", control])
 
 
@@ -33,9 +33,9 @@ def serve(
 ) -> None:
     """Serve the sandbox at ``control`` on ``host`` and ``port`` until interrupted.
 
-    ``ready`` is called with the page's address once nothing stands in the way of it any more. Whoever reaches
-    the page can do what the TUI can; with a ``token`` only who opened ``/?token=...`` once. Raises
-    ServingUnavailableError.
+    ``ready`` is called with the page's address when the server is up. A visitor can do everything that the
+    TUI can. With a ``token``, a visitor has to open ``/?token=...`` first.
+    Raises ServingUnavailableError.
     """
     if find_spec("textual_serve") is None:
         raise ServingUnavailableError(f"the browser needs textual-serve; get it with: {how_to_add('serve')}")

@@ -1,1 +1,1 @@
-"""Small screens over others: questions, forms, comparisons."""
+"""Modal screens: questions, forms, comparisons."""

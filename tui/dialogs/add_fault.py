@@ -1,4 +1,4 @@
-"""A form for a new fault, made from what its type declares."""
+"""A form for a new fault, built from the attributes of its type."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from textual.widgets import Checkbox, Footer, Input, Label, Select
 from rdss_sandbox.shapes.faults import FaultAttribute, FaultType, NewFault
 from tui.keys import shell_commands
 from tui.session import session_of
-from tui.state.worker_messages import Done
+from tui.state.worker_messages import ActionDone
 
 _WHEN = (
-    ("at", "begin so long from now: 200ms, 5s, 6m"),
-    ("for", "last so long"),
-    ("after", "spare so many messages first"),
-    ("first", "strike only so many of those that follow"),
-    ("every", "strike every n-th of those"),
+    ("at", "start after this time: 200ms, 5s, 6m"),
+    ("for", "stop after this time"),
+    ("after", "skip this many messages first"),
+    ("first", "then affect at most this many messages"),
+    ("every", "of those, affect every n-th"),
 )
 _COUNTS = {"after", "first", "every"}
 
 
 class AddFault(ModalScreen[None]):
-    """Adds a fault of ``type_``; stays open, and says why, while the sandbox refuses it."""
+    """Adds a fault of ``type_``. When the sandbox refuses it, the form shows why and stays open."""
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("ctrl+s", "add", "Add it"),
@@ -51,7 +51,7 @@ class AddFault(ModalScreen[None]):
     """
 
     class Answered(Message):
-        """The sandbox took the fault (``wrong`` is empty then), or refused it."""
+        """The sandbox added the fault, or refused it: ``wrong`` is then its reason, and else empty."""
 
         def __init__(self, said: str, command: str, wrong: str) -> None:
             super().__init__()
@@ -81,23 +81,23 @@ class AddFault(ModalScreen[None]):
 
     def _where(self) -> ComposeResult:
         directions = [(direction, direction) for direction in self._type.directions]
-        yield _row("name", "what to call it; its type when left out", Input(id="name", compact=True))
+        yield _row("name", "a name; its type when left out", Input(id="name", compact=True))
         yield _row(
             "channel",
-            "where: a stream or queue, * for any",
+            "a stream or queue, * for any",
             Input(id="channel", placeholder="*", compact=True),
         )
         yield _row(
             "direction",
-            "which way the messages go",
+            "the direction of the messages",
             Select(
                 directions, value=self._type.directions[0], allow_blank=False, id="direction", compact=True
             ),
         )
         yield _row(
-            "toxicity", "the share of messages that it strikes", Input("1", id="toxicity", compact=True)
+            "toxicity", "the share of messages that it affects", Input("1", id="toxicity", compact=True)
         )
-        yield _row("limit", "strike so often at most", Input(id="limit", compact=True))
+        yield _row("limit", "stop after this many injections", Input(id="limit", compact=True))
 
     def on_mount(self) -> None:
         self.query_one("#channel").focus()
@@ -127,14 +127,14 @@ class AddFault(ModalScreen[None]):
     def on_add_fault_answered(self, message: Answered) -> None:
         self._say(message.wrong)
         if not message.wrong:
-            self.app.post_message(Done(message.said, message.command))
+            self.app.post_message(ActionDone(message.said, message.command))
             self.dismiss(None)
 
     def _say(self, wrong: str) -> None:
         self.query_one("#wrong", Label).update(wrong)
 
     def _fault(self) -> NewFault:
-        """What the form says. ValueError names a field that is no number."""
+        """Read the form. Raises ValueError with the name of a field that is not a number."""
         attributes = {
             attribute.name: value
             for attribute in self._type.attributes
@@ -172,7 +172,7 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{name}: {text!r} is no number") from None
+        raise ValueError(f"{name}: {text!r} is not a number") from None
 
 
 def _row(name: str, sentence: str, field: Widget) -> Horizontal:

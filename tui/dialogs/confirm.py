@@ -1,4 +1,4 @@
-"""A question before something that cannot be taken back."""
+"""A yes-or-no question before an action that cannot be undone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.widgets import Button, Label
 
 
 class Confirm(ModalScreen[bool]):
-    """Says what would happen and waits for yes or no."""
+    """Asks ``question``; dismissed with True for yes and False for no."""
 
     BINDINGS = [  # noqa: RUF012 -- Textual's declaration
         ("escape,n", "dismiss(False)", "No"),

@@ -1,4 +1,4 @@
-"""Two messages side by side in time: what one has and the other has not."""
+"""The differences between two messages, the earlier one first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.widgets.text_lines import TextLines
 
 
 class Diff(ModalScreen[None]):
-    """Lines of the first only begin with ``-``, lines of the second only with ``+``."""
+    """Shows lines that only the first message has with ``-``, and those of the second with ``+``."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,d", "dismiss(None)", "Close")]
     DEFAULT_CSS = """

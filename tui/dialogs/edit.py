@@ -1,4 +1,4 @@
-"""A message as text to change, with what the contract says of it at every key."""
+"""An editor for a message; it is validated at every key."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from schemas.validation import judge
 _SHOWN = 3
 
 
-def laid_out(data: bytes) -> str:
-    """The message laid out for reading where it is JSON, else as it is."""
+def lay_out(data: bytes) -> str:
+    """The message as indented JSON, or unchanged where it is not JSON."""
     text = data.decode(errors="replace")
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
@@ -27,7 +27,7 @@ def laid_out(data: bytes) -> str:
 
 
 def compact(text: str) -> bytes:
-    """What the text says, as it is sent: JSON without blanks, anything else unchanged."""
+    """The edited text as it is sent: JSON without blanks, other text unchanged."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")).encode()
     except ValueError:
@@ -35,10 +35,10 @@ def compact(text: str) -> bytes:
 
 
 class Edit(ModalScreen[bytes | None]):
-    """Dismissed with the message as it is now, or None."""
+    """Edits a message; dismissed with the new bytes, or None when the user leaves."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("ctrl+s", "give", "Send"),
+        Binding("ctrl+s", "send", "Send"),
         Binding("escape", "dismiss(None)", "Leave it"),
     ]
     DEFAULT_CSS = """
@@ -54,21 +54,21 @@ class Edit(ModalScreen[bytes | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield TextArea(laid_out(self._data), show_line_numbers=True, soft_wrap=False)
+            yield TextArea(lay_out(self._data), show_line_numbers=True, soft_wrap=False)
             yield Label(id="verdict", markup=False)
         yield Footer()
 
     def on_mount(self) -> None:
-        self._judge()
+        self._validate()
         self.query_one(TextArea).focus()
 
     def on_text_area_changed(self) -> None:
-        self._judge()
+        self._validate()
 
-    def action_give(self) -> None:
+    def action_send(self) -> None:
         self.dismiss(compact(self.query_one(TextArea).text))
 
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         data = compact(self.query_one(TextArea).text)
         verdict = judge(data)
         lines = [f"{each.path or 'the message'}: {each.message}" for each in verdict.violations[:_SHOWN]]

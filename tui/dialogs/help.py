@@ -1,4 +1,4 @@
-"""Every key, from the action registry, with the filter language and what the signs mean."""
+"""The help: every key from the action registry, the filter language and the signs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FIELD_COLUMNS: tuple[Column[str], ...] = (
 
 
 class Help(ModalScreen[None]):
-    """What can be done, and with which key."""
+    """Shows the help in three tabs."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,question_mark,f1", "dismiss(None)", "Close")]
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""One question, one line to answer it."""
+"""A question with a one-line answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The other parts of a message, over whatever screen it was asked for on."""
+"""The other parts of a message, over the present screen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.widgets.sequence_detail import SequenceDetail
 
 
 class SequenceParts(ModalScreen[None]):
-    """One sequence as it is in one stream."""
+    """Shows one sequence of one stream."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""The one list of what a key does: bindings, footer, help, command palette, keymaps and docs all read it."""
+"""The registry of actions: bindings, footer, help, command palette, keymaps and docs are made from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.binding import Binding
 
 
 class Group(StrEnum):
-    """Where an action works; the value is the help's heading."""
+    """Where an action works; the value is the heading in the help."""
 
     EVERYWHERE = "Everywhere"
     LIST = "In every list"
@@ -31,7 +31,10 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a person can do: ``id`` names it in keymaps, ``label`` stands in the footer."""
+    """A user action. ``id`` is its name in keymaps; ``label`` is its text in the footer.
+
+    ``keys`` are separated by commas. ``shown`` puts it into the footer.
+    """
 
     id: str
     keys: str
@@ -42,7 +45,7 @@ class Action:
 
     @property
     def handler(self) -> str:
-        """The Textual action it runs."""
+        """The Textual action that it runs."""
         _, _, name = self.id.partition(".")
         return f"go('{name.removeprefix('go_')}')" if name.startswith("go_") else name
 
@@ -180,20 +183,20 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def bindings(group: Group) -> list[Binding]:
-    """The bindings a widget or screen of this group declares."""
+    """The bindings for a widget or screen of this group."""
     return [action.binding() for action in ACTIONS if action.group is group]
 
 
 def places() -> Iterator[tuple[str, str, str]]:
-    """The screens that a key goes to: that key, the screen's mode, its label."""
+    """The screens with a key: the key, the screen's mode, its label."""
     for action in ACTIONS:
         group, _, name = action.id.partition(".")
         if group == "everywhere" and name.startswith("go_"):
             yield action.keys.partition(",")[0], name.removeprefix("go_"), action.label
 
 
-def by_group() -> Iterator[tuple[Group, list[Action]]]:
-    """The groups that have actions, in order, each with its own."""
+def actions_by_group() -> Iterator[tuple[Group, list[Action]]]:
+    """Every group with its actions, in order."""
     for group in Group:
         if actions := [action for action in ACTIONS if action.group is group]:
             yield group, actions
@@ -208,14 +211,14 @@ KEY_NAMES = {
 
 
 def keys_for_people(keys: str) -> str:
-    """``slash,f1`` as it stands on the keys: ``/ or f1``."""
+    """The names on the keyboard: ``slash,f1`` becomes ``/ or f1``."""
     return " or ".join(KEY_NAMES.get(key, key) for key in keys.split(","))
 
 
 def as_markdown() -> str:
-    """Every action as tables of Markdown, a heading a group: the help page, and docs/tui.md."""
+    """Every action as tables of Markdown with a heading for each group, for docs/tui.md."""
     parts = []
-    for group, actions in by_group():
+    for group, actions in actions_by_group():
         rows = "\n".join(
             f"| `{keys_for_people(a.keys)}` | {a.label} | {a.help} | `{a.id}` |" for a in actions
         )

@@ -1,4 +1,4 @@
-"""The command palette's entries: what the keys do here and now, from the same bindings."""
+"""The entries of the command palette, made from the active bindings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BY_ID = {action.id: action for action in ACTIONS}
 
 
 class ActionCommands(Provider):
-    """Every registered action that works on the screen below the palette."""
+    """Offers every registered action that works on the screen below the palette."""
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
         for title, run, sentence in self._offered():

@@ -1,4 +1,4 @@
-"""What a person set for themselves: theme, keys, saved filters; one TOML file."""
+"""The user's preferences: theme, keys and saved filters, in one TOML file."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ _WHAT_IT_IS = "# The sandbox's TUI: theme, [keys] by name (see its help), [filte
 
 
 class PreferencesError(ValueError):
-    """The file cannot be read as preferences; says where and why."""
+    """The file cannot be read as preferences; the message says where and why."""
 
 
 @dataclass
 class Preferences:
-    """``keymap`` maps an action's name to keys, ``filters`` a name to a filter; kept in ``path`` if any."""
+    """``keymap`` maps an action's id to keys and ``filters`` a name to a filter.
+
+    Changes are saved to ``path``; None saves nothing.
+    """
 
     path: Path | None = None
     theme: str = ""
     keymap: dict[str, str] = field(default_factory=dict)
     filters: dict[str, str] = field(default_factory=dict)
 
-    def keep_theme(self, theme: str) -> None:
+    def save_theme(self, theme: str) -> None:
         self.theme = theme
         self._write()
 
-    def keep_filter(self, name: str, text: str) -> None:
-        """Save a filter under a name; an empty text forgets it."""
+    def save_filter(self, name: str, text: str) -> None:
+        """Save a filter under a name; an empty text removes it."""
         if text:
             self.filters[name] = text
         else:
@@ -54,7 +57,7 @@ class Preferences:
 
 
 def read(path: Path) -> Preferences:
-    """What ``path`` holds, the defaults when there is no such file. PreferencesError when it is wrong."""
+    """Read preferences from ``path``; a missing file gives the defaults. Raises PreferencesError."""
     fresh = Preferences(path)
     try:
         held = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -73,5 +76,5 @@ def _texts(table: object) -> bool:
 
 
 def _quoted(text: str) -> str:
-    # A JSON text is a TOML basic string as well.
+    # A JSON string is also a valid TOML basic string.
     return json.dumps(text, ensure_ascii=True)

@@ -1,4 +1,4 @@
-"""What was done by hand, as the command that does it."""
+"""Shell commands that do the same as an action in the TUI."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rdss_sandbox.shapes.faults import FaultType, NewFault
 
 
 def add_fault(fault: NewFault, type_: FaultType) -> str:
-    """``sandbox fault add …`` with what differs from the type's defaults."""
+    """``sandbox fault add …`` with the values that differ from the type's defaults."""
     words = ["sandbox", "fault", "add", fault.type]
     for name in ("name", "channel", "direction", "toxicity", "limit"):
         value = getattr(fault, name)

@@ -1,1 +1,1 @@
-"""Widgets with a task of their own: they ask the sandbox and open dialogs."""
+"""Larger widgets that call the sandbox and open dialogs."""

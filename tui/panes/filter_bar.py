@@ -1,4 +1,4 @@
-"""The filter, edited in place below the list; ``@name`` stands for a saved one."""
+"""The editor of the filter below the message list; ``@name`` stands for a saved filter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rdss_sandbox.message_filter import FilterError, read_filter
 from tui.dialogs.prompt import Prompt
 from tui.session import session_of
 from tui.state.query import QuerySuggester
-from tui.state.worker_messages import Done
+from tui.state.worker_messages import ActionDone
 
 
 class FilterBar(Vertical):
-    """Shown while a filter is edited: enter gives it, escape leaves it as it was, ctrl+s saves it by name."""
+    """Shown while a filter is edited: enter applies it, escape keeps the old one, ctrl+s saves it by name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=True),
@@ -36,15 +36,15 @@ class FilterBar(Vertical):
     }
     """
 
-    class Given(Message):
-        """The filter is ``text`` now; empty for none."""
+    class Submitted(Message):
+        """The user entered the filter ``text``; empty removes it."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
-    class Left(Message):
-        """The filter stays as it was."""
+    class Cancelled(Message):
+        """The user left the editor; the filter stays."""
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -58,7 +58,7 @@ class FilterBar(Vertical):
         yield Label(id="wrong", classes="-none", markup=False)
 
     def ask(self, text: str) -> None:
-        """Let the user edit ``text``."""
+        """Show the editor with ``text``."""
         self.add_class("-asking")
         field = self.query_one(Input)
         field.value = text
@@ -73,32 +73,34 @@ class FilterBar(Vertical):
         try:
             read_filter(text)
         except FilterError as error:
-            self._say_wrong(str(error))
+            self._show_error(str(error))
         else:
             self.remove_class("-asking")
-            self.post_message(self.Given(text))
+            self.post_message(self.Submitted(text))
 
     def on_input_changed(self) -> None:
-        self._say_wrong("")
+        self._show_error("")
 
-    def _say_wrong(self, why: str) -> None:
+    def _show_error(self, why: str) -> None:
         wrong = self.query_one("#wrong", Label)
         wrong.update(why.removeprefix("filter: "))
         wrong.set_class(not why, "-none")
 
     def action_leave(self) -> None:
         self.remove_class("-asking")
-        self.post_message(self.Left())
+        self.post_message(self.Cancelled())
 
     def action_save(self) -> None:
         text = self.query_one(Input).value.strip()
         names = ", ".join(session_of(self).preferences.filters) or "none"
         self.app.push_screen(
             Prompt(f"Save the filter {text!r} as", hint=f"then @name stands for it; saved so far: {names}"),
-            lambda name: self._keep(name, text),
+            lambda name: self._save(name, text),
         )
 
-    def _keep(self, name: str | None, text: str) -> None:
+    def _save(self, name: str | None, text: str) -> None:
         if name:
-            session_of(self).preferences.keep_filter(name.lstrip("@"), text)
-            self.post_message(Done(f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}"))
+            session_of(self).preferences.save_filter(name.lstrip("@"), text)
+            self.post_message(
+                ActionDone(f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}")
+            )

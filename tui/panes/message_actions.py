@@ -1,4 +1,4 @@
-"""What can be done with messages: copy, export, import, edit, send again, compare, see the rest of it."""
+"""Actions on messages: copy, export, import, edit, redrive, compare, show the sequence and the history."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tui.panes.message_browser import MessageBrowser
 from tui.session import Session, session_of
 from tui.state import redrive, transfer
 from tui.state.scopes import first_stream, no_origin
-from tui.state.worker_messages import Done
+from tui.state.worker_messages import ActionDone
 from tui.text.figures import count
 
 _FILE = "messages.ndjson"
@@ -32,27 +32,27 @@ _PAGE = 500
 
 
 class MessageActions(Vertical):
-    """A message browser with its tools."""
+    """A message browser with the actions on its messages."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGE)
 
-    class Text(Message):
-        """A message's text came, for the clipboard."""
+    class TextArrived(Message):
+        """The text of a message, for the clipboard."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
-    class Pair(Message):
-        """Both messages of a diff came."""
+    class PairArrived(Message):
+        """Both messages of a diff."""
 
         def __init__(self, first: MessageDetail, second: MessageDetail) -> None:
             super().__init__()
             self.first = first
             self.second = second
 
-    class Ready(Message):
-        """A message came that is to be sent: its bytes, where it came from, how often it was redriven."""
+    class PayloadArrived(Message):
+        """A message to send again: its bytes, the stream it came from, and its number of redrives so far."""
 
         def __init__(self, row: MessageRow, data: bytes, target: str, times: int, *, edit: bool) -> None:
             super().__init__()
@@ -70,12 +70,12 @@ class MessageActions(Vertical):
         yield self.browser
 
     @property
-    def _app(self) -> Session:
+    def _session(self) -> Session:
         return session_of(self)
 
     @property
     def _client(self) -> AsyncClient:
-        return self._app.client
+        return self._session.client
 
     @property
     def _row(self) -> MessageRow | None:
@@ -85,14 +85,14 @@ class MessageActions(Vertical):
 
     def action_copy(self) -> None:
         if row := self._row:
-            self._app.run_in_background(self._copy(row), f"curl -s {self.browser.address(row)}")
+            self._session.run_in_background(self._copy(row), f"curl -s {self.browser.address(row)}")
 
     async def _copy(self, row: MessageRow) -> str:
         data = transfer.as_bytes(await self.browser.message_log.message(row.id))
-        self.post_message(self.Text(data.decode(errors="replace")))
+        self.post_message(self.TextArrived(data.decode(errors="replace")))
         return f"copied message #{row.id}, {count(len(data))} bytes"
 
-    def on_message_actions_text(self, message: Text) -> None:
+    def on_message_actions_text_arrived(self, message: TextArrived) -> None:
         message.stop()
         self.app.copy_to_clipboard(message.text)
 
@@ -103,7 +103,7 @@ class MessageActions(Vertical):
             if name:
                 path = Path(name).expanduser()
                 command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
-                self._app.run_in_background(
+                self._session.run_in_background(
                     transfer.export(self.browser.message_log, matching, path), command
                 )
 
@@ -111,13 +111,13 @@ class MessageActions(Vertical):
         self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
-        target = self.browser.origin(row) if (row := self._row) else first_stream(self._app.topology)
+        target = self.browser.origin(row) if (row := self._row) else first_stream(self._session.topology)
 
         def read(name: str | None) -> None:
             if name:
                 path = Path(name).expanduser()
                 command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
-                self._app.run_in_background(self._import(path, target), command)
+                self._session.run_in_background(self._import(path, target), command)
 
         hint = f"every line becomes a message in {target}"
         self.app.push_screen(Prompt("Import from the file", hint=hint, value=_FILE), read)
@@ -129,24 +129,26 @@ class MessageActions(Vertical):
             await self._client.send(NewMessage(target, data))
         return f"sent {count(len(messages))} messages to {target}"
 
-    # Again.
+    # Sending again.
 
     def action_redrive(self) -> None:
         if row := self._row:
-            self._app.run_in_background(self._prepare(row, edit=False))
+            self._session.run_in_background(self._prepare(row, edit=False))
 
     def action_edit(self) -> None:
         if row := self._row:
-            self._app.run_in_background(self._prepare(row, edit=True))
+            self._session.run_in_background(self._prepare(row, edit=True))
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         detail = await self.browser.message_log.message(row.id)
-        data = await redrive.original(self._client, detail)
-        target = await self._origin(row) or first_stream(self._app.topology)
-        self.post_message(self.Ready(row, data, target, redrive.times_redriven(detail.header), edit=edit))
+        data = await redrive.fetch_original(self._client, detail)
+        target = await self._origin(row) or first_stream(self._session.topology)
+        self.post_message(
+            self.PayloadArrived(row, data, target, redrive.times_redriven(detail.header), edit=edit)
+        )
         return ""
 
-    def on_message_actions_ready(self, message: Ready) -> None:
+    def on_message_actions_payload_arrived(self, message: PayloadArrived) -> None:
         message.stop()
 
         def edited(data: bytes | None) -> None:
@@ -158,13 +160,15 @@ class MessageActions(Vertical):
         else:
             self._ask_target(message, message.data)
 
-    def _ask_target(self, ready: Ready, data: bytes) -> None:
+    def _ask_target(self, ready: PayloadArrived, data: bytes) -> None:
         def send(target: str | None) -> None:
             if target:
-                self._app.run_in_background(self._send(ready.row, data, target))
+                self._session.run_in_background(self._send(ready.row, data, target))
 
         loop = f"; it was redriven {ready.times} times before" if ready.times else ""
-        streams = tuple(stream.name for stream in self._app.snapshot.streams) if self._app.snapshot else ()
+        streams = (
+            tuple(stream.name for stream in self._session.snapshot.streams) if self._session.snapshot else ()
+        )
         hint = f"with a stamp in its messageHistory{loop}"
         self.app.push_screen(
             Prompt(
@@ -175,7 +179,7 @@ class MessageActions(Vertical):
 
     async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
         sent = await self._client.send(
-            NewMessage(target, redrive.stamped(data, self._app.now), row.partition_key)
+            NewMessage(target, redrive.stamp(data, self._session.now), row.partition_key)
         )
         return f"sent #{row.id} to {target}, {sent.shard}"
 
@@ -185,7 +189,7 @@ class MessageActions(Vertical):
 
         def sure(yes: bool | None) -> None:
             if yes:
-                self._app.run_in_background(self._redrive_all(matching))
+                self._session.run_in_background(self._redrive_all(matching))
 
         if total:
             question = f"Send these {count(total)} messages again, each to the stream it came from?"
@@ -194,26 +198,26 @@ class MessageActions(Vertical):
     async def _redrive_all(self, matching: str) -> str:
         sent, stray, last = 0, 0, (await self._client.messages(limit=1)).last
         after = 0
-        # What a redriven message brings back into the queue is not this round's.
+        # A redriven message can come back into the queue; ids above ``last`` are left for another round.
         while rows := [r for r in await self._page(matching, after) if r.id <= last]:
             for row in rows:
                 target = await self._origin(row)
                 if target is None:
                     stray += 1
                 else:
-                    await redrive.again(self._client, row, target, self._app.now)
+                    await redrive.resend(self._client, row, target, self._session.now)
                     sent += 1
             after = rows[-1].id
         left = f"; {count(stray)} had no stream to go back to" if stray else ""
         return f"sent {count(sent)} messages again{left}"
 
     async def _origin(self, row: MessageRow) -> str | None:
-        return await redrive.find_origin(self._client, row, no_origin(self._app.topology))
+        return await redrive.find_origin(self._client, row, no_origin(self._session.topology))
 
     async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:
         return (await self._client.messages(after=after, limit=_PAGE, matching=matching)).messages
 
-    # Beside others.
+    # Comparing with other messages.
 
     def action_diff(self) -> None:
         row, marked = self._row, self.browser.marked
@@ -221,27 +225,27 @@ class MessageActions(Vertical):
             return
         if marked is None and "duplicate" not in row.marks:
             self.browser.mark(row)
-            self.post_message(Done(f"marked #{row.id}; d on another message compares the two"))
+            self.post_message(ActionDone(f"marked #{row.id}; d on another message compares the two"))
             return
         self.browser.mark(None)
         if marked is None or marked.id != row.id:
-            self._app.run_in_background(self._compare(marked, row))
+            self._session.run_in_background(self._compare(marked, row))
 
     async def _compare(self, first: MessageRow | None, second: MessageRow) -> str:
-        if first is None:  # a duplicate is compared with what it repeats
-            first = await self._repeated(second)
+        if first is None:  # a duplicate is compared with the message that it repeats
+            first = await self._first_of_duplicates(second)
         early, late = sorted((first.id, second.id))
         log = self.browser.message_log
-        self.post_message(self.Pair(await log.message(early), await log.message(late)))
+        self.post_message(self.PairArrived(await log.message(early), await log.message(late)))
         return ""
 
-    async def _repeated(self, row: MessageRow) -> MessageRow:
-        """The first message with its id that came from the same stream."""
+    async def _first_of_duplicates(self, row: MessageRow) -> MessageRow:
+        """The first message with the same id from the same stream."""
         stream = self.browser.origin(row)
         same = (await self.browser.message_log.messages(matching=f'id:"{row.message_id}"')).messages
         return next(each for each in same if self.browser.origin(each) == stream)
 
-    def on_message_actions_pair(self, message: Pair) -> None:
+    def on_message_actions_pair_arrived(self, message: PairArrived) -> None:
         message.stop()
         self.app.push_screen(Diff(message.first, message.second))
 
@@ -249,7 +253,7 @@ class MessageActions(Vertical):
         if (row := self._row) and row.sequence and row.total and row.total > 1:
             self.app.push_screen(SequenceParts(row.sequence, self.browser.origin(row)))
         else:
-            self.post_message(Done("this message is in one piece"))
+            self.post_message(ActionDone("this message is in one piece"))
 
     def action_life(self) -> None:
-        self.browser.read_way()
+        self.browser.show_history()

@@ -1,4 +1,4 @@
-"""Messages to look through: the list, its filter, the message that is open, and what can be done with one."""
+"""The message list with its filter and the detail of one message."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from tui.session import Session, session_of
 from tui.state import goto
 from tui.state.query import both
 from tui.state.scopes import Scope, everything_once
-from tui.state.seeking import MessageLog, NothingThereError, message_source, next_match, place_of
-from tui.state.worker_messages import Undone
+from tui.state.seeking import MessageLog, NothingThereError, find_index, message_source, next_match
+from tui.state.worker_messages import ActionFailed
 from tui.text.columns import Column
 from tui.text.figures import count
 from tui.text.reasons import Reasons, why
-from tui.text.trace import Hop, way_of
+from tui.text.trace import Hop, trace_of
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MESSAGE_COLUMNS, MessageList, copied_from
 from tui.widgets.row_list import RowList
 
 
 class MessageBrowser(Vertical):
-    """Messages that pass the scope (given by the screen) and the filter (given by the user)."""
+    """Shows the messages that match both the screen's scope and the user's filter."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGES)
     DEFAULT_CSS = """
@@ -51,14 +51,14 @@ class MessageBrowser(Vertical):
     """
 
     class Reading(Message):
-        """A message is open in full, or no longer."""
+        """The detail of a message was opened or closed."""
 
         def __init__(self, reading: bool) -> None:
             super().__init__()
             self.reading = reading
 
-    class Read(Message):
-        """A message came in full."""
+    class DetailArrived(Message):
+        """A whole message, with its trace and the reasons for its state."""
 
         def __init__(self, detail: Detail, hops: list[Hop], reasons: Reasons) -> None:
             super().__init__()
@@ -66,8 +66,8 @@ class MessageBrowser(Vertical):
             self.hops = hops
             self.reasons = reasons
 
-    class Found(Message):
-        """The row to go to has this index."""
+    class RowFound(Message):
+        """The index of the row to go to."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
@@ -99,16 +99,16 @@ class MessageBrowser(Vertical):
         self.list.following = True
 
     @property
-    def app_(self) -> Session:
+    def session(self) -> Session:
         return session_of(self)
 
     @property
     def client(self) -> AsyncClient:
-        return self.app_.client
+        return self.session.client
 
     @property
     def message_log(self) -> MessageLog:
-        """What the list shows the messages of: the streams, or a place of the audit log."""
+        """The source of the messages: the streams, or a place of the audit log."""
         return self.client.audit(self._place) if self._place else self.client
 
     @property
@@ -117,44 +117,44 @@ class MessageBrowser(Vertical):
 
     @property
     def scope(self) -> str:
-        """The filter that the screen sets."""
-        return self._narrowed or self._scope(self.app_.topology)
+        """The filter of the screen."""
+        return self._narrowed or self._scope(self.session.topology)
 
     @property
     def matching(self) -> str:
-        """The filter of what is shown."""
+        """The filter of the list: the scope and the user's filter."""
         return both(self.scope, self.filter)
 
-    def look_at(self, scope: str) -> None:
-        """Show the messages of another scope; of the screen's own when it is empty."""
+    def show_scope(self, scope: str) -> None:
+        """Show the messages of another scope; an empty one restores the screen's own."""
         self._narrowed = scope
         self._browse()
 
-    def read_audit(self, place: AuditPlace) -> None:
-        """Show the entries of the audit log that lie there."""
+    def show_audit(self, place: AuditPlace) -> None:
+        """Show the entries of the audit log in this place."""
         self._place = place
         self.mark(None)
-        self._read_on(False)
+        self._open_detail(False)
         self._browse()
 
     def _browse(self) -> None:
         self.list.browse(message_source(self.message_log, self.matching))
-        self._say_where()
+        self._show_position()
 
     # The filter.
 
     def action_filter(self) -> None:
         self.query_one(FilterBar).ask(self.filter)
 
-    def on_filter_bar_given(self, message: FilterBar.Given) -> None:
+    def on_filter_bar_submitted(self, message: FilterBar.Submitted) -> None:
         self.filter = message.text
         self._last_filter = message.text or self._last_filter
         self._browse()
         self.list.focus()
-        self.app_.command = self.command() if self.matching else ""
+        self.session.command = self.command() if self.matching else ""
 
     def origin(self, row: MessageRow) -> str:
-        """The stream that a message of the list is in; of an entry of the audit log, the one it came from."""
+        """The stream of a message; for an entry of the audit log, the stream that was copied."""
         return copied_from(row).stream if self._place else row.stream
 
     def address(self, row: MessageRow) -> str:
@@ -162,18 +162,18 @@ class MessageBrowser(Vertical):
         return f"{self.client.url}{f'/audit/{self._place}' if self._place else ''}/messages/{row.id}"
 
     def command(self, *options: str) -> str:
-        """The command that lists what is shown."""
+        """The shell command that lists the same messages."""
         words = ["sandbox", "messages", *options]
         words += ["--audit", self._place] if self._place else []
         words += ["--filter", self.matching] if self.matching else []
         return shlex.join(words)
 
-    def on_filter_bar_left(self) -> None:
+    def on_filter_bar_cancelled(self) -> None:
         self.list.focus()
 
     def action_all(self) -> None:
         if self.has_class("-reading"):
-            self._read_on(False)
+            self._open_detail(False)
         elif self.filter:
             row, self.filter = self.list.current, ""
             self._browse()
@@ -209,27 +209,24 @@ class MessageBrowser(Vertical):
         self.app.push_screen(Prompt("Go to", hint=goto.HINT, words=goto.WORDS), self._goto)
 
     def _goto(self, text: str | None) -> None:
-        snapshot = self.app_.snapshot
+        snapshot = self.session.snapshot
         if text and snapshot:
             try:
                 self._seek(goto.parse(text, snapshot.status.clock.time))
             except ValueError as error:
-                self.post_message(Undone(str(error)))
-
-    def _seek(self, goal: goto.Goal) -> None:
-        self._find(goal)
+                self.post_message(ActionFailed(str(error)))
 
     @work(group="seek", exclusive=True)
-    async def _find(self, goal: goto.Goal) -> None:
-        await self._report(place_of(self.message_log, self.matching, goal))
+    async def _seek(self, goal: goto.Goal) -> None:
+        await self._report(find_index(self.message_log, self.matching, goal))
 
     async def _report(self, search: Coroutine[Any, Any, int]) -> None:
         try:
-            self.post_message(self.Found(await search))
+            self.post_message(self.RowFound(await search))
         except (UnreachableError, RefusedError, NothingThereError) as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_message_browser_found(self, message: Found) -> None:
+    def on_message_browser_row_found(self, message: RowFound) -> None:
         message.stop()
         self.list.following = False
         self.list.go_to(message.index)
@@ -238,21 +235,21 @@ class MessageBrowser(Vertical):
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         message.stop()
-        self._read_on(True)
+        self._open_detail(True)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if self.has_class("-reading") and message.row is not None and message.control is self.list:
             self._read(message.row)
 
     def mark(self, row: MessageRow | None) -> None:
-        """Mark a message for a diff, or none."""
+        """Mark a message for a diff; None removes the mark."""
         self.marked = row
         self.list.redraw()
 
-    def read_way(self) -> None:
-        """Open the message under the cursor at its history."""
+    def show_history(self) -> None:
+        """Open the history of the message under the cursor."""
         self.query_one(MessageDetail).open_tab("history")
-        self._read_on(True)
+        self._open_detail(True)
 
     def action_next_tab(self) -> None:
         self.query_one(MessageDetail).turn(1)
@@ -260,43 +257,40 @@ class MessageBrowser(Vertical):
     def action_previous_tab(self) -> None:
         self.query_one(MessageDetail).turn(-1)
 
-    def _read_on(self, reading: bool) -> None:
+    def _open_detail(self, reading: bool) -> None:
         self.set_class(reading, "-reading")
         self.post_message(self.Reading(reading))
         if reading and (row := self.list.current):
             self._read(row)
 
-    def _read(self, row: MessageRow) -> None:
-        self._fetch(row)
-
     @work(group="read", exclusive=True)
-    async def _fetch(self, row: MessageRow) -> None:
+    async def _read(self, row: MessageRow) -> None:
         try:
             detail = await self.message_log.message(row.id)
             same: Any = ()
             if row.message_id:
                 same = (await self.client.messages(limit=200, matching=f'id:"{row.message_id}"')).messages
             reasons = await asyncio.to_thread(why, detail)
-            self.post_message(self.Read(detail, way_of(detail, same), reasons))
+            self.post_message(self.DetailArrived(detail, trace_of(detail, same), reasons))
         except (UnreachableError, RefusedError) as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_message_browser_read(self, message: Read) -> None:
+    def on_message_browser_detail_arrived(self, message: DetailArrived) -> None:
         message.stop()
         self.query_one(MessageDetail).show(message.detail, message.hops, message.reasons)
 
-    # What stands above the list.
+    # The line above the list.
 
     def on_row_list_changed(self, message: RowList.Changed) -> None:
         if message.control is self.list:
-            self._say_where()
+            self._show_position()
 
     def on_row_list_failed(self, message: RowList.Failed) -> None:
         message.stop()
         if isinstance(message.error, RefusedError):
-            self.post_message(Undone(str(message.error)))
+            self.post_message(ActionFailed(str(message.error)))
 
-    def _say_where(self) -> None:
+    def _show_position(self) -> None:
         shown = self.list
         state = (
             Content.styled(f"‖ paused, {count(shown.behind)} waiting", "bold $text-warning")
@@ -306,15 +300,15 @@ class MessageBrowser(Vertical):
             else Content.styled(f"row {count(shown.cursor + 1)}", "$text-muted")
         )
         number = Content(f"{count(shown.total)} message{'' if shown.total == 1 else 's'} ")
-        which = Content.styled(self._which(), "$text-muted")
+        which = Content.styled(self._describe_scope(), "$text-muted")
         asked = Content.assemble("  / ", (self.filter, "bold $text-accent")) if self.filter else Content("")
-        said = Content.assemble(number, "  ", which, asked, "   ", state)
-        self.query_one("#where", Static).update(said, layout=False)
+        line = Content.assemble(number, "  ", which, asked, "   ", state)
+        self.query_one("#where", Static).update(line, layout=False)
 
-    def _which(self) -> str:
+    def _describe_scope(self) -> str:
         scope = self.scope
         if self._place:
-            audit = self.app_.topology.audit
+            audit = self.session.topology.audit
             held = audit and (audit.stream if self._place == "stream" else audit.bucket)
             return f"from the {self._place} {held}" if held else "this sandbox keeps no audit log"
         return f"every stream but {scope.removeprefix('-stream:')}" if scope.startswith("-stream:") else scope

@@ -1,4 +1,4 @@
-"""A bucket's objects as folders to go down into; says which object was opened."""
+"""Buckets and their objects as folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.session import session_of
 from tui.state.movement import Movement
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.columns import Column
 from tui.text.folders import Entry, above, level
@@ -35,7 +35,7 @@ ENTRY_COLUMNS: tuple[Column[Entry], ...] = (
 
 
 class ObjectBrowser(Vertical):
-    """The buckets, or the one that ``bucket`` names in a topology; inside it, folder by folder."""
+    """Shows all buckets, or the one that ``bucket`` selects from a topology, one folder at a time."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.BUCKETS)
     DEFAULT_CSS = """
@@ -46,7 +46,7 @@ class ObjectBrowser(Vertical):
     """
 
     class Listed(Message):
-        """What is there came: the buckets, or some more objects of one under a prefix."""
+        """Buckets, or a page of a bucket's objects; ``first`` marks the first page."""
 
         def __init__(
             self, bucket: str, found: tuple[Bucket, ...] | tuple[ObjectRow, ...], *, first: bool
@@ -95,7 +95,7 @@ class ObjectBrowser(Vertical):
         self._list()
 
     def look_again(self) -> None:
-        """Ask whether there are more objects by now."""
+        """List the buckets or objects again."""
         self._list()
 
     def _list_again(self) -> None:
@@ -121,7 +121,7 @@ class ObjectBrowser(Vertical):
                 self.post_message(self.Listed(bucket, page.objects, first=first))
                 after, first = page.next, False
         except app.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
     def on_object_browser_listed(self, message: Listed) -> None:
         message.stop()

@@ -1,1 +1,1 @@
-"""One file a screen."""
+"""The screens, one file each."""

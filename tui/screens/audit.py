@@ -1,4 +1,4 @@
-"""The audit log, entry by entry, from its stream or from its bucket, and the objects it lies in by date."""
+"""The audit log: its progress, its entries from the stream or from the bucket, and the bucket's objects."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _AGAIN_SECONDS = 1.0
 
 
 class AuditScreen(MainScreen):
-    """How far the audit log is, its entries where they lie, and the audit bucket's objects."""
+    """Shows the objects of the audit bucket beside the entries of the audit log."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.AUDIT)
 
-    class Came(Message):
-        """How far the audit log is."""
+    class StatusArrived(Message):
+        """The progress of the audit log."""
 
         def __init__(self, status: AuditStatus) -> None:
             super().__init__()
@@ -51,58 +51,58 @@ class AuditScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one(MessageList).focus()
-        self.set_interval(_AGAIN_SECONDS, self._ask)
+        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        self._ask()
+        self._fetch_if_shown()
 
-    def _ask(self) -> None:
+    def _fetch_if_shown(self) -> None:
         if self.is_current and not self.sandbox.lost:
-            self._fetch()
+            self._fetch_status()
 
     @work(group="audit", exclusive=True)
-    async def _fetch(self) -> None:
+    async def _fetch_status(self) -> None:
         try:
-            self.post_message(self.Came(await self.client.audit_status()))
+            self.post_message(self.StatusArrived(await self.client.audit_status()))
         except self.sandbox.failures as error:
             if not self.sandbox.lost:
                 self.query_one("#how-far", Static).update(str(error))
 
-    def on_audit_screen_came(self, message: Came) -> None:
+    def on_audit_screen_status_arrived(self, message: StatusArrived) -> None:
         status = message.status
         waiting = f", {count(status.pending)} on the way" if status.pending else ""
         copied = f"copied to {status.stream}: {count(status.copied)}"
         loaded = f"loaded into {status.bucket}: {count(status.delivered)} in {count(status.objects)} objects"
         self.query_one("#how-far", Static).update(f"{copied}   {loaded}{waiting}")
         if status != self._status:
-            # Copies are made, and delivered, after the message itself came: nothing else tells of them.
+            # Entries are copied and delivered after their message, without an event that the lists see.
             self._status = status
             self.query_one(MessageList).look_again()
             self.query_one(ObjectBrowser).look_again()
 
     def action_place(self) -> None:
         self._place = "bucket" if self._place == "stream" else "stream"
-        self.query_one(MessageBrowser).read_audit(self._place)
+        self.query_one(MessageBrowser).show_audit(self._place)
 
     def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
         self.set_class(message.reading, "-reading")
 
     def on_object_browser_opened(self, message: ObjectBrowser.Opened) -> None:
-        self.app.push_screen(ObjectOver(message.bucket, message.key))
+        self.app.push_screen(ObjectDialog(message.bucket, message.key))
 
 
 def _bucket(topology: Topology) -> str:
     return topology.audit.bucket if topology.audit else ""
 
 
-class ObjectOver(ModalScreen[None]):
-    """An object over the screen it was opened on."""
+class ObjectDialog(ModalScreen[None]):
+    """The content of an object, over the present screen."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
-    ObjectOver { align: center middle; }
-    ObjectOver > ObjectView { width: 96%; height: 92%; background: $surface; border: round $primary; }
+    ObjectDialog { align: center middle; }
+    ObjectDialog > ObjectView { width: 96%; height: 92%; background: $surface; border: round $primary; }
     """
 
     def __init__(self, bucket: str, key: str) -> None:

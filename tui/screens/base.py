@@ -1,4 +1,4 @@
-"""What the screens share: the banner above, the command line and the footer below."""
+"""The frame of every screen: the banner above, the command line and the footer below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.widgets.row_list import RowList
 
 
 class MainScreen(Screen[None]):
-    """A screen that a key goes to; ``content`` is what stands between the lines."""
+    """A screen with a key; subclasses give the widgets between banner and footer by ``content``."""
 
     def compose(self) -> ComposeResult:
         yield Banner()
@@ -31,7 +31,7 @@ class MainScreen(Screen[None]):
 
     @property
     def sandbox(self) -> Session:
-        """The app."""
+        """The session of the app."""
         return session_of(self)
 
     @property

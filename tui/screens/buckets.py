@@ -1,4 +1,4 @@
-"""Buckets: objects by prefix, and what is in them."""
+"""Buckets: their objects by prefix, and the content of one object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.widgets.object_view import ObjectView
 
 
 class BucketsScreen(MainScreen):
-    """The buckets and an object of theirs."""
+    """Shows the buckets beside the content of an object."""
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):

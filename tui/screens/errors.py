@@ -1,4 +1,4 @@
-"""Error queues: what is in the error and the invalid queue by code, why, and sending it again."""
+"""Error queues: the messages of the error and the invalid queue by error code, with redrive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.screens.base import MainScreen
 from tui.state.movement import Movement
 from tui.state.query import both
 from tui.state.scopes import refused
-from tui.state.worker_messages import Snapshot, Undone
+from tui.state.worker_messages import ActionFailed, Snapshot
 from tui.text import figures
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
@@ -35,12 +35,12 @@ COUNT_COLUMNS: tuple[Column[Count], ...] = (
 
 
 class ErrorsScreen(MainScreen):
-    """The codes with their counts, and the messages of the one chosen."""
+    """Shows the error codes with their counts beside the messages of the chosen code."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
 
     class Counted(Message):
-        """The counts came."""
+        """The number of messages by error code."""
 
         def __init__(self, counts: tuple[Count, ...]) -> None:
             super().__init__()
@@ -71,7 +71,7 @@ class ErrorsScreen(MainScreen):
             self.post_message(self.Counted(await self.client.counts("code", matching=queues)))
         except self.sandbox.failures as error:
             if not self.sandbox.lost:
-                self.post_message(Undone(str(error)))
+                self.post_message(ActionFailed(str(error)))
 
     def on_errors_screen_counted(self, message: Counted) -> None:
         self.query_one("#codes", RowList).fill(message.counts)
@@ -83,7 +83,7 @@ class ErrorsScreen(MainScreen):
             self._chosen = None if same else row
             message.control.redraw()
             of_code = both(refused(self.sandbox.topology), f"code:{row.value or 'none'}")
-            self.query_one(MessageBrowser).look_at("" if same else of_code)
+            self.query_one(MessageBrowser).show_scope("" if same else of_code)
 
     def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
         self.set_class(message.reading, "-reading")

@@ -1,4 +1,4 @@
-"""Faults: those in force with what they did, the kinds there are, the clock, and everything that happens."""
+"""Faults: those in force with their injections, the fault types, the clock, and the events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.dialogs.add_fault import AddFault
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.columns import Column
 from tui.widgets.event_list import EventList
@@ -57,12 +57,12 @@ TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
 
 
 class FaultsScreen(MainScreen):
-    """Break something, and watch."""
+    """Shows the faults and fault types beside the events; adds, pauses and removes faults; sets the clock."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.FAULTS)
 
-    class Kinds(Message):
-        """The registry of faults came."""
+    class TypesArrived(Message):
+        """The fault types of the sandbox."""
 
         def __init__(self, types: tuple[FaultType, ...]) -> None:
             super().__init__()
@@ -80,17 +80,17 @@ class FaultsScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)
-        self._fetch_kinds()
+        self._fetch_types()
         self.query_one("#kinds").focus()
 
     @work
-    async def _fetch_kinds(self) -> None:
+    async def _fetch_types(self) -> None:
         try:
-            self.post_message(self.Kinds(await self.client.fault_types()))
+            self.post_message(self.TypesArrived(await self.client.fault_types()))
         except self.sandbox.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_faults_screen_kinds(self, message: Kinds) -> None:
+    def on_faults_screen_types_arrived(self, message: TypesArrived) -> None:
         self.query_one("#kinds", RowList).fill(message.types)
 
     def _show(self) -> None:
@@ -144,9 +144,9 @@ class FaultsScreen(MainScreen):
     def action_freeze(self) -> None:
         clock = self.sandbox.snapshot.status.clock if self.sandbox.snapshot else None
         if clock and not clock.real and clock.speed == 0:
-            self._turn(ClockChange("speed", speed=1.0), "sandbox clock speed 1")
+            self._change_clock(ClockChange("speed", speed=1.0), "sandbox clock speed 1")
         else:
-            self._turn(ClockChange("freeze"), "sandbox clock freeze")
+            self._change_clock(ClockChange("freeze"), "sandbox clock freeze")
 
     def action_advance(self) -> None:
         def advance(text: str | None) -> None:
@@ -154,18 +154,18 @@ class FaultsScreen(MainScreen):
                 try:
                     span = seconds(text)
                 except ValueError as error:
-                    self.post_message(Undone(str(error)))
+                    self.post_message(ActionFailed(str(error)))
                 else:
-                    self._turn(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
+                    self._change_clock(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
 
         self.app.push_screen(Prompt("Let so much time pass at once", hint="30s, 6m, 24h, 7d"), advance)
 
     def action_real_time(self) -> None:
-        self._turn(ClockChange("real"), "sandbox clock real")
+        self._change_clock(ClockChange("real"), "sandbox clock real")
 
-    def _turn(self, change: ClockChange, command: str) -> None:
-        async def turn() -> str:
+    def _change_clock(self, change: ClockChange, command: str) -> None:
+        async def change_clock() -> str:
             clock = await self.client.change_clock(change)
             return f"the clock says {figures.date_time(clock.time)} UTC"
 
-        self.sandbox.run_in_background(turn(), command)
+        self.sandbox.run_in_background(change_clock(), command)

@@ -1,4 +1,4 @@
-"""Asynchronous processing: the messages by state, and the life of one drawn in time."""
+"""Asynchronous processing: the messages with their states, and the changes and calls of one over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.dialogs.confirm import Confirm
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
 from tui.widgets.row_list import RowList
@@ -30,7 +30,7 @@ _FIELDS = ("state", "source", "correlation", "process", "service", "operation", 
 
 
 class ProcessingScreen(MainScreen):
-    """The messages over the outside systems; beside them the life of one, and all that is known of it."""
+    """Shows the messages over the external systems, beside the history and the fields of one message."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.PROCESSING)
     DEFAULT_CSS = """
@@ -46,8 +46,8 @@ class ProcessingScreen(MainScreen):
     }
     """
 
-    class Came(Message):
-        """The messages that are as wanted, the systems, and one message whole."""
+    class MessagesArrived(Message):
+        """The messages that match the filter ``wanted``, the systems, and one whole message."""
 
         def __init__(self, wanted: str, messages: tuple[AsyncMessage, ...]) -> None:
             super().__init__()
@@ -75,12 +75,12 @@ class ProcessingScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one("#asynchronous").focus()
-        self._look()
-        self.set_interval(_AGAIN_SECONDS, self._look_while_seen)
+        self._fetch()
+        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        self._look()
+        self._fetch()
 
     def action_filter(self) -> None:
         def use(wanted: str | None) -> None:
@@ -94,7 +94,7 @@ class ProcessingScreen(MainScreen):
         self._find("")
 
     def action_restart(self) -> None:
-        """Again, without the calls that succeeded."""
+        """Process the message again without the calls that succeeded."""
         self._act("Process it again? What succeeded is not called again.", "Restart", Restart("partial"))
 
     def action_restart_totally(self) -> None:
@@ -106,52 +106,54 @@ class ProcessingScreen(MainScreen):
     def _act(self, question: str, yes: str, how: Restart | None) -> None:
         number = self._number
         if number is None:
-            self.post_message(Undone("there is no message under the cursor"))
+            self.post_message(ActionFailed("there is no message under the cursor"))
             return
 
         def act(wanted: bool | None) -> None:
             if wanted:
                 total = " --total" if how and how.kind == "total" else ""
                 command = f"sandbox process {'restart' if how else 'cancel'} {number}{total}"
-                self.sandbox.run_in_background(self._do(number, how), command)
+                self.sandbox.run_in_background(self._restart_or_cancel(number, how), command)
 
         self.app.push_screen(Confirm(f"Message {number}. {question}", yes), act)
 
-    async def _do(self, number: int, how: Restart | None) -> str:
+    async def _restart_or_cancel(self, number: int, how: Restart | None) -> str:
         processing = self.client.processing
         found = await (processing.restart(number, how) if how else processing.cancel(number))
-        self._look()
+        self._fetch()
         return f"message {number} is {found.message.state}"
 
     def _find(self, wanted: str) -> None:
         self._wanted = wanted
-        self._look()
+        self._fetch()
         options = " ".join(f"--{name.replace('_', '-')} '{value}'" for name, value in _search(wanted).items())
         self.sandbox.command = f"sandbox process list {options}".rstrip()
 
-    def _look_while_seen(self) -> None:
+    def _fetch_if_shown(self) -> None:
         if self.is_current and not self.sandbox.lost:
-            self._look()
+            self._fetch()
 
     @work(group="processing", exclusive=True)
-    async def _look(self) -> None:
+    async def _fetch(self) -> None:
         processing = self.client.processing
         try:
             wanted = self._wanted
-            came = self.Came(wanted, await processing.search(limit=_MESSAGES, **_search(wanted)))
-            came.systems = await processing.systems()
-            shown = self._number or (came.messages[0].number if came.messages else None)
+            arrived = self.MessagesArrived(
+                wanted, await processing.search(limit=_MESSAGES, **_search(wanted))
+            )
+            arrived.systems = await processing.systems()
+            shown = self._number or (arrived.messages[0].number if arrived.messages else None)
             if shown is not None:
-                came.one = await processing.show(shown)
-            self.post_message(came)
+                arrived.one = await processing.show(shown)
+            self.post_message(arrived)
         except RefusedError as error:
             if str(error) != self._refused:
                 self._refused = str(error)
-                self.post_message(Undone(str(error)))
+                self.post_message(ActionFailed(str(error)))
         except self.sandbox.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_processing_screen_came(self, message: Came) -> None:
+    def on_processing_screen_messages_arrived(self, message: MessagesArrived) -> None:
         if message.wanted != self._wanted:
             return
         self._refused = ""
@@ -172,17 +174,17 @@ class ProcessingScreen(MainScreen):
             f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
         )
         self.query_one(Waterfall).show(life_of(found))
-        self.query_one(TextLines).show(pretty(_known(found)), json=True)
+        self.query_one(TextLines).show(pretty(_filled_fields(found)), json=True)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row = message.row
         if isinstance(row, AsyncMessage) and self.focused is message.control and row.number != self._number:
             self._number = row.number
-            self._look()
+            self._fetch()
 
 
 def _search(wanted: str) -> dict[str, str]:
-    """``state:OK invoice`` as the query's fields; what names none is text."""
+    """Parse ``state:OK invoice`` into the fields of the query; a word without a field is ``text``."""
     found: dict[str, str] = {}
     for word in wanted.split():
         name, colon, value = word.partition(":")
@@ -194,8 +196,8 @@ def _search(wanted: str) -> dict[str, str]:
     return found
 
 
-def _known(found: AsyncMessageDetail) -> dict[str, Any]:
-    """What the lines do not show."""
+def _filled_fields(found: AsyncMessageDetail) -> dict[str, Any]:
+    """The fields of a message that are not empty."""
     row = msgspec.to_builtins(found.message)
     rest = {
         "children": [f"{each.number} {each.state} {each.binding or ''}".strip() for each in found.children],

@@ -1,4 +1,4 @@
-"""Queues: what is in each, who holds which messages, and for how long still."""
+"""Queues: their messages, the claims on these, and the time left of each claim."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
 from tui.dialogs.confirm import Confirm
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.pretty import pretty
 from tui.text.queue_columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
@@ -28,7 +27,7 @@ _AGAIN_SECONDS = 1.0
 
 
 class QueuesScreen(MainScreen):
-    """The queues over who holds what in one of them; beside them its messages, and one in full."""
+    """Shows the queues over the claims of one queue, beside its messages and one message in full."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.QUEUES)
     DEFAULT_CSS = """
@@ -43,8 +42,8 @@ class QueuesScreen(MainScreen):
     }
     """
 
-    class Came(Message):
-        """The queues, and of the one looked at its claims and messages."""
+    class QueuesArrived(Message):
+        """All queues, and the claims and messages of the queue ``asked`` (project and name)."""
 
         def __init__(self, asked: tuple[str, str] | None, queues: QueueList) -> None:
             super().__init__()
@@ -71,18 +70,18 @@ class QueuesScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one("#queues").focus()
-        self._look()
-        self.set_interval(_AGAIN_SECONDS, self._look_while_seen)
+        self._fetch()
+        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        self._look()
+        self._fetch()
 
     def action_release(self) -> None:
-        """Ask first: a worker that still works would not know."""
+        """Release a claim after a question, since a worker that still holds it is not notified."""
         claim = self.query_one("#claims", RowList).current
         if self._chosen is None or not isinstance(claim, Claim):
-            self.post_message(Undone("there is no claim under the cursor of the claims"))
+            self.post_message(ActionFailed("there is no claim under the cursor of the claims"))
             return
         project, queue = self._chosen
 
@@ -98,44 +97,42 @@ class QueuesScreen(MainScreen):
 
     async def _release(self, project: str, queue: str, claim: str) -> str:
         released = await self.client.queues.release(project, queue, claim)
-        self._look()
+        self._fetch()
         return "released" if released else "it had expired already"
 
-    def _look_while_seen(self) -> None:
+    def _fetch_if_shown(self) -> None:
         if self.is_current and not self.sandbox.lost:
-            self._look()
+            self._fetch()
 
     @work(group="queues", exclusive=True)
-    async def _look(self) -> None:
+    async def _fetch(self) -> None:
         queues = self.client.queues
         try:
-            came = self.Came(self._chosen, await queues.list())
-            if came.asked is None and came.queues.queues:
-                first = came.queues.queues[0]
-                came.asked = (first.project, first.name)
-            if came.asked in {(each.project, each.name) for each in came.queues.queues}:
-                came.claims = await queues.claims(*came.asked)
-                came.messages = (await queues.messages(*came.asked, limit=_MESSAGES)).messages
-            self.post_message(came)
-        except RefusedError as error:
-            self.post_message(Undone(str(error)))
+            arrived = self.QueuesArrived(self._chosen, await queues.list())
+            if arrived.asked is None and arrived.queues.queues:
+                first = arrived.queues.queues[0]
+                arrived.asked = (first.project, first.name)
+            if arrived.asked in {(each.project, each.name) for each in arrived.queues.queues}:
+                arrived.claims = await queues.claims(*arrived.asked)
+                arrived.messages = (await queues.messages(*arrived.asked, limit=_MESSAGES)).messages
+            self.post_message(arrived)
         except self.sandbox.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_queues_screen_came(self, message: Came) -> None:
+    def on_queues_screen_queues_arrived(self, message: QueuesArrived) -> None:
         self.query_one("#queues", RowList).fill(message.queues.queues)
         if message.queues.trouble != self._trouble:
             self._trouble = message.queues.trouble
             for why in self._trouble:
-                self.post_message(Undone(why))
+                self.post_message(ActionFailed(why))
         if self._chosen not in {None, message.asked}:
             return
         self._chosen = message.asked
         self.query_one("#claims", RowList).fill(message.claims)
         self.query_one("#messages", RowList).fill(message.messages)
-        self._say(message)
+        self._show_counts(message)
 
-    def _say(self, message: Came) -> None:
+    def _show_counts(self, message: QueuesArrived) -> None:
         name = message.asked[1] if message.asked else "no queue"
         total = next((q.total for q in message.queues.queues if (q.project, q.name) == message.asked), 0)
         held = sum(len(claim.messages) for claim in message.claims)
@@ -150,7 +147,7 @@ class QueuesScreen(MainScreen):
         if isinstance(row, Queue):
             self._chosen = (row.project, row.name)
             self.sandbox.command = f"sandbox claim list {row.name}{_project(row.project)}"
-            self._look()
+            self._fetch()
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row = message.row
@@ -163,7 +160,7 @@ def _project(project: str) -> str:
 
 
 def _lines(row: QueueMessage) -> list[str]:
-    """The message in full, with what the queue knows of it."""
+    """The fields of the queue message and its body, as lines."""
     known = {"id": row.id, "claim": row.claim, "claimed": row.claims, "ends in": figures.span(row.left)}
     try:
         return pretty(known | {"body": msgspec.json.decode(row.body)})

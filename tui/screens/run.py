@@ -1,4 +1,4 @@
-"""A recorded run to scrub through: a time slider, play and pause, step by step with its explanation."""
+"""The player of a recorded run: a time slider, play and pause, single steps, explanations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.widgets import Footer, Static
 
 from rdss_sandbox.shapes.events import Event
 from tui.keys.actions import Group, bindings
-from tui.state.playback import Scenes
+from tui.state.playback import Playback
 from tui.state.recording import Recording
 from tui.text import figures
 from tui.text.columns import Column
@@ -33,7 +33,7 @@ _VERDICTS = {"pass": "bold $text-success", "fail": "bold $text-error"}
 
 
 class RunScreen(Screen[None]):
-    """The cursor of the list of events is where one is; everything else follows it."""
+    """Plays a recording. The cursor of the event list is the position; everything else follows it."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.RUN)
     DEFAULT_CSS = """
@@ -53,7 +53,7 @@ class RunScreen(Screen[None]):
         super().__init__()
         self.recording = recording
         self.speed = 1.0
-        self._scenes = Scenes(recording.events)
+        self._playback = Playback(recording.events)
         self._began = recording.events[0].time
         self._next: Timer | None = None
 
@@ -92,21 +92,21 @@ class RunScreen(Screen[None]):
     def _at(self, event: Event) -> str:
         return f"{event.time - self._began:.3f} s"
 
-    # Where one is.
+    # The position.
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if message.row is None:
             return
         index = self.events.cursor
         self.query_one("#now", Static).update(sentence(message.row))
-        self.query_one(MessageGrid).show(self._scenes.after(index + 1))
+        self.query_one(MessageGrid).show(self._playback.after(index + 1))
         self.query_one(Timeline).show(index)
-        self._say_where()
+        self._show_position()
 
     def on_timeline_sought(self, message: Timeline.Sought) -> None:
         self.events.move_to(message.index)
 
-    def _say_where(self) -> None:
+    def _show_position(self) -> None:
         index, total = self.events.cursor, len(self.recording.events)
         passed, whole = self._at(self.recording.events[index]), self._at(self.recording.events[-1])
         state = Content.styled("▶ playing", "bold $text-success") if self.playing else Content("‖ paused")
@@ -122,7 +122,7 @@ class RunScreen(Screen[None]):
             if self.events.cursor >= len(self.recording.events) - 1:
                 self.events.move_to(0)
             self._await_next()
-        self._say_where()
+        self._show_position()
 
     def _await_next(self) -> None:
         index = self.events.cursor
@@ -130,14 +130,14 @@ class RunScreen(Screen[None]):
         if index >= len(events) - 1:
             self._pause()
             return
-        # What happens at one instant is told one by one, and nobody waits through minutes of nothing.
+        # Events at the same instant are shown one by one, and long pauses are shortened.
         apart = min(max(events[index + 1].time - events[index].time, _SHORTEST), _LONGEST)
         self._next = self.set_timer(apart / self.speed, self._play_on)
 
     def _play_on(self) -> None:
         self.events.move_to(self.events.cursor + 1)
         self._await_next()
-        self._say_where()
+        self._show_position()
 
     def _pause(self) -> None:
         if self._next is not None:
@@ -152,7 +152,7 @@ class RunScreen(Screen[None]):
 
     def _change_speed(self, by: int) -> None:
         self.speed = SPEEDS[min(max(SPEEDS.index(self.speed) + by, 0), len(SPEEDS) - 1)]
-        self._say_where()
+        self._show_position()
 
     # Step by step.
 
@@ -175,7 +175,7 @@ class RunScreen(Screen[None]):
     def _step_to(self, index: int) -> None:
         self._pause()
         self.events.move_to(index)
-        self._say_where()
+        self._show_position()
 
     def action_explain(self) -> None:
         self.toggle_class("-explaining")
@@ -187,7 +187,7 @@ class RunScreen(Screen[None]):
         else:
             self.app.exit()
 
-    # What there is to say.
+    # Texts.
 
     def _title(self) -> Content:
         run = self.recording

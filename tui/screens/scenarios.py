@@ -1,4 +1,4 @@
-"""Scenarios: bad days to choose from, what each teaches, and the runs to follow step by step."""
+"""Scenarios: the library, what each scenario teaches, and the runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tui.screens.base import MainScreen
 from tui.screens.run import RunScreen
 from tui.state.movement import Movement
 from tui.state.recording import Recording, fetch_recording
-from tui.state.worker_messages import Done, Undone
+from tui.state.worker_messages import ActionDone, ActionFailed
 from tui.text.columns import Column
 from tui.text.trace import describe
 from tui.widgets.row_list import RowList
 
-_LOOK_SECONDS = 0.2
-_NONE_HERE = (
+_POLL_SECONDS = 0.2
+_NO_SCENARIOS = (
     "this sandbox plays no scenarios; play one with: sandbox scenario run NAME, "
     "and look at it with: sandbox tui --run runs/NAME/latest"
 )
@@ -62,23 +62,23 @@ class ScenariosScreen(MainScreen):
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)
 
-    class Came(Message):
-        """The scenarios came; none, and why, from a sandbox that plays none."""
+    class ScenariosArrived(Message):
+        """The scenarios of the library; ``why`` says why there are none."""
 
         def __init__(self, scenarios: tuple[Scenario, ...], why: str = "") -> None:
             super().__init__()
             self.scenarios = scenarios
             self.why = why
 
-    class Ran(Message):
-        """The runs came."""
+    class RunsArrived(Message):
+        """The runs of the sandbox."""
 
         def __init__(self, runs: tuple[ScenarioRun, ...]) -> None:
             super().__init__()
             self.runs = runs
 
-    class Ready(Message):
-        """A run is over, and can be looked through."""
+    class RecordingReady(Message):
+        """The recording of a finished run."""
 
         def __init__(self, recording: Recording) -> None:
             super().__init__()
@@ -98,36 +98,36 @@ class ScenariosScreen(MainScreen):
 
     def on_mount(self) -> None:
         self._fetch()
-        self.watch(self.app, "snapshot", self._look)
+        self.watch(self.app, "snapshot", self._fetch_runs_if_changed)
         self.query_one("#library").focus()
 
     @work
     async def _fetch(self) -> None:
         try:
-            self.post_message(self.Came(await self.client.scenarios.list()))
+            self.post_message(self.ScenariosArrived(await self.client.scenarios.list()))
         except RefusedError:
-            self.post_message(self.Came((), _NONE_HERE))
+            self.post_message(self.ScenariosArrived((), _NO_SCENARIOS))
         except self.sandbox.failures as error:
-            self.post_message(self.Came((), str(error)))
+            self.post_message(self.ScenariosArrived((), str(error)))
 
-    def on_scenarios_screen_came(self, message: Came) -> None:
+    def on_scenarios_screen_scenarios_arrived(self, message: ScenariosArrived) -> None:
         library = self.query_one("#library", RowList)
         library.fill(message.scenarios)
         if message.why:
             library.say(message.why)
 
-    def _look(self) -> None:
+    def _fetch_runs_if_changed(self) -> None:
         if self.is_current and self._movement.since(self.sandbox.snapshot):
             self._fetch_runs()
 
     @work(group="runs", exclusive=True)
     async def _fetch_runs(self) -> None:
         try:
-            self.post_message(self.Ran(await self.client.scenarios.runs()))
+            self.post_message(self.RunsArrived(await self.client.scenarios.runs()))
         except self.sandbox.failures:
-            return  # the library says why
+            return  # the library already shows the reason
 
-    def on_scenarios_screen_ran(self, message: Ran) -> None:
+    def on_scenarios_screen_runs_arrived(self, message: RunsArrived) -> None:
         self.query_one("#runs", RowList).fill(message.runs)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
@@ -150,7 +150,7 @@ class ScenariosScreen(MainScreen):
                 if text.isdecimal():
                     self._begin(NewRun(scenario.name, int(text)))
                 else:
-                    self.post_message(Undone(f"{text!r} is no seed; write a whole number"))
+                    self.post_message(ActionFailed(f"{text!r} is no seed; write a whole number"))
 
         if scenario:
             self.app.push_screen(Prompt(f"Play {scenario.name} with the seed", hint="a whole number"), begin)
@@ -158,29 +158,31 @@ class ScenariosScreen(MainScreen):
     @work(group="play", exclusive=True)
     async def _begin(self, run: NewRun) -> None:
         seed = f" --seed {run.seed}" if run.seed is not None else ""
-        self.app.post_message(Done(f"{run.scenario} plays", f"sandbox scenario run {run.scenario}{seed}"))
+        self.app.post_message(
+            ActionDone(f"{run.scenario} plays", f"sandbox scenario run {run.scenario}{seed}")
+        )
         try:
             await self._follow(await self.client.scenarios.begin(run))
         except self.sandbox.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
     @work(group="play", exclusive=True)
     async def _open(self, run: ScenarioRun) -> None:
         try:
             await self._follow(run)
         except self.sandbox.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
     async def _follow(self, run: ScenarioRun) -> None:
-        """Wait until the run is over, then have it shown."""
+        """Wait for the end of the run, then post its recording. Raises ValueError for an empty run."""
         while run.state == "running":
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             run = await self.client.scenarios.run(run.id)
         if not run.events:
             raise ValueError(run.problem or "nothing happened in that run")
-        self.post_message(self.Ready(await fetch_recording(self.client, run.id)))
+        self.post_message(self.RecordingReady(await fetch_recording(self.client, run.id)))
 
-    def on_scenarios_screen_ready(self, message: Ready) -> None:
+    def on_scenarios_screen_recording_ready(self, message: RecordingReady) -> None:
         self.app.push_screen(RunScreen(message.recording))
 
 

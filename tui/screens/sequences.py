@@ -1,4 +1,4 @@
-"""Sequences: every message sent in several parts, with what came of it and what is missing."""
+"""Sequences: the messages that were sent in several parts, with their missing parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _tone(row: SequenceRow) -> str:
 
 
 class SequencesScreen(MainScreen):
-    """The sequences, and the one under the cursor in full."""
+    """Shows the sequences beside the parts of the one under the cursor."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SEQUENCES)
 

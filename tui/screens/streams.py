@@ -1,4 +1,4 @@
-"""Streams: the lineage tree, and the messages of what is chosen in it."""
+"""Streams: the lineage tree of shards, and the messages of the chosen stream or shard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.widgets.stream_tree import StreamTree, scope
 
 
 class StreamsScreen(MainScreen):
-    """What flows, where."""
+    """Shows streams, readers and events beside the messages; splits and merges shards."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
 
@@ -41,7 +41,7 @@ class StreamsScreen(MainScreen):
             self.query_one(ReaderList).show(snapshot)
 
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
-        self.query_one(MessageBrowser).look_at(scope(message.branch))
+        self.query_one(MessageBrowser).show_scope(scope(message.branch))
 
     def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
         self.set_class(message.reading, "-reading")
@@ -50,7 +50,7 @@ class StreamsScreen(MainScreen):
         self._reshard("split")
 
     def action_readers(self) -> None:
-        """Narrow screens have room for the tree or for who reads."""
+        """Move between the tree and the readers; narrow screens have room for one of them."""
         self.toggle_class("-readers")
         shown = self.query_one(ReaderList)
         if shown.display and not shown.has_focus:

@@ -1,4 +1,4 @@
-"""Topics: their records, and live what changes in them and what leaves, with its reason."""
+"""Topics: their records, and their changes live, with the reason of each out-of-focus message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, Topi
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.pretty import pretty
 from tui.text.topic_columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
@@ -28,11 +28,11 @@ _RECORDS = 1000
 _CHANGES = 1000
 _AGAIN_SECONDS = 1.0
 _FIRST = "objects"
-_QUEUE = "queue"  # whoever looks into one takes its messages
+_QUEUE = "queue"  # a query would take messages from it
 
 
 class TopicsScreen(MainScreen):
-    """The topics over the records of one; beside them what changes in it, and a record in full."""
+    """Shows the topics over the records of one topic, beside its changes and one record in full."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.TOPICS)
     DEFAULT_CSS = """
@@ -47,8 +47,8 @@ class TopicsScreen(MainScreen):
     }
     """
 
-    class Came(Message):
-        """What there is of ``topic`` under ``matching``."""
+    class TopicsArrived(Message):
+        """The records and changes of ``topic`` that match the filter ``matching``."""
 
         def __init__(self, asked: tuple[str, str, int]) -> None:
             super().__init__()
@@ -57,8 +57,8 @@ class TopicsScreen(MainScreen):
             self.page = TopicRecordPage((), 0)
             self.changes = TopicChangePage((), 0)
 
-    class Refused(Message):
-        """The filter will not do."""
+    class FilterRefused(Message):
+        """The sandbox refused the filter."""
 
         def __init__(self, matching: str, why: str) -> None:
             super().__init__()
@@ -85,13 +85,13 @@ class TopicsScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one("#records").focus()
-        self._say(TopicRecordPage((), 0))
-        self._look()
-        self.set_interval(_AGAIN_SECONDS, self._look_while_seen)
+        self._show_counts(TopicRecordPage((), 0))
+        self._fetch()
+        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        self._look()
+        self._fetch()
 
     def action_filter(self) -> None:
         def use(matching: str | None) -> None:
@@ -105,61 +105,61 @@ class TopicsScreen(MainScreen):
         self._show(self._topic, "")
 
     def _show(self, topic: str, matching: str) -> None:
-        """Look at another topic, or at other records of it, and watch from here on what changes."""
+        """Show another topic or another filter, and its changes from now on."""
         self._topic, self._matching = topic, matching
         self._changes.clear()
         self._after = 0
         self.query_one("#changes", RowList).fill(())
-        self._look()
+        self._fetch()
         told = f' --filter "{matching}"' if matching else ""
         self.sandbox.command = f"sandbox topic subscribe {topic}{told}"
 
-    def _look_while_seen(self) -> None:
+    def _fetch_if_shown(self) -> None:
         if self.is_current and not self.sandbox.lost:
-            self._look()
+            self._fetch()
 
     @work(group="topics", exclusive=True)
-    async def _look(self) -> None:
-        came = self.Came((self._topic, self._matching, self._after))
+    async def _fetch(self) -> None:
+        arrived = self.TopicsArrived((self._topic, self._matching, self._after))
         topics = self.client.topics
         try:
-            came.topics = await topics.list()
-            of = {each.name: each for each in came.topics}.get(came.topic)
+            arrived.topics = await topics.list()
+            of = {each.name: each for each in arrived.topics}.get(arrived.topic)
             if of is not None and of.kind != _QUEUE and of.records is not None:
-                came.page = await topics.records(came.topic, matching=came.matching, limit=_RECORDS)
+                arrived.page = await topics.records(arrived.topic, matching=arrived.matching, limit=_RECORDS)
             if of is not None and of.kind != _QUEUE:
-                came.changes = await topics.changes(
-                    came.topic, matching=came.matching, after=came.after, limit=_CHANGES
+                arrived.changes = await topics.changes(
+                    arrived.topic, matching=arrived.matching, after=arrived.after, limit=_CHANGES
                 )
-            self.post_message(came)
+            self.post_message(arrived)
         except RefusedError as error:
-            self.post_message(self.Refused(came.matching, str(error)))
+            self.post_message(self.FilterRefused(arrived.matching, str(error)))
         except self.sandbox.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_topics_screen_refused(self, message: Refused) -> None:
-        self.post_message(Undone(message.why))
+    def on_topics_screen_filter_refused(self, message: FilterRefused) -> None:
+        self.post_message(ActionFailed(message.why))
         if message.matching and message.matching == self._matching:
             self._show(self._topic, "")
 
-    def on_topics_screen_came(self, message: Came) -> None:
+    def on_topics_screen_topics_arrived(self, message: TopicsArrived) -> None:
         self.query_one("#topics", RowList).fill(message.topics)
         if (message.topic, message.matching, message.after) != (self._topic, self._matching, self._after):
             return
-        if (empty := self._why_none(message.topics)) and not message.page.total:
+        if (empty := self._why_empty(message.topics)) and not message.page.total:
             self.query_one("#records", RowList).say(empty)
         else:
             self.query_one("#records", RowList).fill(message.page.records)
         if message.changes.last < self._after:
-            self._changes.clear()  # the sandbox began afresh
+            self._changes.clear()  # the sandbox restarted and counts from 1
         self._after = message.changes.last
         if message.changes.changes:
             self._changes.extendleft(message.changes.changes)
             self.query_one("#changes", RowList).fill(tuple(self._changes))
-        self._say(message.page)
+        self._show_counts(message.page)
 
-    def _why_none(self, topics: tuple[Topic, ...]) -> str:
-        """Why the topic has no records to show."""
+    def _why_empty(self, topics: tuple[Topic, ...]) -> str:
+        """The reason why the topic has no records to show."""
         of = {each.name: each for each in topics}.get(self._topic)
         if of is None:
             return "there is no such topic"
@@ -167,7 +167,7 @@ class TopicsScreen(MainScreen):
             return "a queue's messages are for those who take them"
         return "no records" if of.records is not None else "it keeps no state of the world"
 
-    def _say(self, page: TopicRecordPage) -> None:
+    def _show_counts(self, page: TopicRecordPage) -> None:
         shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
         which = f" match {self._matching}" if self._matching else " records"
         self.query_one("#filtered", Static).update(
@@ -189,12 +189,12 @@ class TopicsScreen(MainScreen):
 
 
 def _lines(row: TopicRecord | TopicChange) -> list[str]:
-    """The record in full, with its key and where it comes from."""
+    """The record with its key and origin, as lines."""
     head = {"sow_key": row.sow_key, "correlation_id": row.correlation_id}
     if isinstance(row, TopicChange):
         head |= {"cmd": row.cmd, "reason": row.reason, "user_id": row.user_id, "bookmark": row.bookmark}
-    said = {name: value for name, value in head.items() if value}
+    fields = {name: value for name, value in head.items() if value}
     try:
-        return pretty(said | {"data": msgspec.json.decode(row.data)})
+        return pretty(fields | {"data": msgspec.json.decode(row.data)})
     except msgspec.DecodeError:
-        return [*pretty(said), bytes(row.data).decode(errors="replace")]
+        return [*pretty(fields), bytes(row.data).decode(errors="replace")]

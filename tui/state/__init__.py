@@ -1,1 +1,1 @@
-"""What the screens know: the state of the sandbox, places in lists, recordings."""
+"""State behind the screens: snapshots of the sandbox, pages of lists, searches, recordings."""

@@ -1,4 +1,4 @@
-"""The one place that keeps asking how the sandbox is: state arrives as messages, loss and return included."""
+"""Polls the sandbox and posts its state, or the loss of the connection, as messages to the app."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.message import Message
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
 from rdss_sandbox.shapes.streams import Stream, StreamDetail
-from tui.state.worker_messages import Lost, Seen, Snapshot
+from tui.state.worker_messages import ConnectionLost, Snapshot, SnapshotTaken
 
 BUSY_SECONDS = 0.25
 QUIET_SECONDS = 0.5
@@ -17,8 +17,8 @@ RETRY_SECONDS = 1.0
 _READERS_SECONDS = 1.0
 
 
-async def look(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
-    """The sandbox as it stands now; nothing more is asked of what is as it was ``before``."""
+async def take_snapshot(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
+    """Fetch the state of the sandbox; streams and faults that did not change are taken from ``before``."""
     status = await client.status()
     known = dict(zip(before.status.streams, before.streams, strict=True)) if before else {}
 
@@ -32,24 +32,27 @@ async def look(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
         return Snapshot(now(), now(), status, tuple(streams), faults, readers)
     same = (status.pid, status.events) == (before.status.pid, before.status.events)
     faults = before.faults if same else await client.faults()
-    # Whoever reads on makes no event.
+    # Reads make no event, so readers are fetched by time.
     stale = now() - before.readers_at >= _READERS_SECONDS
     readers = await client.readers() if stale else before.readers
     readers_at = now() if stale else before.readers_at
     return Snapshot(now(), readers_at, status, tuple(streams), faults, readers)
 
 
-async def keep_looking(client: AsyncClient, post: Callable[[Message], object]) -> None:
-    """Post ``Seen`` while the sandbox answers, oftener while something moves, and else ``Lost``, for ever."""
+async def poll_sandbox(client: AsyncClient, post: Callable[[Message], object]) -> None:
+    """Post ``SnapshotTaken`` for each answer and ``ConnectionLost`` for each failure, until cancelled.
+
+    It polls more often while the state changes.
+    """
     snapshot: Snapshot | None = None
     while True:
         try:
-            before, snapshot = snapshot, await look(client, snapshot)
-            post(Seen(snapshot))
+            before, snapshot = snapshot, await take_snapshot(client, snapshot)
+            post(SnapshotTaken(snapshot))
             busy = before is None or before.moved != snapshot.moved
             await asyncio.sleep(BUSY_SECONDS if busy else QUIET_SECONDS)
         except (UnreachableError, RefusedError) as error:
-            # A stream deleted between the two questions is refused: that is no loss, the next look is right.
+            # 404: a stream was deleted between two requests. The next poll is right again.
             if isinstance(error, UnreachableError) or error.status != 404:
-                post(Lost(str(error)))
+                post(ConnectionLost(str(error)))
             await asyncio.sleep(RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Where to go in a list of messages: the words of the five iterator types, numbers, times."""
+"""Goals in a message list, as the user writes them: the five iterator types, numbers, times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The message of this number in the list of all messages, counted from 1."""
+    """The message with this id."""
 
     id: int
 
@@ -39,7 +39,7 @@ class SequenceNumber:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The first message at this time or later, seconds since the epoch."""
+    """The first message at this time or later, in seconds since the epoch."""
 
     time: float
 
@@ -48,7 +48,7 @@ Goal: TypeAlias = End | Message | SequenceNumber | Moment
 
 
 def parse(text: str, now: float) -> Goal:
-    """What ``text`` names, with ``now`` for times of day and spans ago. ValueError when it names nothing."""
+    """Parse a goal. Times of day and ``-10m`` are relative to ``now``. Raises ValueError."""
     word, _, rest = text.strip().partition(" ")
     match word.upper(), rest.strip():
         case "TRIM_HORIZON" | "LATEST" as end, "":
@@ -75,5 +75,5 @@ def _time(text: str, now: float) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no place in the list; try {HINT}") from None
+        raise ValueError(f"{text!r} is not a place in the list; try {HINT}") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,4 +1,4 @@
-"""Whether anything moved in the sandbox since one last looked."""
+"""Detection of changes between two snapshots of the sandbox."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from tui.state.worker_messages import Snapshot
 
 
 class Movement:
-    """Remembers how far the sandbox was when ``since`` was last asked."""
+    """Remembers the counters of the last snapshot that it was given."""
 
     def __init__(self) -> None:
         self._seen: tuple[int, int, int] | None = None
 
     def since(self, snapshot: Snapshot | None) -> bool:
-        """Whether this snapshot is further than the last one; the first one always is, none never."""
+        """Remember this snapshot and return whether it differs from the last one; None never does."""
         before, self._seen = self._seen, snapshot.moved if snapshot else self._seen
         return self._seen != before

@@ -1,4 +1,4 @@
-"""Rows by the page: what a list of any length keeps in memory, and what it still has to ask for."""
+"""Pages of rows: which ones a list of any length holds in memory, and which it has to fetch."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ PAGE_ROWS = 200
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """Rows from ``offset`` on, out of ``total`` rows there are."""
+    """The rows from ``offset`` on, out of ``total`` rows."""
 
     offset: int
     rows: Sequence[Row]
     total: int
 
 
-# Asked for (offset, limit); raises Unreachable or Refused.
+# Called with (offset, limit); raises UnreachableError or RefusedError.
 Source = Callable[[int, int], Awaitable[Page[Row]]]
 
 
 class Pages(Generic[Row]):
-    """The pages used last, ``keep`` of them; a page shorter than it should be by now counts as missing."""
+    """The ``keep`` pages that were used last. A page that is shorter than it should be counts as missing."""
 
     def __init__(self, size: int = PAGE_ROWS, keep: int = 20) -> None:
         self.size = size
@@ -37,7 +37,7 @@ class Pages(Generic[Row]):
         return len(self._held)
 
     def row(self, index: int) -> Row | None:
-        """The row at ``index``, or None while its page is not here."""
+        """The row at ``index``, or None while its page is missing. Marks the page as used."""
         number, within = divmod(index, self.size)
         page = self._held.get(number)
         if page is None or within >= len(page):
@@ -46,16 +46,16 @@ class Pages(Generic[Row]):
         return page[within]
 
     def holds(self, page: Page[Row]) -> bool:
-        """Whether this page is here already, just as it is."""
+        """Whether an equal page is held."""
         return self._held.get(page.offset // self.size) == page.rows
 
     def extends(self, page: Page[Row]) -> bool:
-        """Whether what is held of this page stays as it is."""
+        """Whether the held rows of this page are unchanged in the new one."""
         held = self._held.get(page.offset // self.size, ())
         return held == page.rows[: len(held)]
 
     def put(self, page: Page[Row]) -> None:
-        """Keep a page that starts on a page border; the one used longest ago makes room."""
+        """Hold a page that starts at a multiple of ``size``; the least recently used one is dropped."""
         number = page.offset // self.size
         self._held[number] = page.rows
         self._held.move_to_end(number)
@@ -63,7 +63,7 @@ class Pages(Generic[Row]):
             self._held.popitem(last=False)
 
     def missing(self, first: int, last: int, total: int) -> list[int]:
-        """Offsets of the pages needed to show rows ``first`` to ``last`` (inclusive) of ``total``."""
+        """The offsets of the pages to fetch for the rows ``first`` to ``last`` (inclusive) of ``total``."""
         last = min(last, total - 1)
         return [
             number * self.size
@@ -72,15 +72,15 @@ class Pages(Generic[Row]):
         ]
 
     def clear(self) -> None:
-        """Forget everything: the rows are another list's now."""
+        """Drop every page."""
         self._held.clear()
 
 
 async def first_index(source: Source[Row], reached: Callable[[Row], bool]) -> int:
-    """Index of the first row for which ``reached`` holds; the total when there is none.
+    """The index of the first row for which ``reached`` is true, or the total when there is none.
 
-    Rows must be ordered so that ``reached`` never turns false again: found by halving, in about 20
-    requests of one row for a million rows.
+    ``reached`` must stay true for all later rows. A binary search needs about 20 requests of one row each
+    for a million rows.
     """
     low, high = 0, (await source(0, 1)).total
     while low < high:

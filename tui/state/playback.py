@@ -1,4 +1,4 @@
-"""How a run stands at any of its moments: what became of each message so far, and what was counted."""
+"""The state of a recorded run after any number of its events: message states, shards, counts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Self
 from rdss_sandbox.shapes.events import Event
 
 INPUT = "input"
-"""The channel that a scenario's messages go through."""
+"""The channel of a scenario's messages."""
 _CHECKPOINTS = 50
 _SHORTEST = 200
 
 
 class MessageState(StrEnum):
-    """How far a message is; the value is its sign."""
+    """The progress of a message; the value is its sign on screen."""
 
     OFFERED = "·"
     TAKEN = "○"
@@ -35,70 +35,70 @@ MEANINGS = {
     MessageState.TWICE: "processed twice",
     MessageState.REJECTED: "in a queue",
 }
-_FURTHER = {
+_STATE_AFTER = {
     "message.offered": MessageState.OFFERED,
     "message.acknowledged": MessageState.TAKEN,
     "message.delivered": MessageState.DELIVERED,
     "message.processed": MessageState.PROCESSED,
     "message.rejected": MessageState.REJECTED,
 }
-_ENDS = {MessageState.PROCESSED, MessageState.TWICE, MessageState.REJECTED}
+_FINAL_STATES = {MessageState.PROCESSED, MessageState.TWICE, MessageState.REJECTED}
 
 
 @dataclass(slots=True)
 class PlaybackState:
-    """What there is after some events: messages in the order they were first heard of, shards, counts.
+    """The state after some events: messages in the order of their first event, shards, counts by kind.
 
-    Parts of a sequence are not messages of their own: they are counted as ``parts``.
+    Parts of a sequence are not separate messages; they are counted as ``parts``.
     """
 
-    fates: dict[str, MessageState] = field(default_factory=dict)
+    states: dict[str, MessageState] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     shards: dict[str, bool] = field(default_factory=dict)
 
     def copy(self) -> Self:
-        return type(self)(dict(self.fates), Counter(self.counts), dict(self.shards))
+        return type(self)(dict(self.states), Counter(self.counts), dict(self.shards))
 
-    def happen(self, event: Event) -> None:
-        """One event further."""
+    def apply(self, event: Event) -> None:
+        """Apply the next event."""
         self.counts[event.kind] += 1
         fields = event.fields
         if event.kind == "stream.resharded":
             self.shards |= dict.fromkeys(fields.get("closed", ()), False)
             self.shards |= dict.fromkeys(fields.get("opened", ()), True)
-        elif event.kind in _FURTHER and "message_id" in fields and fields.get("channel", INPUT) == INPUT:
+        elif event.kind in _STATE_AFTER and "message_id" in fields and fields.get("channel", INPUT) == INPUT:
             if "shard" in fields:
                 self.shards.setdefault(str(fields["shard"]), True)
             if "position" in fields:
                 self.counts["parts"] += event.kind == "message.delivered"
             else:
-                self._go_on(str(fields["message_id"]), _FURTHER[event.kind])
+                self._set_state(str(fields["message_id"]), _STATE_AFTER[event.kind])
 
-    def _go_on(self, message: str, fate: MessageState) -> None:
-        before = self.fates.get(message)
-        if fate is MessageState.PROCESSED and before in {MessageState.PROCESSED, MessageState.TWICE}:
-            self.fates[message] = MessageState.TWICE
-        elif before not in _ENDS or fate in _ENDS:
-            self.fates[message] = fate
+    def _set_state(self, message: str, state: MessageState) -> None:
+        before = self.states.get(message)
+        if state is MessageState.PROCESSED and before in {MessageState.PROCESSED, MessageState.TWICE}:
+            self.states[message] = MessageState.TWICE
+        elif before not in _FINAL_STATES or state in _FINAL_STATES:
+            self.states[message] = state
 
 
-class Scenes:
-    """The scene after any number of events; going back is as quick as going on."""
+class Playback:
+    """Computes the state after any number of events; stored copies make going back fast."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
         self._apart = max(_SHORTEST, len(events) // _CHECKPOINTS)
         self._kept = [PlaybackState()]
-        self._at, self._scene = 0, PlaybackState()
+        self._at, self._state = 0, PlaybackState()
 
     def after(self, count: int) -> PlaybackState:
-        """How it stands once the first ``count`` events have happened."""
+        """The state after the first ``count`` events. The next call changes it."""
         if count < self._at:
             nearest = min(count // self._apart, len(self._kept) - 1)
-            self._at, self._scene = nearest * self._apart, self._kept[nearest].copy()
+            self._at, self._state = nearest * self._apart, self._kept[nearest].copy()
         while self._at < min(count, len(self._events)):
-            self._scene.happen(self._events[self._at])
+            self._state.apply(self._events[self._at])
             self._at += 1
             if self._at == len(self._kept) * self._apart:
-                self._kept.append(self._scene.copy())
-        return self._scene
+                self._kept.append(self._state.copy())
+        return self._state

@@ -1,4 +1,4 @@
-"""The filter language as the message list offers it; the sandbox itself decides what matches."""
+"""The filter language for the user: meanings, examples and completion. The sandbox does the matching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rdss_sandbox.message_filter import FIELDS, MARKS
 from schemas.error_codes import ErrorCode
 
 _TYPES = ("MetadataCreate", "MetadataRead", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
-# What each field of the language looks at, an example, and values to complete to.
+# For each field: its meaning, an example, and values for completion.
 MEANINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "type": ("messageType", "type:Metadata*", _TYPES),
     "class": ("messageClass", "class:Event", ("Command", "Event", "Document")),
@@ -33,14 +33,14 @@ MEANINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter under a name of the user's."""
+    """A filter that the user saved under a name."""
 
     name: str
     text: str
 
 
 class QuerySuggester(Suggester):
-    """Completes the last word of a filter: a field's name, or a value it is known to have."""
+    """Completes the last word of a filter: a field's name, or a known value."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=True, case_sensitive=True)
@@ -63,7 +63,7 @@ def complete(word: str) -> str | None:
 
 
 def both(scope: str, text: str) -> str:
-    """What passes ``scope`` and ``text`` alike."""
+    """The filter that matches what both ``scope`` and ``text`` match."""
     return f"{scope} {text}".strip()
 
 

@@ -1,4 +1,4 @@
-"""A run that is over: what it teaches, everything that happened in it, what was judged."""
+"""A finished run: its teaching text, events and verdict, from a folder or from the sandbox."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PAGE = 5000
 
 
 class RecordingError(ValueError):
-    """A folder that is no run's; says which file of it, and why."""
+    """The folder is not a recorded run; the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A run to look through; ``command`` plays it again, ``verdict`` is empty where there is none."""
+    """A recorded run. ``command`` is the shell command that plays it again; ``verdict`` may be empty."""
 
     title: str
     seed: int | None
@@ -36,7 +36,7 @@ class _Taught(msgspec.Struct):
 
 
 class _Summary(msgspec.Struct):
-    """What is shown of ``summary.json``; runs of other kinds than scenarios have less in it."""
+    """The shown fields of ``summary.json``. Runs that are not of a scenario lack some."""
 
     name: str = ""
     title: str = ""
@@ -48,7 +48,7 @@ class _Summary(msgspec.Struct):
 
 
 def read_recording(folder: Path) -> Recording:
-    """The run in ``folder``: its events.ndjson and, where there is one, summary.json. RecordingError."""
+    """Read the run in ``folder``: events.ndjson, and summary.json if present. Raises RecordingError."""
     if not folder.is_dir():
         raise RecordingError(f"{folder} is not a folder; runs are in runs/SCENARIO/TIME/")
     summary = _summary(folder / "summary.json")
@@ -65,7 +65,7 @@ def read_recording(folder: Path) -> Recording:
 
 
 async def fetch_recording(client: AsyncClient, run: int) -> Recording:
-    """The run of this id, which is over, from the sandbox that played it."""
+    """Fetch a finished run from the sandbox that played it."""
     detail = await client.scenarios.run(run)
     events: list[Event] = []
     while page := await client.scenarios.events(run, after=events[-1].id if events else 0, limit=_PAGE):

@@ -1,7 +1,7 @@
-"""Sending a message again: where to, and with a stamp that makes a loop visible.
+"""Redriving a message: sending it again to the stream where it came from.
 
-A queue's decoration (errorCode, errorDescription) comes off, an entry of our own goes on messageHistory, so
-that a message that comes back can be counted.
+The decoration of the error queue (errorCode, errorDescription) is removed. An entry is added to
+messageHistory, so that redrives of the same message can be counted.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ STAMP = "rdss-sandbox-redrive"
 
 
 def times_redriven(header: Mapping[str, Any] | None) -> int:
-    """How often this message says that it was redriven."""
+    """The number of redrives in the messageHistory of a header."""
     history = (header or {}).get("messageHistory")
     entries = history if isinstance(history, list) else []
     return sum(isinstance(entry, dict) and entry.get("machineId") == STAMP for entry in entries)
 
 
-def origin(rows: Iterable[MessageRow], apart: Container[str]) -> str | None:
-    """The stream, but none of those ``apart``, that the message of these rows was first seen in."""
+def first_stream_outside(rows: Iterable[MessageRow], apart: Container[str]) -> str | None:
+    """The stream of the first of these rows that is not in a stream of ``apart``."""
     return next((row.stream for row in rows if row.stream not in apart), None)
 
 
-def stamped(data: bytes, now: float) -> bytes:
-    """The message without a queue's decoration, our entry in its history; unreadable bytes as they are."""
+def stamp(data: bytes, now: float) -> bytes:
+    """The message without decoration and with a redrive entry in its history; other bytes unchanged."""
     try:
         message = msgspec.json.decode(data)
         header = message["messageHeader"]
@@ -50,8 +50,8 @@ def stamped(data: bytes, now: float) -> bytes:
     return serialise(message)
 
 
-def kept(detail: MessageDetail) -> bytes | None:
-    """The message's bytes as its sender made them, where a queue wrapped them; None when they are gone."""
+def original_bytes(detail: MessageDetail) -> bytes | None:
+    """The bytes that the sender sent, unwrapped if an error queue wrapped them; None when they are gone."""
     body = detail.body if isinstance(detail.body, dict) else {}
     if (detail.header or {}).get("generator") == SYNTHESISED:
         raw = body.get("raw")
@@ -62,10 +62,10 @@ def kept(detail: MessageDetail) -> bytes | None:
         return None
 
 
-async def original(client: AsyncClient, detail: MessageDetail) -> bytes:
-    """The message as its sender made it, fetched from the bucket where a queue's decoration says it lies.
+async def fetch_original(client: AsyncClient, detail: MessageDetail) -> bytes:
+    """Fetch the message as its sender sent it, from the bucket if the queue's decoration names one.
 
-    ValueError when it is gone, or when what lies there is not it.
+    Raises ValueError when it is gone, or when the object has another SHA-256.
     """
     body = detail.body if isinstance(detail.body, dict) else {}
     if detail.code and isinstance(address := body.get("original"), str):
@@ -74,19 +74,19 @@ async def original(client: AsyncClient, detail: MessageDetail) -> bytes:
         if (digest := body.get("sha256")) and hashlib.sha256(held).hexdigest() != digest:
             raise ValueError(f"{address} is not the message that was refused: its SHA-256 differs")
         return held
-    if (data := kept(detail)) is None:
+    if (data := original_bytes(detail)) is None:
         raise ValueError(f"message #{detail.id} is past its stream's retention: only its row is left")
     return data
 
 
 async def find_origin(client: AsyncClient, row: MessageRow, apart: Container[str]) -> str | None:
-    """The stream that the message was first seen in before it came into a queue; None when in no other."""
+    """Find the first stream that had the message, outside of those ``apart``; None when there is none."""
     if row.message_id is None:
         return None
-    return origin((await client.messages(matching=f'id:"{row.message_id}"')).messages, apart)
+    return first_stream_outside((await client.messages(matching=f'id:"{row.message_id}"')).messages, apart)
 
 
-async def again(client: AsyncClient, row: MessageRow, target: str, now: float) -> None:
-    """Send the message of this row once more, stamped, to ``target``. ValueError when it is gone."""
-    data = stamped(await original(client, await client.message(row.id)), now)
+async def resend(client: AsyncClient, row: MessageRow, target: str, now: float) -> None:
+    """Send the message again to ``target`` with a redrive entry. Raises ValueError when it is gone."""
+    data = stamp(await fetch_original(client, await client.message(row.id)), now)
     await client.send(NewMessage(target, data, row.partition_key))

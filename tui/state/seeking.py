@@ -1,4 +1,4 @@
-"""Finding a place in a list of messages: the row that a goal means, the next match of a filter."""
+"""Searches in a message list: the row of a goal and the next match of a filter."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tui.state.query import both
 
 
 class NothingThereError(ValueError):
-    """There is no such row; says which."""
+    """There is no such row; the message says which."""
 
 
 class MessageLog(Protocol):
-    """Messages in order, as ``AsyncClient`` has them: those of the streams, or entries of the audit log."""
+    """Messages in order; ``AsyncClient`` has those of the streams, ``AsyncAuditMessages`` the audit log."""
 
     async def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
@@ -26,7 +26,7 @@ class MessageLog(Protocol):
 
 
 def message_source(log: MessageLog, matching: str) -> Source[MessageRow]:
-    """The messages that the filter ``matching`` lets through, oldest first."""
+    """The messages that the filter ``matching`` selects, as a source of pages, oldest first."""
 
     async def read(offset: int, limit: int) -> Page[MessageRow]:
         page = await log.messages(offset=offset, limit=limit, matching=matching)
@@ -35,8 +35,8 @@ def message_source(log: MessageLog, matching: str) -> Source[MessageRow]:
     return read
 
 
-async def place_of(log: MessageLog, matching: str, goal: goto.Goal) -> int:
-    """Index, in the list of what matches, of the row that ``goal`` means. NothingThereError for none."""
+async def find_index(log: MessageLog, matching: str, goal: goto.Goal) -> int:
+    """Find the index of the goal in the list of matching messages. Raises NothingThereError."""
     source = message_source(log, matching)
     match goal:
         case goto.End(which):
@@ -59,9 +59,9 @@ async def place_of(log: MessageLog, matching: str, goal: goto.Goal) -> int:
 
 
 async def next_match(log: MessageLog, scope: str, wanted: str, here: int, *, forward: bool) -> int:
-    """Index, in the list of ``scope``, of the nearest message from ``here`` on that passes ``wanted``.
+    """Find the nearest message after (or before) the id ``here`` that matches ``wanted``.
 
-    NothingThereError when there is none that way.
+    Returns its index in the list of ``scope``. Raises NothingThereError.
     """
     matches = message_source(log, both(scope, wanted))
     index = await first_index(matches, lambda row: row.id > here if forward else row.id >= here)
@@ -72,7 +72,7 @@ async def next_match(log: MessageLog, scope: str, wanted: str, here: int, *, for
 
 
 async def _index_of(source: Source[MessageRow], wanted: int) -> int:
-    # Without a filter the numbers are dense: the row is where its number says, and no search is needed.
+    # Without a filter the ids are dense, so the id gives the index and no search is needed.
     page = await source(max(0, wanted - 1), 1)
     if page.rows and page.rows[0].id == wanted:
         return wanted - 1

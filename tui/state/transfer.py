@@ -1,4 +1,4 @@
-"""Messages to a file: every one that a filter lets through, as it was sent."""
+"""Export of messages to a file, and the bytes of a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.state.seeking import MessageLog
 
 
 def as_bytes(detail: MessageDetail) -> bytes:
-    """The message as it was sent. ValueError when its stream no longer holds it."""
+    """The payload of a message. Raises ValueError when its stream no longer holds it."""
     if detail.raw is not None:
         return detail.raw.encode()
     if detail.raw_base64 is not None:
@@ -19,7 +19,7 @@ def as_bytes(detail: MessageDetail) -> bytes:
 
 
 async def export(log: MessageLog, matching: str, path: Path) -> str:
-    """Write every message that ``matching`` lets through to ``path``, whole or not at all; says how many."""
+    """Write all matching messages to ``path`` atomically and return a sentence with their number."""
     written, draft = 0, path.with_name(path.name + ".part")
     with draft.open("wb") as file:
         async for piece in log.export(matching):

@@ -1,4 +1,4 @@
-"""What workers and widgets tell the app: they post these, and touch no widget themselves."""
+"""The messages that workers and widgets post to the app; workers never touch a widget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.streams import StreamDetail
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The sandbox as it stood at ``at``, its readers at ``readers_at`` (seconds of the event loop)."""
+    """The state of the sandbox at ``at``, and its readers at ``readers_at`` (seconds of the event loop)."""
 
     at: float
     readers_at: float
@@ -25,28 +25,28 @@ class Snapshot:
 
     @property
     def moved(self) -> tuple[int, int, int]:
-        """What is another when anything in the lists may be: the process, its messages, its events."""
+        """Counters that differ when a list may have changed: process id, messages, events."""
         return self.status.pid, self.status.messages, self.status.events
 
 
-class Seen(Message):
-    """The sandbox answered."""
+class SnapshotTaken(Message):
+    """The sandbox answered with its state."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
         self.snapshot = snapshot
 
 
-class Lost(Message):
-    """The sandbox did not answer; ``why`` says so."""
+class ConnectionLost(Message):
+    """The sandbox did not answer; ``why`` is the error."""
 
     def __init__(self, why: str) -> None:
         super().__init__()
         self.why = why
 
 
-class Done(Message):
-    """Something was done; ``said`` tells what, ``command`` is how to do it from a shell."""
+class ActionDone(Message):
+    """An action succeeded; ``said`` is the result for the user, ``command`` the shell command for it."""
 
     def __init__(self, said: str, command: str = "") -> None:
         super().__init__()
@@ -54,8 +54,8 @@ class Done(Message):
         self.command = command
 
 
-class Undone(Message):
-    """Something was refused or failed; ``why`` says what, and what to do about it."""
+class ActionFailed(Message):
+    """An action was refused or failed; ``why`` says what failed and what to do about it."""
 
     def __init__(self, why: str) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""What is written on screens: figures, columns, sentences."""
+"""Text for the screens: formatted figures, columns, sentences. Nothing here draws or fetches."""

@@ -1,4 +1,4 @@
-"""Columns of a list: what each shows of a row, and which of them fit a width."""
+"""Columns of a list: the cell of each for a row, and the choice of columns that fit a width."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _plain(_: object) -> str:
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """``cell`` says what to show in ``width`` cells; ``tone`` how: "" or a word of ``row_list``.
+    """``cell`` gives the text for ``width`` cells; ``tone`` gives its style: "" or a tone of ``row_list``.
 
-    Where there is not room for all, those with the lowest ``worth`` go first; the one that is to
-    ``stretch`` takes what is left over.
+    Without room for all columns, those with the lowest ``worth`` are left out. The column with ``stretch``
+    gets the remaining width.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Column(Generic[Row]):
     stretch: bool = False
 
     def fitted(self, row: Row, width: int) -> str:
-        """The cell in exactly ``width`` cells, an ellipsis where it was cut."""
+        """The text in exactly ``width`` cells, with an ellipsis where it was cut."""
         text = self.cell(row)
         if text.isascii() and text.isprintable() and len(text) <= width:
             return text.rjust(width) if self.right else text.ljust(width)
@@ -52,7 +52,7 @@ def fitted(text: str, width: int, *, right: bool = False) -> str:
 
 
 def choose(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> list[tuple[Column[Row], int]]:
-    """The columns that fit ``width``, in order, each with its own width."""
+    """The columns that fit into ``width`` cells, in order, each with its width."""
     kept = list(columns)
     while len(kept) > 1 and sum(column.width + gap for column in kept) - gap > width:
         kept.remove(min(reversed(kept), key=lambda column: column.worth))

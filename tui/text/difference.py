@@ -1,4 +1,4 @@
-"""Two messages compared: their JSON line by line, or their bytes where they are not JSON."""
+"""The difference between two messages: by lines of JSON, or of text where they are not JSON."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _CONTEXT = 3
 
 
 def lines_of(detail: MessageDetail) -> list[str]:
-    """The message as lines that can be compared: its JSON laid out, or its text."""
+    """The message as lines to compare: indented JSON, or its text."""
     if detail.header is not None:
         return pretty({"messageHeader": detail.header, "messageBody": detail.body})
     return wrapped(detail.raw if detail.raw is not None else detail.raw_base64 or "", _WIDTH)
 
 
 def difference(before: list[str], after: list[str]) -> list[str]:
-    """What changed, with some lines around it, each begun by ``-``, ``+`` or a blank; empty when equal."""
+    """The changed lines with some context; each starts with ``-``, ``+`` or a blank. Empty when equal."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     found: list[str] = []
     for group in matcher.get_grouped_opcodes(_CONTEXT):

@@ -1,4 +1,4 @@
-"""How figures are written on screen: counts, sizes, times, spans, identifiers."""
+"""Formats of figures on screen: counts, sizes, times, durations, identifiers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def count(number: int) -> str:
 
 
 def short_count(number: int) -> str:
-    """A count in six cells at most: ``12,345``, ``123k``, ``4.5M``."""
+    """A count in at most six cells: ``12,345``, ``123k``, ``4.50M``."""
     if number < 100_000:
         return f"{number:,}"
     return f"{number // 1000}k" if number < 1_000_000 else f"{_three(number / 1e6)}M"
 
 
 def size(number: int) -> str:
-    """Bytes in decimal units, three figures: ``812 B``, ``3.52 kB``, ``1.01 MB``."""
+    """Bytes in decimal units with three figures: ``812 B``, ``3.52 kB``, ``1.01 MB``."""
     for unit, name in _SIZES:
         if number >= unit:
             return f"{_three(number / unit)} {name}"
@@ -29,7 +29,7 @@ def size(number: int) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Records a second: ``0/s``, ``7.5/s``, ``2,013/s``."""
+    """Records per second: ``0/s``, ``7.5/s``, ``2,013/s``."""
     return (
         f"{per_second:,.0f}/s" if per_second >= 10 or per_second == int(per_second) else f"{per_second:.1f}/s"
     )
@@ -46,7 +46,7 @@ def date_time(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time in its largest fitting unit: ``340 ms``, ``2.5 s``, ``6.0 min``."""
+    """A duration in its largest fitting unit: ``340 ms``, ``2.5 s``, ``6.0 min``."""
     for unit, name in _SPANS:
         if abs(seconds) >= unit:
             return f"{seconds / unit:.1f} {name}"
@@ -54,9 +54,9 @@ def span(seconds: float) -> str:
 
 
 def shard(identifier: str) -> str:
-    """What tells shards apart: ``shardId-000000000012`` is ``0012``; any other name stays whole.
+    """The short name of a shard: ``shardId-000000000012`` becomes ``0012``; other names stay whole.
 
-    A queue has but one, which only says that it is none of Kinesis. A folder of a bucket stays whole too.
+    The single shard of an AMQP queue becomes ``amqp``. A folder of a bucket stays whole.
     """
     if identifier.startswith("amqp-"):
         return "amqp"
@@ -65,12 +65,12 @@ def shard(identifier: str) -> str:
 
 
 def tail(text: str, length: int) -> str:
-    """The end of a long identifier, where two of them differ: ``…4471203``."""
+    """The last ``length`` cells of a long identifier, where identifiers differ: ``…4471203``."""
     return text if len(text) <= length else "…" + text[1 - length :]
 
 
 def printable(text: str) -> str:
-    """Text from outside made safe for one line of a terminal: control characters become ``·``."""
+    """Text that is safe on one line of a terminal: control characters become ``·``."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 

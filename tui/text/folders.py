@@ -1,4 +1,4 @@
-"""Keys of a bucket as folders: what stands at one level below a prefix."""
+"""Object keys as folders: the entries one level below a prefix."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rdss_sandbox.shapes.buckets import ObjectRow
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A folder, ``objects`` counting what is in it, or an object when that is 0; ``name`` is the last part.
+    """A folder with its number of ``objects``, or an object, where that is 0.
 
-    ``modified`` of a folder is that of its newest object.
+    ``name`` is the last part of ``key``. ``modified`` of a folder is that of its newest object.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Entry:
 
 
 def level(objects: Iterable[ObjectRow], prefix: str) -> list[Entry]:
-    """The folders and objects right below ``prefix``, folders first, each by name."""
+    """The folders and objects directly below ``prefix``: folders first, then by name."""
     folders: dict[str, Entry] = {}
     files: list[Entry] = []
     for each in objects:

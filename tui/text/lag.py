@@ -1,4 +1,4 @@
-"""How far behind a shard's readers are."""
+"""The lag of readers: the number of records that they have not read yet."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _LIVE_SECONDS = 60.0
 
 
 def behind(readers: Iterable[Reader], now: float, streams: Iterable[StreamDetail] = ()) -> Mapping[str, int]:
-    """How many records wait for the slowest reader, by ``stream/shard`` and added up by stream.
+    """The lag of the slowest live reader in records, by ``stream/shard`` and summed up by stream.
 
-    Only who read within the last minute counts: an iterator that was taken and left falls behind for ever. In
-    a shard without such a reader, what nobody has read waits, if anybody has read the stream.
+    A reader counts if it read within the last minute; an abandoned iterator falls behind for ever. For a
+    shard without a live reader it is the number of unread records, where the stream had a reader at all.
     """
     read = [reader for reader in readers if reader.shard and live(reader, now)]
     attended = {f"{reader.stream}/{reader.shard}" for reader in read}
@@ -30,5 +30,5 @@ def behind(readers: Iterable[Reader], now: float, streams: Iterable[StreamDetail
 
 
 def live(reader: Reader, now: float) -> bool:
-    """Whether it is reading: subscribed, or by an iterator that was used within the last minute."""
+    """Whether the reader is subscribed, or used its iterator within the last minute."""
     return reader.kind == "subscription" or (reader.reads > 0 and now - reader.seen < _LIVE_SECONDS)

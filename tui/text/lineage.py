@@ -1,4 +1,4 @@
-"""A stream's shards as a family tree: splits branch, merges name the other parent."""
+"""The shards of a stream as a tree: a split has two branches, a merge names its other parent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ HASH_KEYS = 2**128
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A line of the tree: ``trunk`` is the drawing in front of it; for a stream itself ``shard`` is None.
+    """A line of the tree: a stream, where ``shard`` is None, or a shard.
 
-    ``others`` are the parents beside the one it hangs under, so a merged shard has one.
+    ``trunk`` is the drawing in front of it. ``others`` are the parents other than the one above it.
     """
 
     stream: StreamDetail
@@ -24,12 +24,12 @@ class Branch:
 
     @property
     def key(self) -> str:
-        """What names the line across redraws, and the rates kept for it."""
+        """The name of the line, the same across redraws; rates are kept under it."""
         return f"{self.stream.name}/{self.shard.id}" if self.shard else self.stream.name
 
 
 def grow(streams: Iterable[StreamDetail], folded: frozenset[str] = frozenset()) -> list[Branch]:
-    """Every stream by name, its shards below it by their hash ranges; not those of ``folded``."""
+    """The streams by name with their shards below, by hash range; streams in ``folded`` have no shards."""
     lines: list[Branch] = []
     for stream in sorted(streams, key=lambda stream: stream.name):
         lines.append(Branch(stream))
@@ -39,7 +39,7 @@ def grow(streams: Iterable[StreamDetail], folded: frozenset[str] = frozenset()) 
 
 
 def span(shard: Shard) -> tuple[float, float]:
-    """Where the shard's hash range starts and ends, as fractions of all hash keys."""
+    """The start and end of the shard's hash key range, as fractions of all hash keys."""
     return int(shard.starting_hash_key) / HASH_KEYS, (int(shard.ending_hash_key) + 1) / HASH_KEYS
 
 
@@ -47,7 +47,7 @@ def _shards(stream: StreamDetail) -> Iterator[Branch]:
     known = {shard.id: shard for shard in stream.shards}
     below: dict[str, list[Shard]] = {}
     for shard in stream.shards:
-        # A parent past its retention is gone from the list: its children are roots then.
+        # A parent that expired is not in the list; its children are then roots.
         parent = next((parent for parent in shard.parents if parent in known), "")
         below.setdefault(parent, []).append(shard)
 

@@ -1,4 +1,4 @@
-"""What an event of a run means, in a sentence for those who watch."""
+"""Events of a run as sentences."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ TURNS = {
     "message.rejected": "▼",
     "message.refused": "▼",
 }
-"""What is out of the ordinary, with the sign that stands for it."""
+"""The kinds of events that are turning points of a run, with their signs."""
 
 
 def sentence(event: Event) -> str:
-    """What happened."""
+    """The event as a sentence; an unknown kind as its name and fields."""
     say = _SENTENCES.get(event.kind)
     return say(event.fields) if say else f"{event.kind}: {describe(event.fields)}".removesuffix(": ")
 
 
 def name_of(fields: _Fields) -> str:
-    """A message as it is called on screen: the first part of its messageId, its part of a whole."""
+    """The short name of a message: the first part of its messageId, and its position in a sequence."""
     part = f" part {fields['position']}" if "position" in fields else ""
     return f"{str(fields.get('message_id', '?'))[:8]}{part}"
 

@@ -1,4 +1,4 @@
-"""JSON and long texts as lines."""
+"""JSON and long texts, split into lines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def pretty(value: Any) -> list[str]:
-    """JSON as lines, two blanks a level."""
+    """JSON as lines, indented by two blanks."""
     return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A text's lines, those longer than ``width`` cut into several."""
+    """The lines of a text; a line longer than ``width`` becomes several."""
     return [
         line[start : start + width]
         for line in text.split("\n")

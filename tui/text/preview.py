@@ -1,4 +1,4 @@
-"""What is in an object, as lines: JSON laid out, NDJSON row by row, Parquet as its schema and first rows."""
+"""The content of an object as lines: indented JSON, rows of NDJSON, schema and first rows of Parquet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEX_BYTES = 4096
 
 
 class Preview(NamedTuple):
-    """``kind`` in a word, ``lines`` to show, whether they are ``json``."""
+    """The ``kind`` of content, the ``lines`` to show, and whether these are ``json``."""
 
     kind: str
     lines: list[str]
@@ -24,7 +24,7 @@ class Preview(NamedTuple):
 
 
 def preview(key: str, data: bytes) -> Preview:
-    """What can be shown of an object; never raises for what is in it."""
+    """The preview of an object. It never raises for bad content; other bytes are shown in hex."""
     if key.endswith(".parquet") or data[:4] == b"PAR1":
         return Preview("Parquet", _parquet(data), json=False)
     try:

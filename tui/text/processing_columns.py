@@ -1,4 +1,4 @@
-"""Asynchronous messages and their calls, a line each; a message's life as hops in time."""
+"""Columns of asynchronous messages and external systems; the history of a message as hops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _object(row: AsyncMessage) -> str:
 
 
 def life_of(found: AsyncMessageDetail) -> list[Hop]:
-    """Every change of its state and every call, oldest first."""
+    """The changes of state and the calls of a message, oldest first."""
     changes = [
         Hop(
             change.time,

@@ -1,4 +1,4 @@
-"""Queues, claims and messages in a queue, a line each."""
+"""Columns of queues, claims and queue messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SOON_SHARE = 0.2
 
 
 def remaining(claim: Claim) -> str:
-    """What is left of the claim's time as a bar, full when it was just made."""
+    """The remaining time of the claim as a bar, full for a new claim."""
     eighths = round(_BAR * 8 * min(claim.left / claim.ttl, 1.0)) if claim.ttl else 0
     full, part = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(_BAR, "·")

@@ -1,4 +1,4 @@
-"""Rates over time from counts that only grow, and levels over time: what the sparklines draw."""
+"""Rates and levels over time, and their sparklines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 class Rates:
-    """Records a second of many things, from readings of their counters; the last ``keep`` intervals."""
+    """The rates per second of named counters, for the last ``keep`` intervals between readings."""
 
     def __init__(self, keep: int = 60) -> None:
         self._keep = keep
@@ -17,7 +17,7 @@ class Rates:
         self._rates: dict[str, deque[float]] = {}
 
     def note(self, name: str, at: float, count: int) -> None:
-        """``name`` counted ``count`` at ``at`` seconds; a counter that fell has started anew."""
+        """Add a reading of a counter at ``at`` seconds. A counter that fell was reset to 0."""
         before, self._last[name] = self._last.get(name), (at, count)
         if before is None or at <= before[0]:
             return
@@ -25,24 +25,24 @@ class Rates:
         self._rates.setdefault(name, deque(maxlen=self._keep)).append(grown / (at - before[0]))
 
     def of(self, name: str) -> Sequence[float]:
-        """Records a second in each interval, oldest first; empty before the second reading."""
+        """The rate in each interval, oldest first; empty before the second reading."""
         return tuple(self._rates.get(name, ()))
 
     def now(self, name: str) -> float:
-        """The last interval's rate, 0 before there is one."""
+        """The rate in the last interval, 0 before the second reading."""
         rates = self._rates.get(name)
         return rates[-1] if rates else 0.0
 
 
 class Levels:
-    """Heights of many things over time, such as how many records wait; the last ``keep`` readings."""
+    """The last ``keep`` readings of named levels, such as the number of waiting records."""
 
     def __init__(self, keep: int = 60) -> None:
         self._keep = keep
         self._levels: dict[str, deque[float]] = {}
 
     def note(self, name: str, level: float) -> None:
-        """``name`` stands at ``level`` now; what never stood above 0 is not kept."""
+        """Add a reading; a name is kept from its first reading above 0 on."""
         if level or name in self._levels:
             self._levels.setdefault(name, deque(maxlen=self._keep)).append(level)
 
@@ -52,7 +52,7 @@ class Levels:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """The last ``width`` values as bars, scaled to their own highest; flat before the first."""
+    """The last ``width`` values as bars, scaled to their maximum; flat where there are no values."""
     shown = values[-width:] if width > 0 else ()
     top = max(shown, default=0.0)
     bars = ("▁" if top == 0 or value == 0 else _BARS[max(2, round(value / top * 8))] for value in shown)
@@ -60,7 +60,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def range_bar(start: float, end: float, width: int) -> str:
-    """The part ``start`` to ``end`` of a whole as a bar; the inside is never narrower than half a cell."""
+    """The range ``start`` to ``end``, as fractions, in a bar; it fills at least half a cell."""
     halves = width * 2
     first = min(round(start * halves), halves - 1)
     last = max(round(end * halves), first + 1)

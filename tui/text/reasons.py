@@ -1,4 +1,4 @@
-"""Why a message is where it is, in words: its code, what the queue wrote on it, which rules it breaks."""
+"""The reasons for a message's state in words: its error code, its decoration, the rules that it breaks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from rdss_sandbox.shapes.messages import MessageDetail
 from schemas.envelope import oversize
 from schemas.error_codes import ErrorCode
 from schemas.validation import Violation, judge
-from tui.state.redrive import kept
+from tui.state.redrive import original_bytes
 
 _VIOLATIONS_SHOWN = 4
 
 
 class Reasons(NamedTuple):
-    """``fine`` when the message meets the contract and bears no code; ``lines`` say the rest."""
+    """``fine`` means that the message meets the contract and has no error code; ``lines`` are the reasons."""
 
     fine: bool
     lines: tuple[str, ...]
 
 
 def why(detail: MessageDetail) -> Reasons:
-    """What its queue says of the message, and what the contract says of its bytes."""
-    data = kept(detail)
+    """Collect the reasons from the message's decoration and from its validation."""
+    data = original_bytes(detail)
     if data is None:
         return Reasons(fine=False, lines=("past its stream's retention: only this row of it is left",))
     lines = list(_of_the_queue(detail))

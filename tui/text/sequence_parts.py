@@ -1,4 +1,4 @@
-"""The parts of a sequence: which came, which came twice, which are missing, and the body they make."""
+"""The parts of a sequence: arrived, repeated and missing positions, and the joined body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = 20
 
 
 def cells(row: SequenceRow, width: int) -> str:
-    """A cell for each position, filled where it came; each stands for several if more than ``width``."""
+    """A bar with a cell for each position, filled where it arrived; a cell can stand for several."""
     there = {position for position in row.positions if 0 < position <= row.total}
     if row.total <= width:
         return "".join("■" if position in there else "□" for position in range(1, row.total + 1))
@@ -27,7 +27,7 @@ def cells(row: SequenceRow, width: int) -> str:
 
 
 def missing(row: SequenceRow) -> list[int]:
-    """The first positions that have not come, some more than are ever named."""
+    """The first missing positions, at most one more than are named on screen."""
     there = set(row.positions)
     found: list[int] = []
     for position in range(1, row.total + 1):
@@ -39,7 +39,7 @@ def missing(row: SequenceRow) -> list[int]:
 
 
 def state(row: SequenceRow) -> str:
-    """``complete``, or which positions are missing; and whether some came more than once, or cannot be."""
+    """``complete`` or the missing positions, then repeated parts and impossible positions."""
     gaps = missing(row)
     named = ", ".join(str(position) for position in gaps[:_NAMED]) + (" …" if len(gaps) > _NAMED else "")
     said = [f"missing {named}" if gaps else "complete"]
@@ -51,19 +51,19 @@ def state(row: SequenceRow) -> str:
 
 
 def deadline(row: SequenceRow) -> float:
-    """When a part expires or the receiver gives up, whichever is first, in seconds since the epoch."""
+    """The earliest expiry of a part or time-out of the receiver, in seconds since the epoch."""
     given_up = row.first + PATIENCE_SECONDS
     return given_up if row.expires is None else min(row.expires, given_up)
 
 
 def repeated(rows: Iterable[MessageRow]) -> dict[int, int]:
-    """The positions that came more than once, with how often."""
+    """The positions that arrived more than once, each with its number of arrivals."""
     counted = Counter(row.position for row in rows if row.position is not None)
     return {position: times for position, times in sorted(counted.items()) if times > 1}
 
 
 def joined(parts: Iterable[bytes]) -> list[str]:
-    """The whole body laid out as lines, or the reason why the parts make none."""
+    """The joined body as lines of JSON, or the reason why the parts cannot be joined."""
     try:
         body = json.loads(join(list(parts)))["messageBody"]
     except (SequenceError, ValueError, KeyError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""A record of a topic in one line, and what such lines look like."""
+"""Columns of topics, records and changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REASONS = {"deleted": "error", "expired": "warning", "filter": "accent", "entit
 
 
 def summary(data: bytes) -> str:
-    """The record's scalar fields in their order, identifiers last; what is no object as it is written."""
+    """The record's scalar fields in one line, identifiers last; other JSON than an object unchanged."""
     try:
         record: Any = msgspec.json.decode(data)
     except msgspec.DecodeError:

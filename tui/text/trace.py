@@ -1,4 +1,4 @@
-"""A message's way in time: what its own messageHistory says, and what the sandbox saw happen to it."""
+"""The trace of a message over time, from its header and from what the sandbox observed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIRST = ("did", "stream", "channel", "shard", "fault", "type", "code", "bucket"
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """Something that happened to a message at ``at`` seconds since the epoch; ``tone`` as in ``columns``."""
+    """One step of a message at ``at`` seconds since the epoch; ``tone`` is as in ``columns``."""
 
     at: float
     place: str
@@ -22,8 +22,11 @@ class Hop:
     tone: str = ""
 
 
-def way_of(detail: MessageDetail, rows: Iterable[MessageRow] = ()) -> list[Hop]:
-    """Every hop, oldest first: the header's, the arrivals in streams (``rows``, or this one), the events."""
+def trace_of(detail: MessageDetail, rows: Iterable[MessageRow] = ()) -> list[Hop]:
+    """Every hop, oldest first: from the header, from arrivals in streams (``rows``), from events.
+
+    Without ``rows``, the message itself is the only arrival.
+    """
     arrivals = list(rows) or [detail]
     hops = [*_header(detail.header or {}), *map(_arrival, arrivals), *map(_event, detail.events)]
     return sorted(hops, key=lambda hop: hop.at)
@@ -56,14 +59,14 @@ def _event(event: Mapping[str, Any]) -> Hop:
 
 
 def describe(fields: Mapping[str, Any]) -> str:
-    """An event's fields in a line, those that say most first: ``did`` is a sentence by itself."""
+    """The fields of an event in a line, the most telling ones first; ``did`` is already a sentence."""
     ordered = sorted(fields, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
     said = [name for name in ordered if fields[name] not in (None, "", [], {})]
     return ", ".join(str(fields[name]) if name == "did" else f"{name} {fields[name]}" for name in said)
 
 
 def moment(text: object) -> float | None:
-    """Seconds since the epoch of an RFC 3339 text; None when it is none."""
+    """Parse RFC 3339 into seconds since the epoch; None for anything else."""
     try:
         return datetime.fromisoformat(str(text)).timestamp() if isinstance(text, str) else None
     except (ValueError, OverflowError):

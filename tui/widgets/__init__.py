@@ -1,1 +1,1 @@
-"""The pieces the screens are made of."""
+"""The widgets of the screens."""

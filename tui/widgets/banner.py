@@ -1,4 +1,4 @@
-"""The top line: the screens by their keys, and how the sandbox is."""
+"""The top line: the screens with their keys, and the state of the sandbox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARGIN_CELLS = 4
 
 
 class Banner(Horizontal):
-    """Where one is, where one can go, and whether the sandbox answers."""
+    """Shows the screens, the present one reversed, and whether the sandbox answers."""
 
     DEFAULT_CSS = """
     Banner {
@@ -46,7 +46,7 @@ class Banner(Horizontal):
         self._show_places()
 
     def _show_places(self) -> None:
-        """The screens by name, closer where they must; without room for all the names, only this one's."""
+        """Show the screens by name; on a narrow screen closer together, or only the present one's name."""
         here, width = self.app.current_mode, self.app.size.width - _STATE_CELLS
         wide = [(name, f" {key} {label} ") for key, name, label in places()]
         close = [(name, text.rstrip()) for name, text in wide]
@@ -69,7 +69,7 @@ class Banner(Horizontal):
             said = "… connecting"
         else:
             said = f"● {_state(app.snapshot, self.size.width - self._named - _MARGIN_CELLS)}"
-        # A line that is drawn draws whatever lies between it and the others that are.
+        # Textual redraws all lines between two changed ones, so an unchanged line is not updated.
         if said != self._said:
             self._said = said
             state.update(said, layout=False)
@@ -80,7 +80,7 @@ class Banner(Horizontal):
 
 
 def _state(snapshot: Snapshot, cells: int) -> str:
-    """How the sandbox is, as much of it as there is room for."""
+    """The state of the sandbox in at most ``cells`` cells, if the shortest form fits."""
     status = snapshot.status
     faults = sum(fault.enabled for fault in snapshot.faults)
     clock = f"{clock_time(status.clock.time)[:8]} UTC{_pace(status.clock)}"

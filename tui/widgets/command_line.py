@@ -1,4 +1,4 @@
-"""The line above the footer: the command that does what was just done by hand."""
+"""The line above the footer: the shell command for the last action."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui.session import session_of
 
 
 class CommandLine(Static):
-    """``$ sandbox …`` of the last action, so that what was seen here can go into a script."""
+    """Shows ``$ sandbox …`` for the last action, to copy it into a script."""
 
     DEFAULT_CSS = """
     CommandLine { height: 1; padding: 0 1; background: $surface; color: $text-muted; }

@@ -1,4 +1,4 @@
-"""Everything that happens in the sandbox, as it happens."""
+"""The list of the sandbox's events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVENT_COLUMNS: tuple[Column[Event], ...] = (
 
 
 class EventList(RowList[Event]):
-    """The event stream, at its end until scrolled away from it."""
+    """Shows the events live; it follows the newest until the user scrolls away."""
 
     def __init__(self) -> None:
         super().__init__(EVENT_COLUMNS, live=True, empty="nothing happened yet", id="happened")
@@ -30,5 +30,5 @@ class EventList(RowList[Event]):
 
     async def _read(self, offset: int, limit: int) -> Page[Event]:
         client = session_of(self).client
-        # The ids are dense: the row at offset n has the id n + 1.
+        # Ids count from 1 without gaps, so the row at offset n has the id n + 1.
         return Page(offset, await client.events(after=offset, limit=limit), await client.last_event())

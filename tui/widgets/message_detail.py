@@ -1,4 +1,4 @@
-"""One message in full: header, body, as it was sent, and its way."""
+"""One message in full: header, body, raw payload and history."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RAW_WIDTH = 400
 
 
 class MessageDetail(Vertical):
-    """Shows the message that it is given; nothing is fetched or consumed here."""
+    """Shows the message that it is given; it fetches nothing."""
 
     DEFAULT_CSS = """
     MessageDetail {
@@ -55,7 +55,7 @@ class MessageDetail(Vertical):
                 yield Waterfall()
 
     def show(self, detail: Detail, hops: list[Hop], reasons: Reasons) -> None:
-        """Show this message, its way, and what there is to say against it."""
+        """Show this message with its trace and the reasons for its state."""
         self.detail = detail
         self.query_one("#what", Static).update(_headline(detail))
         self.query_one("#why", Static).update("\n".join(reasons.lines) or "meets the contract")

@@ -1,4 +1,4 @@
-"""Every message of a run as one sign, which says how far it is."""
+"""Every message of a run as one sign for its state."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ _MOST_SIGNS = 2_000
 
 
 class MessageGrid(Static):
-    """The messages in the order they were first heard of; what the signs mean, with counts; the shards."""
+    """Shows the messages in the order of their first event, a legend with counts, and the shards."""
 
     def show(self, scene: PlaybackState) -> None:
-        """Draw the scene as it stands."""
-        fates = list(scene.fates.values())
-        left_out = len(fates) - _MOST_SIGNS
-        signs = Content("").join(Content.styled(f"{fate} ", _STYLES[fate]) for fate in fates[:_MOST_SIGNS])
+        """Draw a state of the run."""
+        states = list(scene.states.values())
+        left_out = len(states) - _MOST_SIGNS
+        signs = Content("").join(
+            Content.styled(f"{state} ", _STYLES[state]) for state in states[:_MOST_SIGNS]
+        )
         more = Content(f" and {count(left_out)} more" if left_out > 0 else "")
-        below = [Content(""), *self._legend(Counter(fates)), self._shards(scene)]
+        below = [Content(""), *self._legend(Counter(states)), self._shards(scene)]
         self.update(Content("\n").join([signs + more, *below]))
 
     def _legend(self, counted: Counter[MessageState]) -> list[Content]:
         return [
-            Content.assemble((f"{fate} ", _STYLES[fate]), f"{count(counted[fate]):>5}  {meaning}")
-            for fate, meaning in MEANINGS.items()
-            if counted[fate] or fate is not MessageState.TWICE
+            Content.assemble((f"{state} ", _STYLES[state]), f"{count(counted[state]):>5}  {meaning}")
+            for state, meaning in MEANINGS.items()
+            if counted[state] or state is not MessageState.TWICE
         ]
 
     def _shards(self, scene: PlaybackState) -> Content:

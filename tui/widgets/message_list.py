@@ -15,12 +15,12 @@ _MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "
 
 
 def part(row: MessageRow) -> str:
-    """``2/5`` for the second of five, nothing for a message in one piece."""
+    """``2/5`` for the second of five parts, empty for a message in one part."""
     return f"{row.position}/{row.total}" if row.total and row.total > 1 else ""
 
 
 def copied_from(row: MessageRow) -> RecordAddress:
-    """Where the message of an entry of the audit log was dispatched."""
+    """The record that an entry of the audit log is a copy of; the row itself if it is not a copy."""
     place = place_in_key(row.partition_key) or RecordAddress(row.stream, row.shard, row.sequence_number)
     return RecordAddress(place.stream.removeprefix(AMQP_PREFIX), place.shard_id, place.sequence_number)
 
@@ -53,11 +53,11 @@ _SOURCE = {
     ),
 }
 AUDIT_COLUMNS = tuple(_SOURCE.get(column.title, column) for column in MESSAGE_COLUMNS)
-"""Of an entry of the audit log: where the message was dispatched, and the number that it has in the log."""
+"""Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 
 
 class MessageList(RowList[MessageRow]):
-    """Messages as they arrive."""
+    """A live list of messages."""
 
     def __init__(
         self, marked: Callable[[MessageRow], bool], columns: Sequence[Column[MessageRow]] = MESSAGE_COLUMNS

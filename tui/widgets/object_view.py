@@ -1,4 +1,4 @@
-"""What is in one object."""
+"""The content of one object."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.session import session_of
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.preview import Preview, preview
 from tui.widgets.text_lines import TextLines
 
 
 class ObjectView(Vertical):
-    """Fetches and shows the object that it is told."""
+    """Fetches an object and shows a preview of it."""
 
     DEFAULT_CSS = """
     ObjectView {
@@ -27,8 +27,8 @@ class ObjectView(Vertical):
     }
     """
 
-    class Came(Message):
-        """The object came."""
+    class ObjectArrived(Message):
+        """The fetched object with its preview."""
 
         def __init__(self, bucket: str, key: str, size: int, shown: Preview) -> None:
             super().__init__()
@@ -41,21 +41,18 @@ class ObjectView(Vertical):
         yield Static("enter on an object shows what is in it", id="name", markup=False)
         yield TextLines()
 
-    def show(self, bucket: str, key: str) -> None:
-        """Show this object."""
-        self._fetch(bucket, key)
-
     @work(group="object", exclusive=True)
-    async def _fetch(self, bucket: str, key: str) -> None:
+    async def show(self, bucket: str, key: str) -> None:
+        """Fetch and show an object."""
         app = session_of(self)
         try:
             data = await app.client.object(bucket, key)
             shown = await asyncio.to_thread(preview, key, data)
-            self.post_message(self.Came(bucket, key, len(data), shown))
+            self.post_message(self.ObjectArrived(bucket, key, len(data), shown))
         except app.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_object_view_came(self, message: Came) -> None:
+    def on_object_view_object_arrived(self, message: ObjectArrived) -> None:
         message.stop()
         name = message.key.rpartition("/")[2]
         self.query_one("#name", Static).update(

@@ -1,4 +1,4 @@
-"""Who reads the streams, from where, and how far behind."""
+"""The readers of streams, their positions and their lag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = {"iterator": "iterator", "subscription": "fan-out", "consumer": "regist
 
 @dataclass(frozen=True)
 class ReaderLine:
-    """A reader as it stands at ``now``, whole seconds since the epoch."""
+    """A reader at the time ``now``, in whole seconds since the epoch."""
 
     reader: Reader
     now: int
@@ -59,14 +59,14 @@ READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
 
 
 class ReaderList(RowList[ReaderLine]):
-    """Iterators and fan-out consumers, those furthest behind first."""
+    """Shows iterators and fan-out consumers: live ones first, then by lag."""
 
     def __init__(self) -> None:
         empty = "nobody reads; an iterator or a fan-out consumer shows here"
         super().__init__(READER_COLUMNS, empty=empty, id="readers")
 
     def show(self, snapshot: Snapshot) -> None:
-        """Draw the readers as they stand."""
+        """Draw the readers of a snapshot."""
         if not snapshot.readers.known:
             self.say("the streams are an upstream's, which does not say who reads them")
             return

@@ -1,4 +1,11 @@
-"""A list of any length: draws the lines in view, holds a few pages, asks for the rest as it is scrolled."""
+"""A list of any length that draws the lines in view, holds a few pages, and fetches more on scrolling.
+
+    source --page--> worker --PageArrived--> Pages --row--> render_line --Strip--> screen
+                       ^                        |
+                       +----- _due (event) -----+   rows in view that are missing
+
+The worker only fetches and posts; the event loop alone changes the list.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +38,9 @@ _STRIPS_KEPT = 300
 class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     """Rows under a heading, one line each, with a cursor.
 
-    ``browse`` shows rows that are fetched page by page, and looked for again when something moved in the
-    sandbox if they are ``live``; ``fill`` shows rows at hand. While ``following`` the cursor stays on the
-    last row; while ``paused`` nothing is added and ``behind`` counts what waits.
+    ``browse`` shows rows that are fetched page by page; a ``live`` list fetches again after each change in
+    the sandbox. ``fill`` shows given rows. While ``following``, the cursor stays on the last row. While
+    ``paused``, no rows are added and ``behind`` counts the new ones.
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
@@ -67,7 +74,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     paused: reactive[bool] = reactive(False, repaint=False, init=False)
 
     class PageArrived(Message):
-        """Rows came for the list as it was in ``generation``."""
+        """A fetched page for the ``generation`` of the list that asked for it."""
 
         def __init__(self, generation: int, page: Page[Any]) -> None:
             super().__init__()
@@ -75,14 +82,14 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             self.page = page
 
     class Failed(Message):
-        """The rows could not be had."""
+        """The rows could not be fetched."""
 
         def __init__(self, error: UnreachableError | RefusedError) -> None:
             super().__init__()
             self.error = error
 
     class Highlighted(Message):
-        """The cursor is on another row, or on none."""
+        """The cursor moved to another row, or to none."""
 
         def __init__(self, rows: RowList[Any], row: Any) -> None:
             super().__init__()
@@ -94,10 +101,10 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             return self.rows
 
     class Opened(Highlighted):
-        """Enter was pressed, or a click came, on the row under the cursor."""
+        """The user pressed enter, or clicked, on the row under the cursor."""
 
     class Changed(Message):
-        """The length, or whether it follows or is paused, is another."""
+        """The length of the list changed, or it started or stopped following or pausing."""
 
         def __init__(self, rows: RowList[Any]) -> None:
             super().__init__()
@@ -144,7 +151,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             self.watch(self.app, "lost", self.look_again, init=False)
 
     def browse(self, source: Source[Row], *, cursor: int = 0) -> None:
-        """Show another list: the rows of ``source``."""
+        """Show the rows of ``source``, from the start."""
         self._start_over()
         self._source, self._filled = source, None
         self._pages = Pages()
@@ -152,7 +159,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self.look_again()
 
     def fill(self, rows: Sequence[Row]) -> None:
-        """Show these rows, the cursor staying at its line."""
+        """Show these rows; the cursor stays on its line."""
         if rows == self._filled:
             return
         self._source, self._filled = None, rows
@@ -162,13 +169,13 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._set_total(len(rows))
 
     def say(self, empty: str) -> None:
-        """Show no rows, and why there are none."""
+        """Show no rows and the text ``empty``."""
         self._empty = empty
         self.fill(())
         self.refresh()
 
     def look_again(self) -> None:
-        """Ask whether there are more rows by now."""
+        """Fetch the number of rows again, and new rows at the end."""
         if self._source and self.screen in self.app.screen_stack:
             self._look_again = True
             self._due.set()
@@ -179,15 +186,15 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor, None where there is none or it is still on its way."""
+        """The row under the cursor; None in an empty list and while the row is being fetched."""
         return self._pages.row(self.cursor) if self.total else None
 
     def redraw(self) -> None:
-        """Draw every line afresh: what a row looks like may have changed."""
+        """Draw every line again, because the look of rows changed."""
         self._strips.clear()
         self.refresh()
 
-    # What runs beside the event loop only fetches and posts.
+    # Fetching.
 
     @work(group="pages", exclusive=True)
     async def _keep_fetching(self) -> None:
@@ -208,7 +215,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             self._look_again = False
             page = await source(total // size * size, size)
             if self.following and page.total > page.offset + size:
-                # The end is pages ahead: have it before saying so, else the list would flash empty.
+                # The end is pages ahead. Fetch the last page before its length is shown, else the list
+                # would flash empty.
                 self.post_message(self.PageArrived(generation, Page(page.offset, page.rows, total)))
                 page = await source((page.total - 1) // size * size, size)
             self.post_message(self.PageArrived(generation, page))
@@ -221,7 +229,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             return
         known = self.total + self.behind
         if message.page.total < known and message.page.offset + len(message.page.rows) >= message.page.total:
-            self._start_over()  # the sandbox forgot: what is held here is of before
+            self._start_over()  # the sandbox was reset: the held rows are gone there
             self.look_again()
             return
         if message.page.total == known and self._pages.holds(message.page):
@@ -294,14 +302,14 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._fit_scrollbar()
         self._ask_for_missing()
         self._show_cursor()
-        self.refresh()  # it may have been drawn at this size, with the columns of the one before
+        self.refresh()  # it may have been drawn at this size with the columns of the old one
 
     def _fit_scrollbar(self) -> None:
-        # Only the scrollbar changes: the screen need not be laid out anew, as it would by plain assignment.
+        # Only the scrollbar changes. A plain assignment would lay out the whole screen again.
         size = Size(self.size.width, self.total + 1)
         self.set_reactive(RowList.virtual_size, size)
         self._scroll_update(size)
-        # The wheel counts from the target, which outlives a view that was smaller.
+        # The wheel counts from the scroll target, which is not reduced when the list gets shorter.
         self.scroll_target_y = min(self.scroll_target_y, self.max_scroll_y)
 
     def _in_view(self) -> tuple[int, int]:
@@ -328,12 +336,12 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     # Keys and mouse.
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on row ``index``; away from the end this stops following."""
+        """Put the cursor on row ``index`` and stop following unless it is the last row."""
         self.following = self.following and index >= self.total - 1
         self.cursor = max(0, min(index, self.total - 1))
 
     def go_to(self, index: int) -> None:
-        """Put the cursor on row ``index`` as soon as the list is known to be that long."""
+        """Put the cursor on row ``index`` as soon as the list is that long."""
         self._goal = index
         self._reach_goal()
 
@@ -372,7 +380,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             if again or event.chain > 1:
                 self.action_open()
 
-    # Wheel and scrollbar leave the cursor where it is; once it is out of sight nothing is followed.
+    # Wheel and scrollbar do not move the cursor. When it is out of view, the list stops following.
 
     def on_mouse_scroll_up(self) -> None:
         self._by_hand = True
@@ -391,8 +399,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._styles.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        # Lines are kept by row here, so that keeping them by place once more would only cost; a border or a
-        # padding is drawn as everywhere.
+        # Strips are cached by row in this class, so Textual's cache by line would only cost time. Its own
+        # method is still needed for a border or a padding.
         if self.styles.gutter or self.opacity < 1:
             return super().render_lines(crop)
         filters, background = self.get_line_filters(), self.background_colors[1]
@@ -433,7 +441,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
                 segments.append(Segment(text, style))
                 text, style = "", wanted
             text, left = text + cell, left - cells - 1
-        # Of exactly this width by construction: nothing need be measured.
+        # The strip has exactly this width by construction, so Textual need not measure it.
         segments.append(Segment(text + " " * left if left > 0 and style is plain else text, style))
         if left > 0 and style is not plain:
             segments.append(Segment(" " * left, plain))

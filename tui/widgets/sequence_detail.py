@@ -1,4 +1,4 @@
-"""One sequence: its parts in order, and the body they make or what is missing of it."""
+"""One sequence: its parts in order, and the joined body or the missing parts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from textual.widgets import Label
 
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
-from tui.session import Session, session_of
+from tui.session import session_of
 from tui.state import transfer
-from tui.state.worker_messages import Undone
+from tui.state.worker_messages import ActionFailed
 from tui.text import figures, sequence_parts
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
@@ -35,7 +35,7 @@ PART_COLUMNS: tuple[Column[MessageRow], ...] = (
 
 
 class SequenceDetail(Vertical):
-    """Fetches and shows the sequence that it is given."""
+    """Fetches a sequence and shows its parts and its body."""
 
     DEFAULT_CSS = """
     SequenceDetail {
@@ -45,8 +45,8 @@ class SequenceDetail(Vertical):
     }
     """
 
-    class Came(Message):
-        """The sequence's parts came, with the lines that they make."""
+    class PartsArrived(Message):
+        """The parts of the sequence and the lines of the joined body."""
 
         def __init__(
             self, sequence: SequenceRow | None, rows: tuple[MessageRow, ...], lines: list[str]
@@ -61,13 +61,10 @@ class SequenceDetail(Vertical):
         yield RowList(PART_COLUMNS, empty="no parts")
         yield TextLines()
 
-    def show(self, sequence: str, stream: str) -> None:
-        """Show the sequence of this identifier as it is in ``stream``."""
-        app = session_of(self)
-        self._fetch(app, sequence, stream)
-
     @work(group="sequence", exclusive=True)
-    async def _fetch(self, app: Session, sequence: str, stream: str) -> None:
+    async def show(self, sequence: str, stream: str) -> None:
+        """Fetch and show a sequence in one stream."""
+        app = session_of(self)
         matching = f'sequence:"{sequence}" stream:"{stream}" total>1'
         try:
             found = (await app.client.sequences(matching=matching, limit=1)).sequences
@@ -78,11 +75,11 @@ class SequenceDetail(Vertical):
                 details = [await app.client.message(row.id) for row in ordered]
                 data = [transfer.as_bytes(detail) for detail in details]
                 lines = await asyncio.to_thread(sequence_parts.joined, data)
-            self.post_message(self.Came(found[0] if found else None, ordered, lines))
+            self.post_message(self.PartsArrived(found[0] if found else None, ordered, lines))
         except app.failures as error:
-            self.post_message(Undone(str(error)))
+            self.post_message(ActionFailed(str(error)))
 
-    def on_sequence_detail_came(self, message: Came) -> None:
+    def on_sequence_detail_parts_arrived(self, message: PartsArrived) -> None:
         message.stop()
         row = message.sequence
         label = (

@@ -23,9 +23,10 @@ _SPARK_CELLS = 6
 
 @dataclass(frozen=True)
 class TreeLine:
-    """A line of the tree: a stream or shard, its rate now and of late, how many records wait now and of late.
+    """A line of the tree: a stream or shard with its rate and its lag, now and over time.
 
-    ``behind`` is None where nobody reads.
+    ``now`` and ``rates`` are records per second. ``behind`` and ``lags`` are numbers of records; ``behind``
+    is None without a reader.
     """
 
     branch: Branch
@@ -52,7 +53,7 @@ def label(branch: Branch) -> str:
 
 
 def hash_range(branch: Branch) -> str:
-    """The shard's part of all hash keys as a bar; for a stream ``2 ● 3 ○``: two open shards, three closed."""
+    """The hash key range of a shard as a bar; for a stream ``2 ● 3 ○``, its open and closed shards."""
     if branch.shard is None:
         closed = f" {branch.stream.closed_shards} ○" if branch.stream.closed_shards else ""
         return f"{branch.stream.open_shards} ●{closed}"
@@ -72,7 +73,7 @@ def _bar_tone(line: TreeLine) -> str:
 
 
 def _waiting(line: TreeLine) -> str:
-    """How many records wait, for the slowest reader or for one to come; nothing where nobody ever read."""
+    """The lag as text, empty without a reader."""
     return "" if line.behind is None else short_count(line.behind)
 
 
@@ -96,10 +97,10 @@ TREE_COLUMNS: tuple[Column[TreeLine], ...] = (
 
 
 class StreamTree(RowList[TreeLine]):
-    """The streams; says which is ``Chosen`` for the message list."""
+    """Shows the streams and shards; posts ``Chosen`` for the message list."""
 
     class Chosen(Message):
-        """Messages of this branch are wanted; None for all of them."""
+        """The user chose a stream or shard, or None for all messages."""
 
         def __init__(self, branch: Branch | None) -> None:
             super().__init__()
@@ -113,7 +114,7 @@ class StreamTree(RowList[TreeLine]):
         super().__init__(TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", id="tree")
 
     def show(self, snapshot: Snapshot) -> None:
-        """Draw the streams as they stand."""
+        """Draw the streams of a snapshot and add it to the rates and lags."""
         for stream in snapshot.streams:
             self._rates.note(stream.name, snapshot.at, stream.records)
             for each in stream.shards:
@@ -145,7 +146,7 @@ class StreamTree(RowList[TreeLine]):
 
 
 def scope(branch: Branch | None) -> str:
-    """The filter that lets through the messages of a branch."""
+    """The filter for the messages of a branch; empty for None."""
     if branch is None:
         return ""
     return f"stream:{branch.stream.name}" + (f" shard:{branch.shard.id}" if branch.shard else "")

@@ -1,4 +1,4 @@
-"""Text of any length, drawn by the line: JSON bodies of megabytes scroll as fast as short ones."""
+"""Text of any length, drawn line by line, so that JSON of megabytes scrolls as fast as short texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_LINE = 20_000
 
 
 class TextLines(ScrollView, can_focus=True):
-    """Lines of text; JSON and the lines of a diff are coloured."""
+    """Shows lines of text with colours for JSON and diffs."""
 
     ALLOW_SELECT: ClassVar[bool] = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -48,7 +48,7 @@ class TextLines(ScrollView, can_focus=True):
         self._signs = False
 
     def show(self, lines: Sequence[str], *, json: bool = False, signs: bool = False) -> None:
-        """Show these lines from the top; ``signs`` when each starts with ``-``, ``+`` or a blank."""
+        """Show these lines from the top. ``signs`` marks a diff: lines start with ``-``, ``+`` or a blank."""
         self._lines, self._json, self._signs = lines, json, signs
         width = max((len(line) for line in lines), default=0)
         self.virtual_size = Size(min(width, _LONGEST_LINE), len(lines))

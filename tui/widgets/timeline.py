@@ -1,4 +1,4 @@
-"""The time slider of a recorded run: how much happened when, what was out of the ordinary, where one is."""
+"""The time slider of a recorded run: elapsed time, turning points and the present position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.text.rates import sparkline
 
 
 class Timeline(Widget):
-    """Every event has its place from left to right in the order of happening; a click goes there."""
+    """Shows the events from left to right in their order; a click posts ``Sought``."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"timeline--{part}" for part in ("past", "future", "turn", "knob")
@@ -34,7 +34,7 @@ class Timeline(Widget):
     """
 
     class Sought(Message):
-        """The event at this index is wanted."""
+        """The user chose the event at ``index``."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
@@ -47,7 +47,7 @@ class Timeline(Widget):
         self._drawn: tuple[int, str, str] = (0, "", "")
 
     def show(self, index: int) -> None:
-        """The event at ``index`` is where one is."""
+        """Move the knob to the event at ``index``."""
         self._index = index
         self.refresh()
 
@@ -72,7 +72,7 @@ class Timeline(Widget):
         return Strip([*line, Segment("─" * (width - knob - 1), future)], width)
 
     def _drawing(self, width: int) -> tuple[int, str, str]:
-        """How much time went by in each cell, and the turns."""
+        """The elapsed time in each cell as bars, and the signs of turning points; cached by width."""
         if self._drawn[0] != width:
             waits, signs = [0.0] * width, [" "] * width
             before = self._happened[0].time

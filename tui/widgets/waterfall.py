@@ -1,4 +1,4 @@
-"""A message's way as a waterfall: a line a hop, placed where it lies in time."""
+"""The trace of a message as a waterfall: a line for each hop, with its place in time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LANE_CELLS = 16
 
 
 class Waterfall(RowList[Hop]):
-    """Hops, oldest first, with the time since the first and a lane to see it by."""
+    """Shows hops, oldest first, with the time since the first one as a figure and as a lane."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 -- Textual's name for it
         self._start = 0.0
@@ -30,7 +30,7 @@ class Waterfall(RowList[Hop]):
     def show(self, hops: Sequence[Hop]) -> None:
         """Draw these hops, oldest first."""
         self._start = hops[0].at if hops else 0.0
-        # An expiry lies far ahead: it may not squeeze what did happen into one cell.
+        # An expiry lies far ahead; it must not squeeze the past into one cell.
         happened = [hop.at for hop in hops if hop.place != "expires"]
         self._length = max(happened, default=self._start) - self._start
         self.fill(hops)
