@@ -1,4 +1,4 @@
-"""Which definition the body of a message should meet, and whether it is only a part of one."""
+"""The definition that a message's body has to meet, and whether the body is only a part of one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ KINDS: Final = {
     "article": "objects.Article",
     "thesisDissertation": "objects.ThesisDissertation",
 }
-"""The resource types that have a definition of their own; all others are research objects."""
+"""The resource types with their own definition; all others are research objects."""
 MOST_PARTS: Final = 2**31 - 1
 """The largest total of a sequence that is taken: what a column of the pipeline's tables can hold."""
 
 
 def body_definition(message: dict[str, Any]) -> str | None:
-    """The definition for a message's messageType, messageClass and objectResourceType.
+    """The name of the definition for a message's messageType, messageClass and objectResourceType.
 
-    None where the messageType is none of the five. A MetadataRead is an answer when
-    its class is Document, else a request.
+    None for a messageType that is not one of the five. A MetadataRead of the class
+    Document is an answer, of another class a request.
     """
     header = message.get("messageHeader")
     if not isinstance(header, dict):
@@ -43,17 +43,17 @@ def _object_definition(body: object) -> str:
 
 
 def is_part(message: dict[str, Any]) -> bool:
-    """Whether a message is one of several and its body a slice of text, as ``schemas.sequence`` cuts it."""
+    """Whether a message is a part of a sequence and its body a slice of text (see ``schemas.sequence``)."""
     return isinstance(message.get("messageBody"), str) and 1 < total(message) <= MOST_PARTS
 
 
 def total(message: dict[str, Any]) -> int:
-    """The number of messages in the sequence, 1 where the header does not say."""
+    """The number of messages in the sequence, 1 where the header has none."""
     return _whole_number(message, "total")
 
 
 def position(message: dict[str, Any]) -> int:
-    """The place in the sequence, 1 where the header does not say."""
+    """The position in the sequence, 1 where the header has none."""
     return _whole_number(message, "position")
 
 

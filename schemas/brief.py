@@ -1,4 +1,4 @@
-"""Values in messages to people: short, whatever the value."""
+"""Short forms of values for messages to people."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 from typing import Final
 
 SHOWN: Final = 80
-"""The characters of a value that are shown."""
+"""The most characters of a value that are shown."""
 
 
 def show(value: object) -> str:
-    """A value as JSON, cut short; objects and arrays by their kind alone, as they may be nested without end.
+    """A value as JSON, cut short; an object or array only by its kind, since it may be nested very deep.
 
     >>> show("a"), show([1])
     ('"a"', 'an array')

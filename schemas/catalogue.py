@@ -1,7 +1,7 @@
 """The JSON Schema definitions of the data model and the messages, found by name.
 
 A definition's full name is ``file.Definition``, such as ``parties.PersonRole``. The
-last part alone will do where only one file has it.
+last part is enough where only one file has it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def names() -> tuple[str, ...]:
 
 
 def reference(name: str) -> str:
-    """The ``$ref`` of a definition. Raises ``KeyError`` for a name that none has, or several have."""
+    """The ``$ref`` of a definition. Raises ``KeyError`` for an unknown or ambiguous name."""
     full = [known for known in _full_names() if name in (known, known.partition(".")[2])]
     if len(full) != 1:
         raise KeyError(f"{name} names {' and '.join(full) or 'no definition'}; see schemas.catalogue.names()")
@@ -64,7 +64,7 @@ def terms(vocabulary: str) -> tuple[str, ...]:
 
 @cache
 def uuid_fields() -> frozenset[str]:
-    """The names of all fields that hold a UUID; none of them holds anything else in another entity."""
+    """The names of all fields that hold a UUID. Each of them holds a UUID in every entity that has it."""
     uuid = reference("primitives.UUID")
     return frozenset(
         field

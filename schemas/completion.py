@@ -1,4 +1,4 @@
-"""A message around a published header or body, which the specification's examples hold one by one."""
+"""Completion of a single header or body, as in the specification's examples, to a whole message."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from schemas.envelope import serialise
 from schemas.samples import Samples
 
 
-def completed(raw: bytes, samples: Samples) -> bytes:
-    """The bytes themselves, or around a header or a body alone a message with a fresh counterpart.
+def complete(raw: bytes, samples: Samples) -> bytes:
+    """Complete a single header or body with a new counterpart; other bytes are returned unchanged.
 
-    The header or body stays byte for byte what it was.
+    The given header or body stays byte for byte.
     """
     try:
         value = msgspec.json.decode(raw)

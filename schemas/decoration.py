@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemas.error_codes import ErrorCode
 
 SYNTHESISED: Final = "rdss-sandbox (header synthesised)"
-"""The ``generator`` of a header made for bytes that had no readable one."""
+"""The ``generator`` in a header that was made for bytes without a readable header."""
 
 _parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -36,15 +36,14 @@ def decorate(
     machine_address: str = "localhost",
     original: str | None = None,
 ) -> bytes:
-    """The message with ``errorCode``, ``errorDescription`` and a new last entry in ``messageHistory``.
+    """Add ``errorCode``, ``errorDescription`` and a last entry in ``messageHistory`` to a message.
 
-    Everything else stays as it was; the body is not even re-encoded. With
-    ``original``, the address where the whole message was kept, a body of
-    ``{"original", "bytes", "sha256"}`` stands in for the body (an oversize message
-    does not fit in any queue). Of bytes that are not JSON the header is kept where
-    it alone is readable; else it is made of what is known, with ``SYNTHESISED`` as
-    its ``generator``; the body is ``{"raw"}`` with all the bytes as text, or
-    ``{"rawBase64"}`` where they are not UTF-8. ``now`` is in seconds since the epoch.
+    Everything else stays byte for byte, the body included. ``original`` is the address where the whole
+    message was stored; the body is then replaced by ``{"original", "bytes", "sha256"}``, because an oversize
+    message fits in no queue. For bytes that are not JSON, the body is ``{"raw"}`` with all bytes as text, or
+    ``{"rawBase64"}`` where they are not UTF-8. Their header is kept where it can be read; else a header is
+    made from what can be found, with ``SYNTHESISED`` as its ``generator``. ``now`` is in seconds since the
+    epoch.
     """
     parts = _readable_parts(raw)
     if parts is None:
@@ -66,7 +65,7 @@ def decorate(
 
 
 def _readable_parts(raw: bytes) -> dict[str, msgspec.Raw] | None:
-    """The top-level fields as they were written, where all of it is JSON and the header an object."""
+    """The top-level fields as written; None unless the bytes are JSON with an object as header."""
     try:
         _check(raw)
         parts = _parts_of(raw)
@@ -84,9 +83,9 @@ def _leading_object(raw: bytes) -> dict[str, Any] | None:
 
 
 def _synthesised_header(raw: bytes, now: float) -> dict[str, Any]:
-    """A header of what can be known.
+    """Build a header from what can be found in the bytes.
 
-    The id is found in the text, or made from it so that a redelivery gets the same.
+    The messageId is found in the text, or derived from its digest, so that a redelivery has the same one.
     """
     seen = peek(raw)
     digest = hashlib.sha256(raw).hexdigest()

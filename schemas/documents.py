@@ -1,4 +1,4 @@
-"""Messages in files as people have them: whole, one a line, or the published header or body of one."""
+"""Messages in users' files: whole messages, one message a line, or a single header or body."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _decode = msgspec.json.Decoder().decode
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One JSON text and where it was found: ``line`` counts from 1 where there is one a line, else None."""
+    """One JSON text from a file. ``line`` counts from 1 in a file with one text a line, else it is None."""
 
     source: str
     line: int | None
@@ -32,9 +32,9 @@ class Document:
 
 
 def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
-    """What the lines of a file hold: one a line when the first is JSON by itself, else one in all of them.
+    """Yield the JSON texts of a file: one a line if the first line is JSON by itself, else a single one.
 
-    A file that is neither is taken line by line where any of its lines is JSON, else as one malformed text.
+    A file that is neither is read line by line if any line is JSON, else as a single malformed text.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     first = next(numbered, (1, b""))
@@ -54,7 +54,10 @@ def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
 
 
 def kind_of(value: object) -> Kind:
-    """What a decoded text is: a message has header or body inside, either alone its own telling fields."""
+    """The kind of a decoded text: a message has ``messageHeader`` or ``messageBody``.
+
+    A header or body alone is recognised by its characteristic fields.
+    """
     if not isinstance(value, dict) or {"messageHeader", "messageBody"} & value.keys():
         return "message"
     if {"messageId", "messageType"} & value.keys():
@@ -63,10 +66,10 @@ def kind_of(value: object) -> Kind:
 
 
 def why_no_message(raw: bytes) -> str | None:
-    """Why the text is neither a message nor the header or body of one; None when it is.
+    """The reason why the text is not a message, header or body; None when it is one.
 
-    A message is an object with ``messageHeader`` or ``messageBody``, whatever else is wrong with it: what the
-    specification gives an error code is a message still.
+    Any object with ``messageHeader`` or ``messageBody`` is a message, even an invalid one: the specification
+    has error codes for its faults.
     """
     try:
         value = _decode(raw)
@@ -90,7 +93,7 @@ _JSON_TYPES = {
 
 
 def judge_document(raw: bytes, *, now: float | None = None, as_published: bool = False) -> Verdict:
-    """The verdict on what the text is; a header or body alone is judged beside a valid counterpart."""
+    """Validate the text by its kind; a header or body alone is completed by a valid counterpart first."""
     value: Any = _decode(raw) if is_json(raw) else None
     match kind_of(value):
         case "header":
@@ -108,13 +111,13 @@ def _each(source: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]
 
 
 def _within(prefix: str, verdict: Verdict) -> Verdict:
-    """The verdict with paths from the part that was judged."""
+    """The verdict with paths that start at the header or body."""
     inside = tuple(v._replace(path=v.path.removeprefix(prefix)) for v in verdict.violations)
     return verdict._replace(violations=inside)
 
 
 def body_for(header: dict[str, Any], samples: Samples) -> Any:
-    """A body that is valid beside a header: of the form that its messageType demands."""
+    """Make a body that is valid with this header; its form follows from the messageType."""
     sequence = header.get("messageSequence")
     if isinstance(sequence, dict) and isinstance(total := sequence.get("total"), int) and total > 1:
         return "a part of a body"
@@ -128,7 +131,7 @@ def body_for(header: dict[str, Any], samples: Samples) -> Any:
 
 
 def header_for(body: dict[str, Any], samples: Samples) -> Any:
-    """A header that is valid beside a body, of the messageType that it looks like."""
+    """Make a header that is valid with this body; its messageType is guessed from the body's fields."""
     if "packageUUID" in body:
         return samples.message("PreservationEvent")["messageHeader"]
     kind = "MetadataDelete" if body.keys() == {"objectUUID"} else "MetadataCreate"

@@ -1,6 +1,6 @@
 """The typed envelope of a message: header, timings, sequence, history, and the body as it was written.
 
-``read`` is for messages that were found valid; ``peek`` is for any bytes at all.
+``read`` needs a valid message; ``peek`` takes any bytes.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = [
 ]
 
 MAX_MESSAGE_BYTES: Final = 1_000_000
-"""The specification's 1000KB, in bytes of UTF-8 of the whole serialised message."""
+"""The specification's 1000KB: the most bytes of a whole serialised message in UTF-8."""
 
 
 class Timings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """``messageTimings``: RFC 3339 texts as they were written."""
+    """``messageTimings``: RFC 3339 texts as written."""
 
     published_timestamp: str
     expiration_timestamp: str | None = None
 
 
 class Sequence(msgspec.Struct, frozen=True):
-    """``messageSequence``: where this message stands, 1 of 1 when it is whole."""
+    """``messageSequence``: the position of this message in its sequence, 1 of 1 for a whole message."""
 
     sequence: str
     position: int
@@ -76,7 +76,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """A message: its header typed, its body the very bytes that came."""
+    """A message with a typed header and the body's bytes as received."""
 
     header: Header = msgspec.field(name="messageHeader")
     body: msgspec.Raw = msgspec.field(name="messageBody")
@@ -89,15 +89,15 @@ _OBJECTS: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 def read(raw: bytes) -> Envelope:
-    """The envelope of a valid message.
+    """Decode a valid message.
 
-    Raises ``msgspec.DecodeError`` (of which ``ValidationError`` is one) where the
-    bytes are not such a message; run ``validation.judge`` first to know why.
+    Raises ``msgspec.DecodeError``, or its subclass ``ValidationError``, for other
+    bytes; ``validation.judge`` gives the reasons.
     """
     try:
         return _ENVELOPES.decode(raw)
     except msgspec.ValidationError:
-        # The schema calls 1.0 an integer, as JSON Schema does.
+        # JSON Schema accepts 1.0 as an integer, msgspec does not.
         parts = _PARTS.decode(raw)
         header = _with_integers(_OBJECTS.decode(parts.get("messageHeader", b"{}")))
         return Envelope(msgspec.convert(header, Header), parts.get("messageBody", msgspec.Raw(b"null")))
@@ -117,18 +117,18 @@ def _integer(value: object) -> object:
 
 
 def write(envelope: Envelope) -> bytes:
-    """The message's bytes; the body is written as it was read."""
+    """Encode the message; the body's bytes stay as they were read."""
     return _ENCODER.encode(envelope)
 
 
 def serialise(message: dict[str, Any]) -> bytes:
-    """Compact JSON in UTF-8, in the order of the fields given.
+    """Encode a message as compact JSON in UTF-8; the fields keep their order.
 
-    Raises ``UnicodeEncodeError`` for text with half a surrogate pair, which UTF-8 cannot hold.
+    Raises ``UnicodeEncodeError`` for a lone surrogate, which UTF-8 cannot hold.
     """
     return _ENCODER.encode(message)
 
 
 def oversize(raw: bytes) -> bool:
-    """Whether a serialised message exceeds what the specification permits ("Message Structure")."""
+    """Whether a serialised message is larger than the specification permits ("Message Structure")."""
     return len(raw) > MAX_MESSAGE_BYTES

@@ -1,8 +1,8 @@
-"""The 14 error codes of the specification ("Error Codes") and the queue a message with each one goes to.
+"""The 14 error codes of the specification ("Error Codes"), each with the queue for its messages.
 
-A message that itself cannot be processed goes to the Invalid Message Queue;
-one that met an infrastructure failure, was too large or came too late goes to
-the Error Message Queue ("Error Queues").
+A message that cannot be processed goes to the Invalid Message Queue. A message
+that met an infrastructure failure, was too large or had expired goes to the Error
+Message Queue ("Error Queues").
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Self
 
 
 class Queue(StrEnum):
-    """The queue of erroneous messages; the value is also the default name of its stream."""
+    """A queue for messages with an error; the value is also the default name of its stream."""
 
     ERROR = "error"
     INVALID = "invalid"
 
 
 class ErrorCode(StrEnum):
-    """One of the 14 codes; ``str(code)`` is what the ``errorCode`` header holds.
+    """One of the 14 codes; ``str(code)`` is the value of the ``errorCode`` header.
 
     >>> ErrorCode("GENERR010").queue
     <Queue.INVALID: 'invalid'>

@@ -1,7 +1,7 @@
-"""Why an instance does not meet a definition: every field at fault, with the rule and the value.
+"""The flaws of an instance under a definition: every wrong field with its rule and its value.
 
-``jsonschema`` walks the definition; the keywords below are ours where its own
-report would not name the field, or would read a pattern other than ECMA-262 does.
+``jsonschema`` walks the definition. The keywords below replace its own where these
+do not name the field, or read a pattern differently from ECMA-262.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 
 
 class Flaw(NamedTuple):
-    """One field at fault: its path, the rule it breaks, what is wrong, whether it should be a UUID."""
+    """One wrong field: its path, the broken rule, the reason, and whether it should be a UUID."""
 
     path: Path
     rule: str
@@ -38,7 +38,7 @@ class Flaw(NamedTuple):
 
 
 def flaws(name: str, instance: object) -> list[Flaw]:
-    """Every flaw of an instance under a definition, in the definition's order; empty for a valid one."""
+    """List the flaws of an instance in the definition's order; empty for a valid instance."""
     return [_flaw(error) for error in _validator(name).iter_errors(instance)]
 
 
@@ -103,7 +103,7 @@ _SAYS: Final[Mapping[str, Callable[[ValidationError], str]]] = {
 
 
 def _type(validator: Any, kind: str, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
-    """Without a copy of the instance in the message: it may be a megabyte, or nested too deep to print."""
+    """Check ``type`` without the instance in the message: it may be a megabyte, or too deep to print."""
     if not validator.is_type(instance, kind):
         yield ValidationError("is of another type")
 
@@ -126,7 +126,7 @@ def _required(_validator: Any, names: list[str], instance: Any, _schema: Schema)
 
 
 def _closed(_validator: Any, _value: object, instance: Any, schema: Schema) -> Iterator[ValidationError]:
-    """``additionalProperties`` and ``unevaluatedProperties``, which are only ever false here."""
+    """Check ``additionalProperties`` and ``unevaluatedProperties``, which are always false here."""
     if isinstance(instance, dict):
         allowed = _fields(schema)
         for name in instance:
@@ -145,12 +145,12 @@ def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Schema) -> I
 
 @cache
 def _ecma(pattern: str) -> re.Pattern[str]:
-    """ECMA-262's ``$`` is the end of the text alone; Python's also stands before a line feed there."""
+    """Compile an ECMA-262 pattern: its ``$`` is only the end; Python's also matches before a line feed."""
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
 
 
 def _unique(_validator: Any, _unique: bool, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
-    """In linear time: a large message may repeat thousands of files."""
+    """Check ``uniqueItems`` in linear time: a large message may list thousands of files."""
     if isinstance(instance, list):
         seen: dict[str, int] = {}
         for index, item in enumerate(instance):
@@ -160,7 +160,7 @@ def _unique(_validator: Any, _unique: bool, instance: Any, _schema: Schema) -> I
 
 
 def _canonical(value: Any) -> str:
-    """One text for all that JSON Schema calls equal: 1 is 1.0, and true is not 1."""
+    """A text that is the same for values that JSON Schema calls equal: 1 is 1.0, but true is not 1."""
     try:
         return json.dumps(_integral(value), sort_keys=True)
     except RecursionError:
@@ -205,7 +205,7 @@ def _validator(name: str) -> Any:
 
 
 def _inlined(schema: Schema, urn: str) -> Schema:
-    """The schema with each reference replaced by what it refers to: resolving them took most of the time."""
+    """Replace each reference in a schema by its target; resolving them took most of the time."""
     inlined: Schema = {}
     for keyword, value in schema.items():
         if keyword == "properties":

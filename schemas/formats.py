@@ -1,7 +1,7 @@
-"""The string formats that the data model names, each written once and given to both validators.
+"""The string formats of the data model, defined once for both validators.
 
-All functions take the text alone and answer whether the whole of it has the form;
-none is lenient about white space, a line feed at the end or digits outside ASCII.
+The ``is_`` functions say whether the whole text has the form. White space, a line
+feed at the end and digits outside of ASCII are not accepted.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _COMMON_DATE_TIME: Final = re.compile(
     r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
     r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
-"""What needs no calendar to be seen to be right: all but the 31st, 29 February and leap seconds."""
+"""The date-times that are right without a calendar: all but the 31st, 29 February and leap seconds."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS_IN_400_YEARS: Final = 146_097
 _SECONDS_IN_DAY: Final = 86_400
 
 
 def instant(text: str) -> float | None:
-    """Seconds since 1970-01-01T00:00:00Z of an RFC 3339 date-time (section 5.6), or None if it is none.
+    """Parse an RFC 3339 date-time (section 5.6) into seconds since the epoch; None for another text.
 
-    Seconds and a zone are mandatory ("Timestamp"); ``-00:00`` is a zone, and a
-    60th second exists only as the last of a day in UTC.
+    Seconds and a zone are mandatory ("Timestamp"). ``-00:00`` is a zone. A leap second
+    is accepted only as the last second of a day in UTC.
     """
     if _COMMON_DATE_TIME.fullmatch(text) is not None and not text.startswith("0000"):
         return datetime.fromisoformat(text.upper()).timestamp()
@@ -42,14 +42,14 @@ def instant(text: str) -> float | None:
 
 
 def _instant(text: str) -> float | None:
-    """``instant`` by the calendar, for what is rare."""
+    """``instant`` for the rare date-times that need a calendar."""
     found = _DATE_TIME.fullmatch(text)
     if found is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in found.group(1, 2, 3, 4, 5, 6))
     if not 1 <= month <= 12 or hour > 23 or minute > 59 or second > 60:
         return None
-    # The calendar repeats every 400 years, and Python's lacks the years before 1 and after 9999.
+    # Python's calendar has only the years 1 to 9999. The calendar repeats every 400 years.
     cycles, year_of_cycle = divmod(year - 2000, 400)
     if not 1 <= day <= monthrange(2000 + year_of_cycle, month)[1]:
         return None
@@ -69,12 +69,12 @@ def _instant(text: str) -> float | None:
 
 
 def timestamp(seconds: float) -> str:
-    """The RFC 3339 date-time of seconds since the epoch, in UTC with milliseconds."""
+    """Format seconds since the epoch as an RFC 3339 date-time in UTC with milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def timestamp_of(milliseconds: int) -> str:
-    """The same of whole milliseconds, exact where a float of seconds is not."""
+    """Format whole milliseconds since the epoch in the same way, without a float's rounding."""
     moment = _EPOCH + timedelta(milliseconds=milliseconds)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -94,7 +94,7 @@ _ADDR_SPEC: Final = re.compile(rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|{_LIT
 def is_email(text: str) -> bool:
     """RFC 5322 section 3.4.1 ``addr-spec``, without comments, folding or obsolete forms.
 
-    ``person@net`` is one: a domain needs no dot.
+    A domain needs no dot: ``person@net`` is valid.
     """
     return _ADDR_SPEC.fullmatch(text) is not None
 
@@ -114,7 +114,7 @@ _IP_FUTURE: Final = re.compile(rf"[vV][0-9A-Fa-f]+\.[{_PLAIN}:]+")
 
 
 def is_uri(text: str) -> bool:
-    """RFC 3986 section 3 ``URI``: with a scheme; a relative reference is none."""
+    """RFC 3986 section 3 ``URI``: the scheme is required, so a relative reference is not one."""
     found = _URI.fullmatch(text)
     if found is None:
         return False
@@ -130,7 +130,7 @@ _HOSTNAME_LENGTH: Final = 253
 
 
 def is_hostname(text: str) -> bool:
-    """RFC 1123 section 2.1: letters, digits, hyphens; never four numbers with dots between them."""
+    """RFC 1123 section 2.1: letters, digits and hyphens; four numbers with dots are not a host name."""
     return len(text) <= _HOSTNAME_LENGTH and _HOSTNAME.fullmatch(text) is not None
 
 

@@ -1,10 +1,9 @@
-"""The 13 releases of the specification before 4.0.0, and the upgrade of a message of 3.x to 4.0.0.
+"""The 13 releases of the specification before 4.0.0, and the upgrade of a message from 3.x to 4.0.0.
 
-What 4.0.0 changed ("Releases", data model 3.0.0 to 4.0.0): enumerations are names
+The changes of 4.0.0 ("Releases", data model 3.0.0 to 4.0.0): enumerations are names
 instead of numbers, identifiers end in UUID instead of Uuid, three lists lost their
-plural, a description is a list, a file's preservation event a text, and a header
-names its tenant. What 4.0.0 has no place for is not made up: such a message is
-refused, with the value that has none.
+plural, a description is a list, a file's preservation event is a text, and a header
+names its tenant. A message with a value that has no form in 4.0.0 is refused.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ RELEASES: Final = {
     "3.0.1": "2018-04-04",
     "3.0.2": "2018-05-16",
 }
-"""The releases before 4.0.0 by the day on which each came out."""
+"""The releases before 4.0.0 with their dates."""
 
 UNKNOWN_TENANT: Final = 0
-"""The tenantJiscID of an upgraded message that names no organisation."""
+"""The tenantJiscID of an upgraded message without an organisation."""
 
 
 class CannotUpgradeError(ValueError):
-    """A message of an older release that has no form in 4.0.0; the text names the release and the reason."""
+    """A message of an older release has no form in 4.0.0; the text names the release and the reason."""
 
     def __init__(self, version: str, why: str) -> None:
         super().__init__(f"version {version} of the specification ({RELEASES[version]}): {why}")
 
 
 def upgrade(raw: bytes, version: str) -> bytes:
-    """The message in the form of 4.0.0; ``version`` is one of ``RELEASES``.
+    """Convert a message of ``version``, one of ``RELEASES``, to the form of 4.0.0.
 
-    Of a part of a sequence only the header changes, and its version stays: its body
-    is upgraded when all of it is there. Whether the outcome is valid is for
-    ``validation.judge`` to say. Raises ``CannotUpgradeError``.
+    In a part of a sequence only the header changes, and its version stays: the body is
+    upgraded after the parts are joined. The result is not validated.
+    Raises ``CannotUpgradeError``.
     """
     if not version.startswith("3."):
         raise CannotUpgradeError(
@@ -88,7 +87,7 @@ class _NoSuchNameError(Exception):
 
 
 def _with_tenant(header: JSON, body: object) -> JSON:
-    """3.x has no tenantJiscID: it is the hosting institution's, else the first organisation's."""
+    """Add the tenantJiscID that 3.x lacks: the hosting institution's, else the first organisation's."""
     roles = body.get("objectOrganisationRole") if isinstance(body, dict) else None
     named = [role for role in roles if isinstance(role, dict)] if isinstance(roles, list) else []
     named.sort(key=lambda role: role.get("role") != "hostingInstitution")
@@ -133,7 +132,7 @@ def _field(name: str, content: Any, holder: JSON) -> Any:
 
 
 def _event_in_words(event: object) -> str:
-    """What an event says of itself; its type has become a part of the text."""
+    """The event as a text that starts with the name of its type."""
     if not isinstance(event, dict):
         return str(event)
     kind = event.get("preservationEventType")
@@ -153,9 +152,9 @@ _RENAMED: Final = {
 
 @cache
 def names_of_numbers() -> dict[str, tuple[str | None, ...]]:
-    """The names behind the numbers of 3.x, from 1, by field; None is a name that 4.0.0 has dropped.
+    """The names for the numbers of 3.x by field, counted from 1; None for a name that 4.0.0 dropped.
 
-    Roles are under ``person`` and ``organisation``: the field beside a role says which it is.
+    Roles are under ``person`` and ``organisation``, the name of the field beside the role.
     """
     text = (files("schemas") / "vocabulary_3.json").read_text(encoding="utf-8")
     return {field: tuple(names) for field, names in json.loads(text).items() if isinstance(names, list)}

@@ -1,4 +1,4 @@
-"""A look at a message that costs microseconds and never fails: for indexes, routing and deduplication."""
+"""A fast look at a message's header for indexes, routing and deduplication; it never fails."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import msgspec
 
 
 class Peek(msgspec.Struct, frozen=True, gc=False):
-    """What can be read of a message without judging it; None where it cannot.
+    """The header fields that routing needs; None for a field that could not be read.
 
-    ``published`` and ``expires`` are texts as written. ``damaged`` says that the
-    header could not be read as JSON: the fields were then picked out of the text.
-    The body is not looked at: a message is whole only when ``validation.judge`` says
-    so, and must not be recorded as received before.
+    ``published`` and ``expires`` are texts as written. ``damaged`` means that the header
+    is not JSON and the fields were searched in the text. The body is not read, so a
+    message may still be invalid: record it as received only after ``validation.judge``.
     """
 
     message_id: str | None = None
@@ -76,10 +75,11 @@ _HEADER_FIRST_LENGTH: Final = len(_HEADER_FIRST)
 
 
 def peek(raw: bytes) -> Peek:
-    """What any bytes say about themselves; never raises.
+    """Read the header fields of any bytes; never raises.
 
-    Of two headers the first is seen; ``validation.judge`` refuses such a message.
+    Where the header is given twice, the first one is read; ``validation.judge`` refuses such a message.
     """
+    # Fastest first: only the header's bytes, then the whole message, then whatever can be found.
     try:
         header = _decode_header(leading_header(raw))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -105,10 +105,10 @@ def peek(raw: bytes) -> Peek:
 
 
 def identity(seen: Peek) -> str | None:
-    """What tells a message from every other: its messageId; of a part of a sequence, sequence and position.
+    """The deduplication key of a message: its messageId, or sequence and position for a part of a sequence.
 
-    The parts of one message may share its messageId, as the specification's own code makes them
-    ("Multi-Message Sequence"). None where nothing of it can be read.
+    The parts of a message may share its messageId, as in the specification's own code
+    ("Multi-Message Sequence"). None where neither can be read.
     """
     part = not seen.damaged and (seen.total or 1) > 1
     if part and seen.sequence is not None and seen.position is not None:
@@ -117,7 +117,7 @@ def identity(seen: Peek) -> str | None:
 
 
 def return_address(raw: bytes) -> str | None:
-    """Where the answer to a message is to be dispatched; None where it does not say, or cannot be read."""
+    """The returnAddress of a request; None where it is missing or cannot be read."""
     try:
         return _decode_request(raw).header.return_address
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -125,21 +125,21 @@ def return_address(raw: bytes) -> str | None:
 
 
 def leading_header(raw: bytes) -> bytes:
-    """The text of the header where it leads and the body follows, as in every known client.
+    """The bytes of the header, if the header comes first and the body follows, as in every known client.
 
-    Anything that is no JSON object where that is not so.
+    For any other layout, the result is bytes that do not decode as a JSON object.
     """
     if not raw.startswith(_HEADER_FIRST):
         return b""
     end = raw.find(b'"messageBody"') - 1
-    # A comma that ends the header: with any other layout, what is cut out here does not decode.
+    # The comma must end the header. In any other layout, the bytes cut out here do not decode.
     if raw[end : end + 1] == b" ":
         end -= 1
     return raw[_HEADER_FIRST_LENGTH:end] if raw[end : end + 1] == b"," else b""
 
 
 def _peek_slowly(raw: bytes) -> Peek:
-    """The fields that have the right type, in a header where some have not."""
+    """Read the fields that have the right type; in bytes that are not JSON, search them in the text."""
     try:
         message = _decode_anything(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -194,7 +194,7 @@ _PICKED: Final = {
     )
 }
 _HEADERS_END: Final = 64 * 1024
-"""Where to stop looking in damaged bytes: the header comes first in every known client."""
+"""The number of damaged bytes to search: the header comes first in every known client."""
 
 
 def _pick(raw: bytes) -> Peek:

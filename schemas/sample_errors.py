@@ -1,4 +1,4 @@
-"""Ways to spoil a valid message so that it calls for one error code and no other."""
+"""Changes that make a valid message invalid with exactly one error code."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ SPOILS: Final[Mapping[ErrorCode, tuple[Callable[[JSON], None], ...]]] = {
     ErrorCode.GENERR004: (_drop_generator, _tenant_as_text, _half_a_version),
     ErrorCode.GENERR010: (_shout_correlation_id, _nil_object, _line_feed_behind_person),
 }
-"""For each code but GENERR007 the ways to spoil a valid MetadataCreate, in place."""
+"""For each code but GENERR007, functions that spoil a valid MetadataCreate in place."""
 
 
 def malformed(message: JSON, draws: random.Random) -> bytes:
-    """Bytes that were to be this message and are not JSON (GENERR007); its header can still be made out."""
+    """Make bytes from a message that are not JSON (GENERR007) but have a readable header."""
     whole = serialise(message)
     body = whole.index(b'"messageBody"')
     ways = (

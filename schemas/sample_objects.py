@@ -1,4 +1,4 @@
-"""The bodies of sample messages: objects of every kind with their people, files and rights, and packages."""
+"""The bodies of sample messages: objects of every kind with people, files and rights, and packages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _YEARS: Final = 8 * 365
 
 
 class SampleObjects:
-    """Entities of the data model from one stream of chance, with dates in the eight years before ``now``.
+    """Makes entities of the data model from one random generator, dated in the eight years before ``now``.
 
     ``now`` is in milliseconds since the epoch.
     """
@@ -78,14 +78,14 @@ class SampleObjects:
         return str(uuid.UUID(int=self._draws.getrandbits(128), version=4))
 
     def pick(self, vocabulary: str) -> str:
-        """A term of an enumeration."""
+        """Draw a term of an enumeration."""
         return self._draws.choice(terms(vocabulary))
 
     def date(self) -> str:
         return timestamp_of(self._now - int(self._draws.random() * _YEARS * _DAY))
 
     def object(self, resource_type: str, object_uuid: str) -> JSON:
-        """A valid object of that kind, which meets the rules of its own kind as well."""
+        """Make an object that is valid as a research object and under the rules of its resource type."""
         body: JSON = {
             "objectUUID": object_uuid,
             "objectTitle": f"{self._draws.choice(_SUBJECTS)}, {self._draws.randrange(1, 1000)}",
@@ -113,7 +113,7 @@ class SampleObjects:
         return body
 
     def package(self, object_uuid: str) -> JSON:
-        """A valid InformationPackage of that object."""
+        """Make a valid InformationPackage of an object."""
         kind = self.pick("PreservationEventType")
         return {
             "objectUUID": object_uuid,
@@ -155,7 +155,7 @@ class SampleObjects:
         body["qualificationName"] = self._draws.choice(("PhD", "MPhil", "DPhil", "MRes"))
 
     def _some(self, make: Callable[[], JSON], least: int, most: int) -> list[JSON]:
-        """Items that differ: each of their makers draws a UUID or a large number."""
+        """Make items that differ, since each maker draws a UUID or a large number."""
         return [make() for _ in range(self._draws.randint(least, most))]
 
     def _person_role(self) -> JSON:

@@ -1,11 +1,10 @@
-"""Messages to send: valid ones of every type and kind, large ones, and one for each error that one can cause.
+"""Sample messages: valid ones of every type and kind, large ones, and one for each error code.
 
-The same seed gives the same messages in the same order, ids included. They hang
-together: an update replaces an object that was created, a delete names one that exists.
+The same seed gives the same messages in the same order, ids included. The messages
+are consistent: an update replaces a created object, a delete names an existing one.
 
-``now`` moves every timestamp of header and body by the same time, and changes nothing
-else: a message keeps its size, its expiry comes as long after its publication, and the
-dates in its body lie as long before it.
+``now`` shifts every timestamp of header and body by the same time and changes nothing
+else, so that sizes and intervals stay the same.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 
 RELEASED: Final = 1_544_522_400.0
-"""2018-12-11T10:00:00Z, the day of specification 4.0.0: the time of samples that are given no other."""
+"""2018-12-11T10:00:00Z, the day of specification 4.0.0 and the default time of samples."""
 
 _MACHINES: Final = ("gateway.aberwye.example", "192.0.2.17", "2001:db8::17")
 _GENERATORS: Final = ("RDSS Sandbox samples", "Simulated repository", "Simulated preservation system")
@@ -42,16 +41,16 @@ _MIX: Final = (
     + ("MetadataRead", "MetadataDelete", "PreservationEvent")
 )
 _LONG_LIFE: Final = 100 * 365 * 86_400_000
+# A message has dates eight years back and a hundred ahead; the calendar has the years 1 to 9999.
 EARLIEST: Final = instant("0010-01-01T00:00:00Z") or 0.0
 LATEST: Final = instant("9899-01-01T00:00:00Z") or 0.0
-"""Between these times a calendar holds the dates of a message, eight years back and a hundred ahead."""
 _PARAGRAPH: Final = 'Measurement of the "reef" — à marée basse, 珊瑚 🐚 at 3 m\\depth.\n'
 
 
 class Samples:
-    """A supply of messages from one seed, the first published at ``now``, in seconds since the epoch.
+    """Makes messages from one seed; the first is published at ``now``, in seconds since the epoch.
 
-    Raises ``ValueError`` for a ``now`` before the year 10 or after 9898, where a date of a message may lie
+    Raises ``ValueError`` for a ``now`` before the year 10 or after 9898, since a date in a message could lie
     outside of the calendar.
 
     >>> Samples(7).message() == Samples(7).message()
@@ -69,11 +68,11 @@ class Samples:
         self._asked: deque[str] = deque(maxlen=100)
 
     def message(self, message_type: str | None = None, resource_type: str | None = None) -> JSON:
-        """A valid message; what is not given is drawn.
+        """Make a valid message of a type and of a resource type, both random by default.
 
-        A resource type makes a MetadataRead an answer, and without a message type a
-        MetadataCreate. Raises ``ValueError`` for a type that does not exist, and for a
-        resource type in a message that carries no object.
+        A MetadataRead with a resource type is an answer. With a resource type alone, the
+        message is a MetadataCreate. Raises ``ValueError`` for an unknown type, and for a
+        resource type of a message that carries no object.
         """
         if message_type is None:
             message_type = "MetadataCreate" if resource_type else self._draws.choice(_MIX)
@@ -101,16 +100,16 @@ class Samples:
         return self._whole("Event", message_type, self._objects.package(self._existing()))
 
     def stream(self, count: int) -> Iterator[JSON]:
-        """That many valid messages: every type and every kind of object, in turn and then drawn."""
+        """Make ``count`` valid messages: first one of every resource type and message type, then random."""
         turns: list[tuple[str, str | None]] = [("MetadataCreate", kind) for kind in terms("ResourceType")]
         turns += [(kind, None) for kind in terms("MessageType")[1:]]
         for number in range(count):
             yield self.message(*turns[number]) if number < len(turns) else self.message()
 
     def big_message(self, parts: int, *, limit: int = MAX_MESSAGE_BYTES) -> JSON:
-        """A valid message that ``sequence.split`` cuts into exactly that many parts of ``limit`` bytes.
+        """Make a valid message that ``sequence.split`` cuts into exactly ``parts`` parts of ``limit`` bytes.
 
-        Raises ``ValueError`` for a limit so low that the rest of the message takes more parts.
+        Raises ``ValueError`` for a limit that is too low for this number of parts.
         """
         message = self.message("MetadataCreate", "dataset")
         description = {"descriptionValue": "", "descriptionType": "abstract"}
@@ -124,9 +123,9 @@ class Samples:
         return message
 
     def bad(self, code: ErrorCode) -> bytes:
-        """A message that ``judge`` refuses with that code, if it knows ``now`` for GENERR003.
+        """Make a message that ``judge`` refuses with this code; for GENERR003 ``judge`` needs ``now``.
 
-        Raises ``ValueError`` for a code that no message alone can cause.
+        Raises ``ValueError`` for a code that a message alone cannot cause.
         """
         message = self.message("MetadataCreate", self._draws.choice(("dataset", "software", "article")))
         if code is ErrorCode.GENERR007:
@@ -144,7 +143,7 @@ class Samples:
         return self._whole("Command", "MetadataCreate", body)
 
     def _update(self, resource_type: str | None) -> JSON:
-        """A new version has a UUID of its own and names the old one ("Digital Object Versioning")."""
+        """Make a new version with its own UUID that names the old one ("Digital Object Versioning")."""
         message = self._create(resource_type)
         message["messageHeader"]["messageType"] = "MetadataUpdate"
         previous = {"identifierValue": self._existing(-2), "identifierType": "UUID"}
@@ -167,7 +166,7 @@ class Samples:
         return answer
 
     def _existing(self, latest: int = -1) -> str:
-        """An object created before, at the earliest the ``latest`` one; a new UUID where there is none."""
+        """Draw an object created before, up to the index ``latest``; a new UUID where there is none."""
         before = len(self._known) + latest
         return self._known[self._draws.randint(0, before)] if before >= 0 else self._objects.uuid()
 

@@ -1,8 +1,8 @@
-"""Splitting a message that is too large into a sequence, and joining one ("Multi-Message Sequence").
+"""Splitting an oversize message into a sequence, and joining a sequence ("Multi-Message Sequence").
 
-The fragment in each part's ``messageBody`` is a JSON string: a slice of the body's
-JSON text, cut between code points. Joining gives that text back byte for byte.
-Sizes are bytes of UTF-8 of the whole serialised part.
+The ``messageBody`` of each part is a JSON string: a slice of the body's JSON text,
+cut between code points. Joining restores that text byte for byte. Sizes are bytes of
+UTF-8 of the whole serialised part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
 PATIENCE_SECONDS: Final = 24 * 3600.0
-"""How long a sequence waits for its next part: as long as a stream keeps its records by default."""
+"""The time in seconds that a sequence waits for its next part: the default retention of a stream."""
 
 
 class SequenceError(ValueError):
@@ -29,19 +29,19 @@ class SequenceError(ValueError):
 
 
 class HeaderTooLargeError(SequenceError):
-    """The header leaves no room for any of the body within the limit."""
+    """The header leaves no room for the body within the limit."""
 
 
 class NotAPartError(SequenceError):
-    """Bytes that are no part of a sequence: unreadable, misplaced, or with a body that is no string."""
+    """Bytes that are not a part of a sequence: unreadable, at a wrong position, or without a string body."""
 
 
 class MixedPartsError(SequenceError):
-    """Parts of different sequences, with different totals, or two unlike ones for the same position."""
+    """Parts of different sequences, with different totals, or with different bodies for one position."""
 
 
 class MissingPartsError(SequenceError):
-    """Not all the parts are there; ``positions`` are those that are missing, ascending."""
+    """Parts are missing; ``positions`` are the missing positions, ascending."""
 
     def __init__(self, sequence: str, positions: tuple[int, ...]) -> None:
         super().__init__(f"sequence {sequence} lacks the parts at positions {list(positions)}")
@@ -52,18 +52,18 @@ class MissingPartsError(SequenceError):
 def split(
     message: dict[str, Any], *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[], str]
 ) -> list[bytes]:
-    """The message serialised, in as many parts as it takes for each to be at most ``limit`` bytes.
+    """Serialise a message in parts of at most ``limit`` bytes each.
 
-    One that fits is returned as it is. Of several, the first keeps the message's
-    ``messageId``, the others get one each from ``new_id`` (UUIDs); all keep its
-    sequence UUID. Raises ``HeaderTooLargeError``, and ``NotAPartError`` for a
-    message without a header and a ``messageSequence`` or one that is a part itself.
+    A message that fits is returned as the only part. Otherwise the first part keeps the
+    ``messageId``, and each other part gets one from ``new_id``, a source of UUIDs. All
+    keep the sequence UUID. Raises ``HeaderTooLargeError``, and ``NotAPartError`` for a
+    message without a header or a ``messageSequence``, or one that is already a part.
     """
     return split_raw(serialise(message), limit=limit, new_id=new_id)
 
 
 def split_raw(raw: bytes, *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[], str]) -> list[bytes]:
-    """``split`` for a message that is serialised already; its body is cut as it was written."""
+    """Split a message that is already serialised; the body's text is cut as written."""
     if len(raw) <= limit:
         return [raw]
     header, body = _header_and_body(raw)
@@ -86,7 +86,7 @@ def split_raw(raw: bytes, *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[]
 
 
 def size_in_string(text: bytes) -> int:
-    """The bytes that JSON text takes as the content of a JSON string."""
+    """The number of bytes that JSON text takes up inside a JSON string."""
     return len(_escaped(text))
 
 
@@ -95,7 +95,7 @@ def _escaped(text: bytes) -> bytes:
 
 
 def _slices(escaped: bytes, room: int) -> Iterator[bytes]:
-    """Slices of an escaped JSON string of at most ``room`` bytes that cut no escape and no code point."""
+    """Yield slices of at most ``room`` bytes of an escaped JSON string; no escape or code point is cut."""
     longest_code_point = 4
     if room < longest_code_point:
         raise HeaderTooLargeError(f"the header leaves {room} bytes for the body; shorten it")
@@ -105,7 +105,7 @@ def _slices(escaped: bytes, room: int) -> Iterator[bytes]:
         while end < len(escaped) and escaped[end] & 0xC0 == 0x80:
             end -= 1
         chunk = escaped[start:end]
-        # In JSON text every escape is two bytes, so an odd run of backslashes at the end is a cut one.
+        # Every escape here has two bytes, so an odd run of backslashes at the end is a cut escape.
         if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:
             chunk = chunk[:-1]
         yield chunk
@@ -130,17 +130,17 @@ def _header_and_body(raw: bytes) -> tuple[dict[str, Any], msgspec.Raw]:
 
 
 def body_of(raw: bytes) -> bytes:
-    """The body's JSON text as it was written. Raises ``NotAPartError`` where there is none."""
+    """The JSON text of the body as written. Raises ``NotAPartError`` where there is none."""
     return bytes(_header_and_body(raw)[1])
 
 
 def shared_message_id(message_id: str | None) -> str:
-    """What is to be said of parts that are told apart by their position alone."""
+    """The warning about parts that share one messageId."""
     return f"its parts share the messageId {message_id}; the header of each should have its own"
 
 
 class Assembly:
-    """The parts of one sequence as they come, in any order, repeated or not."""
+    """Collects the parts of one sequence, in any order and with repetitions."""
 
     def __init__(self) -> None:
         self.sequence: str | None = None
@@ -149,10 +149,10 @@ class Assembly:
         self._first: dict[str, Any] = {}
 
     def add(self, raw: bytes) -> bool:
-        """Take one part; whether the sequence is complete now.
+        """Add a part and return whether the sequence is complete.
 
         A repeated part changes nothing. Raises ``NotAPartError``, and
-        ``MixedPartsError`` for a part that does not belong to those taken before.
+        ``MixedPartsError`` for a part that does not fit the parts before.
         """
         part = _read_part(raw)
         if (self.sequence or part.sequence, self.total or part.total) != (part.sequence, part.total):
@@ -170,14 +170,14 @@ class Assembly:
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """The positions still to come, ascending, the first thousand; empty before the first part as well."""
+        """The first thousand missing positions, ascending; empty before the first part as well."""
         expected = range(1, (self.total or 0) + 1)
         return tuple(islice((at for at in expected if at not in self._fragments), 1000))
 
     def message(self) -> bytes:
-        """The joined message: the first part's header, at 1 of 1, and the body byte for byte.
+        """Join the message: the first part's header at position 1 of 1, and the body byte for byte.
 
-        Raises ``MissingPartsError``. Whether the body is JSON is for ``validation.judge`` to say.
+        The body is not validated and may not be JSON. Raises ``MissingPartsError``.
         """
         if not self.complete:
             raise MissingPartsError(self.sequence or "(none)", self.missing)
@@ -214,10 +214,10 @@ def _read_part(raw: bytes) -> _Part:
 
 
 def join(parts: Iterable[bytes]) -> bytes:
-    """The whole message from all its parts, in any order; a single whole message is itself.
+    """Join all parts of a message, in any order; a single whole message is returned unchanged.
 
-    The header is the first part's, at position 1 of 1; the body is byte for byte
-    what was split. Raises ``SequenceError`` in one of its kinds.
+    The header is the first part's, at position 1 of 1. The body is restored byte for
+    byte. Raises a subclass of ``SequenceError``.
     """
     given = list(parts)
     if len(given) == 1 and not body_of(given[0]).startswith(b'"'):

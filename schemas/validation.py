@@ -1,15 +1,15 @@
-"""Whether a message meets the contract, and if not: which fields, which rules, which error code.
+"""Validation of messages against the contract: wrong fields, broken rules and the error code.
 
-``jsonschema-rs`` decides, in tens of microseconds; only a message that it refuses
-is walked again, by ``schemas.violations``. The verdict is the one of the specification's
-text, which the published 4.0.0 schema files do not hold whole:
+``jsonschema-rs`` decides within tens of microseconds. Only a message that it refuses
+is walked again by ``schemas.violations`` for the details. The verdict follows the
+specification's text, which has four rules more than the published 4.0.0 schema files:
 
-- the messageType settles the form of the body,
-- a dataset, an article, a thesis or dissertation meets the rules of its own kind,
+- the messageType determines the form of the body,
+- a dataset, an article, a thesis or dissertation meets the rules of its resource type,
 - the position lies within the total, the total within 32 bits, and a part of a sequence carries text,
 - the errorCode is one of the 14.
 
-``as_published`` leaves these four out: the verdict is then the one of the files.
+``as_published`` leaves these four out; the verdict is then that of the files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ JSON = dict[str, Any]
 
 
 class Verdict(NamedTuple):
-    """``code`` is that of the gravest of all the ``violations``, None for a valid message."""
+    """``code`` is the error code of the gravest of the ``violations``, None for a valid message."""
 
     valid: bool
     code: ErrorCode | None
@@ -59,7 +59,7 @@ PRECEDENCE: Final = (
     ErrorCode.GENERR003,
     ErrorCode.GENERR001,
 )
-"""The codes that a message alone can cause; of several violations the first code here counts."""
+"""The codes that a message alone can cause, the gravest first."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -67,11 +67,11 @@ _decode: Final = msgspec.json.Decoder().decode
 def judge(
     raw: bytes, *, now: float | None = None, joined: bool = False, as_published: bool = False
 ) -> Verdict:
-    """Judge the bytes of a message; never raises.
+    """Validate the bytes of a message; never raises.
 
-    ``now`` (seconds since the epoch) is what an expiry is compared with; None for not
-    at all. A part of a sequence is judged by its header alone, unless ``joined`` says
-    that the body is whole although the total is more than 1. Size is not judged: see
+    The expiry is compared with ``now``, in seconds since the epoch; None leaves it out.
+    For a part of a sequence only the header is validated. ``joined`` says that the body
+    is whole although the total is more than 1. The size is not checked here: see
     ``envelope.oversize``.
     """
     try:
@@ -90,7 +90,7 @@ def _malformed(message: str) -> Verdict:
 
 
 def _given_twice(raw: bytes) -> str | None:
-    """A top-level field that is there twice: readers would not agree on which one counts."""
+    """The name of a top-level field that occurs twice: JSON readers differ on which one counts."""
     if raw.count(b'"messageHeader"') < 2 and raw.count(b'"messageBody"') < 2:
         return None
     names = [name for name, _ in json.loads(raw, object_pairs_hook=list)]
@@ -100,7 +100,7 @@ def _given_twice(raw: bytes) -> str | None:
 def judge_message(
     message: JSON, *, now: float | None = None, joined: bool = False, as_published: bool = False
 ) -> Verdict:
-    """``judge`` for a message that is decoded already."""
+    """Validate a message that is already decoded; the arguments are those of ``judge``."""
     if _accepts(message, joined=joined, as_published=as_published) and not expired(message, now):
         return VALID
     found = list(violations(message, now=now, joined=joined, as_published=as_published))
@@ -139,7 +139,7 @@ def is_valid(name: str, instance: object) -> bool:
 
 @cache
 def validator_for(name: str) -> jsonschema_rs.Draft202012Validator:
-    """The deciding validator of a definition. Raises ``KeyError`` for a name that is none."""
+    """Compile the fast validator of a definition, once. Raises ``KeyError`` for an unknown name."""
     return _compile({"$ref": reference(name)})
 
 
@@ -162,5 +162,5 @@ def _meets(validator: jsonschema_rs.Draft202012Validator, instance: object) -> b
     try:
         return validator.is_valid(instance)
     except ValueError:
-        # Half a surrogate pair, or nesting beyond what any definition has: no valid message holds either.
+        # A lone surrogate, or nesting deeper than any definition: no valid message has either.
         return False

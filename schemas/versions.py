@@ -1,8 +1,8 @@
-"""Versions of digital objects: which is the current one of a work ("Digital Object Versioning").
+"""Versions of digital objects and the current version of each work ("Digital Object Versioning").
 
-A version says by isNewVersionOf which one it replaces, and one that is published again, for who missed it,
-by isPreviousVersionOf which one replaced it. Whatever was ever said counts, in whatever order it came: a
-version that any other one follows is an older one, and a work has one current version.
+A version names the version that it replaces by isNewVersionOf. A version that is published again may name
+its replacement by isPreviousVersionOf. All statements count, in any order of arrival. A version that another
+one follows is an older one, and a work has exactly one current version.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ IS_PREVIOUS_VERSION_OF: Final = "isPreviousVersionOf"
 
 
 class Named(NamedTuple):
-    """The objectUUIDs that an object names as those of its ``previous`` and of its ``following`` version."""
+    """The objectUUIDs that an object names as its ``previous`` and its ``following`` versions."""
 
     previous: tuple[str, ...]
     following: tuple[str, ...]
 
 
 def named_versions(body: Any) -> Named:
-    """What any JSON says of versions; nothing where it has another form than an object's."""
+    """Read the versions that an object names; other JSON than an object names none."""
     found: dict[str, list[str]] = {IS_NEW_VERSION_OF: [], IS_PREVIOUS_VERSION_OF: []}
     related = body.get("objectRelatedIdentifier") if isinstance(body, dict) else None
     for each in related if isinstance(related, list) else ():
@@ -40,10 +40,11 @@ def named_versions(body: Any) -> Named:
 
 
 class Told(NamedTuple):
-    """All that is known of one version.
+    """What is known of one version.
 
-    ``published`` is when it was last published and ``deleted`` when a delete last named it, in seconds or any
-    other order; None for never. ``previous`` and ``following`` are what it ever named as such.
+    ``published`` is the time when it was last published, and ``deleted`` the time when a delete last named
+    it, in seconds or any other ordered unit; None for never. ``previous`` and ``following`` are all versions
+    that it named so far.
     """
 
     uuid: str
@@ -54,11 +55,11 @@ class Told(NamedTuple):
 
 
 class VersionState(NamedTuple):
-    """Where a version stands.
+    """The state of a version within its work.
 
-    ``number`` counts from 1, the ``first`` version of its line, which may be known by name only.
-    ``replaced_by`` is the version that users see instead, or the one on the way to it: None for the
-    ``current`` one of its work. ``deleted``: nobody is to see it.
+    ``number`` counts from 1, the ``first`` version of its line, which may be known only by name.
+    ``replaced_by`` is the current version, or a version on the way to it; None for the ``current`` version.
+    A ``deleted`` version is hidden from users.
     """
 
     uuid: str
@@ -71,16 +72,17 @@ class VersionState(NamedTuple):
 
 
 def after_deletes(published: float, told: Iterable[Told]) -> float:
-    """When a version was published that came behind any deletes of the same moment: just after them."""
+    """The time of a publication that follows a delete at the same time: the next larger float."""
     return nextafter(published, inf) if any(each.deleted == published for each in told) else published
 
 
 def places(told: Iterable[Told]) -> dict[str, VersionState]:
-    """The place of each version, of one work or many; the same for whatever order they are given in.
+    """Compute the state of each version, of one or many works; the order of ``told`` does not matter.
 
-    A work is what is connected by being named. Its current version is one that no published version follows;
-    of several, or of a circle, the one published last (then the one of the greater objectUUID). A delete of
-    any version deletes the work, until its current version is published later than that.
+    A work is a connected component of versions that name one another. Its current version is the published
+    version that no published version follows. Of several such versions, or in a circle, it is the one
+    published last, then the one with the greater objectUUID. A delete of any version deletes the work until
+    its current version is published later than the delete.
     """
     known = {each.uuid: each for each in told}
     newer = _newer(known.values())
@@ -94,7 +96,10 @@ def places(told: Iterable[Told]) -> dict[str, VersionState]:
 
 
 class _Line:
-    """Versions that follow one another in a circle, as a rule one; how far up the chain they are."""
+    """A group of versions that follow one another in a circle, usually a single one, and its depth.
+
+    ``latest`` is the member published last; ``ahead`` the last published version that follows the group.
+    """
 
     def __init__(self, members: list[str], latest: Told | None) -> None:
         self.members = members
@@ -109,7 +114,7 @@ def _order(told: Told) -> tuple[float, str]:
 
 
 def _newer(told: Iterable[Told]) -> dict[str, set[str]]:
-    """For each version, also those known by name only, the ones that follow it."""
+    """The versions that follow each version, those known only by name included."""
     newer: dict[str, set[str]] = defaultdict(set)
     for each in told:
         newer[each.uuid].update(each.following)
@@ -123,7 +128,7 @@ def _newer(told: Iterable[Told]) -> dict[str, set[str]]:
 
 
 def _circles(newer: dict[str, set[str]]) -> list[list[str]]:
-    """Tarjan's strongly connected components, each behind all that follow it."""
+    """Tarjan's strongly connected components; a component comes after all components that follow it."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     open_: dict[str, None] = {}
@@ -163,7 +168,7 @@ def _popped(open_: dict[str, None], until: str) -> list[str]:
 
 
 def _lines(groups: list[list[str]], newer: dict[str, set[str]], known: dict[str, Told]) -> list[_Line]:
-    """The groups, newest first, with what lies ahead of each and how many lie behind it."""
+    """The groups, newest first, each with what follows it and its depth."""
     lines: list[_Line] = []
     following: list[set[int]] = []
     at: dict[str, int] = {}
@@ -188,7 +193,7 @@ def _lines(groups: list[list[str]], newer: dict[str, set[str]], known: dict[str,
 
 
 def _works(newer: dict[str, set[str]]) -> dict[str, str]:
-    """A name in common for all that is connected."""
+    """The root version of each connected component, by version (union-find)."""
     parent = {uuid: uuid for uuid in newer}
 
     def root(uuid: str) -> str:
@@ -227,7 +232,7 @@ def _places_of_work(lines: list[_Line], known: dict[str, Told]) -> list[VersionS
 
 
 def _before(told: Told | None, deleted: float | None) -> bool:
-    """Whether what was published was deleted later, or not published at all."""
+    """Whether a version was deleted after its publication, or was never published but deleted."""
     published = told.published if told else None
     return deleted is not None and (published is None or published <= deleted)
 

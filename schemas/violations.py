@@ -1,4 +1,4 @@
-"""What is wrong with a message, field by field, and which error code each violation calls for."""
+"""The violations of a message, field by field, with the error code of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = dict[str, Any]
 
 
 class Violation(NamedTuple):
-    """One field at fault: its JSON Pointer (RFC 6901), the rule it breaks, what is wrong with which value."""
+    """One wrong field: its JSON Pointer (RFC 6901), the broken rule, and a message with the value."""
 
     path: str
     rule: str
@@ -31,7 +31,7 @@ Found = tuple[ErrorCode, Violation]
 
 
 def violations(message: JSON, *, now: float | None, joined: bool, as_published: bool) -> Iterator[Found]:
-    """Every violation of a message that was refused, with its code; header first."""
+    """Yield every violation of a refused message with its code, those of the header first."""
     yield from _of_message(message)
     header = message.get("messageHeader")
     if isinstance(header, dict):
@@ -68,7 +68,7 @@ def _of_header(header: JSON) -> Iterator[Found]:
 
 
 def expired(message: JSON, now: float | None) -> Found | None:
-    """The violation of a message that had expired at ``now``; None too where no expiry can be read."""
+    """The violation of a message that had expired at ``now``; None also without a readable expiry."""
     header = message.get("messageHeader")
     timings = header.get("messageTimings") if isinstance(header, dict) else None
     text = timings.get("expirationTimestamp") if isinstance(timings, dict) else None
@@ -83,7 +83,7 @@ ERROR_CODES: Final = frozenset(str(code) for code in ErrorCode)
 
 
 def _beyond_the_schema(message: JSON) -> Iterator[Found]:
-    """What the published schemas leave out of the header: a possible place and total, a known error code."""
+    """Check rules that the published schemas lack: a position within the total, a known error code."""
     place, total = bodies.position(message), bodies.total(message)
     if not 1 <= place <= total:
         path = "/messageHeader/messageSequence/position"
@@ -118,7 +118,7 @@ def _of_body(message: JSON, *, joined: bool, as_published: bool) -> Iterator[Fou
 
 
 def _fewest_flaws(named: str, body: object, *, as_published: bool) -> list[Flaw]:
-    """The flaws under the kind that the body names; as published any kind will do, so under the closest."""
+    """The flaws under the body's own definition; as published, under the definition with fewer flaws."""
     own = _flaws(named, body)
     if not as_published or named not in bodies.KINDS.values():
         return own
@@ -129,7 +129,7 @@ _UUID: Final = re.compile(definition(reference("primitives.UUID"))["pattern"].st
 
 
 def _wrong_uuids(body: object) -> Iterator[tuple[Path, object]]:
-    """Every value in a UUID's field that is none, also inside of fields that do not belong there."""
+    """Yield every value in a UUID field that is not a UUID, also inside of unknown fields."""
     fields = uuid_fields()
     waiting: list[tuple[Path, object]] = [((), body)]
     while waiting:

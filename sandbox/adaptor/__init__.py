@@ -1,4 +1,4 @@
-"""The Channel Adaptor: publishes what changes in an application, which knows nothing of messages."""
+"""The Channel Adaptor: publishes the changes of an application that does not send messages itself."""
 
 from sandbox.adaptor.adaptor import Adaptor, Polled
 from sandbox.adaptor.mapping import Mapping, MappingError, read_mapping

@@ -1,4 +1,4 @@
-"""Polling an application and publishing what has changed (specification, Channel Adaptor)."""
+"""Polling an application and publishing its changes (specification, Channel Adaptor)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A message that an item's change called for."""
+    """A message that was sent for a changed item."""
 
     id: str
     message_type: str
@@ -36,17 +36,17 @@ class Told:
 
 @dataclass
 class Polled:
-    """What came of one look: the messages sent, and the items that made none, where not told before."""
+    """The result of one poll: the messages sent, and the items that are newly unmapped."""
 
     told: list[Told] = field(default_factory=list)
     unmapped: list[Unmapped] = field(default_factory=list)
 
 
 class Adaptor:
-    """One application's way into one channel.
+    """Publishes the changes of one application to one channel.
 
-    What an item's change calls for is written down together with what is known of the item, and sent then:
-    ended at any point, it neither forgets a change nor tells of one twice.
+    A message is recorded in one transaction with the new state of its item, and then sent. After a crash at
+    any point, no change is lost and none is published twice.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Adaptor:
         self._new_id = new_id
 
     def poll(self) -> Polled:
-        """Look once. Raises ``SourceUnavailableError``, and as ``Gateway.flush``; the next look goes on."""
+        """Poll once. Raises ``SourceUnavailableError`` and as ``Gateway.flush``; the next poll continues."""
         polled = Polled()
         self._outbox.flush()
         start = self._state.watermark()
         furthest = self._mapping.place.start if start is None else start
-        # Items that made no message are judged anew: the mapping may be another by now.
+        # Unmapped items are tried again, because the mapping may have changed.
         self._take_all((each.item for each in self._state.unmapped()), polled)
         for items in self._source.changes(furthest if start is None else start):
             self._take_all(items, polled)
@@ -100,7 +100,7 @@ class Adaptor:
             polled.told.append(told)
 
     def _tell(self, store: sqlite3.Connection, item_id: str, item: JSON) -> Told | None:
-        """Write down the message that the item calls for, if any. Raises ``TemplateError``."""
+        """Record the message for the item's change, if it needs one. Raises ``TemplateError``."""
         if look(self._mapping.place.id, item) is NOTHING:
             raise TemplateError(f"the item has no {self._mapping.place.id}")
         work = None if self._mapping.is_hidden(item) else self._mapping.object(item)
@@ -133,7 +133,7 @@ class Adaptor:
         return {"objectUUID": self._new_id(), **work}
 
     def _furthest(self, so_far: Watermark, items: list[JSON]) -> Watermark:
-        """The highest mark of change, among those that can be compared with what there is."""
+        """The highest modification mark of the items; marks of another type than ``so_far`` are skipped."""
         for item in items:
             mark = look(self._mapping.place.modified, item)
             if isinstance(mark, str | int | float) and _beyond(mark, so_far):

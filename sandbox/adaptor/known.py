@@ -1,4 +1,4 @@
-"""What others know of a work."""
+"""The last published state of a work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What others were told of a work: its latest objectUUID, a digest of what it says, whether it is out."""
+    """The last published state of a work: its objectUUID, a digest of its content, whether it is public."""
 
     object_uuid: str
     digest: str

@@ -1,4 +1,4 @@
-"""A mapping file, in YAML or TOML: where an application's items are, and the objects that they become."""
+"""Mapping files in YAML or TOML: the address of an application's items and the template of their objects."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NAMESPACE: Final = uuid.UUID("5e0c5a68-9b3d-5f51-8a44-0e0f6f0a7d11")
 
 
 class MappingError(ValueError):
-    """A mapping file that cannot be used: where in it, what is there, and what would do."""
+    """A wrong mapping file; the message has the place in it, the value, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """Where in the application's HTTP API the items are; see ``mapping.schema.json``."""
+    """The paths of the items in the application's HTTP API; see ``mapping.schema.json``."""
 
     changes: str
     items: str
@@ -37,7 +37,7 @@ class ItemSource:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """A mapping file that was found to be one."""
+    """A valid mapping file."""
 
     application: str
     tenant: int
@@ -46,18 +46,18 @@ class Mapping:
     template: JSON
 
     def is_hidden(self, item: JSON) -> bool:
-        """Whether the application shows the item to nobody any more."""
+        """Whether the application hides the item."""
         return any(look(path, item) in values for path, values in self.hidden)
 
     def object(self, item: JSON) -> JSON:
-        """The digital object of an item, without its objectUUID. Raises ``TemplateError``."""
+        """Build the digital object of an item, without its objectUUID. Raises ``TemplateError``."""
         namespace = uuid.uuid5(_NAMESPACE, f"{self.application} {self.tenant}")
         filled = fill(self.template, Scope(item, item, namespace))
         return {} if filled is NOTHING else filled
 
 
 def read_mapping(path: Path) -> Mapping:
-    """The mapping of a file. Raises ``MappingError``."""
+    """Read a mapping file. Raises ``MappingError``."""
     try:
         written = _parsed(path, path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -68,7 +68,7 @@ def read_mapping(path: Path) -> Mapping:
 
 
 def as_mapping(written: Any, name: str) -> Mapping:
-    """A mapping that was read already; ``name`` is what a refusal calls it. Raises ``MappingError``."""
+    """Build a mapping from its decoded file; ``name`` is its name in errors. Raises ``MappingError``."""
     _check(written, name)
     source = written["source"]
     place = ItemSource(

@@ -1,4 +1,4 @@
-"""An application's HTTP API, asked for what has changed."""
+"""The client of an application's HTTP API: it lists the changed items."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _NAMED: Final = re.compile(r"\$\{(\w+)\}")
 
 
 class SourceUnavailableError(Exception):
-    """The application cannot be asked now, or its answer is none: says which address, and what came."""
+    """The application does not answer, or not as expected; the message has the address and the answer."""
 
 
 class Source:
-    """The items of one application, below one address."""
+    """The items of one application at one address."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Source:
         self._client.close()
 
     def changes(self, watermark: Watermark) -> Iterator[list[JSON]]:
-        """What has changed since the watermark, inclusive, by page. Raises ``SourceUnavailableError``."""
+        """Yield pages of items changed since the watermark, inclusive. Raises SourceUnavailableError."""
         since = quote(str(watermark), safe="")
         url = self._client.base_url.join(self.place.changes.lstrip("/").replace("{watermark}", since))
         seen: set[httpx.URL] = set()
@@ -77,7 +77,7 @@ class Source:
         return found
 
     def _same_origin(self, here: httpx.URL, there: httpx.URL) -> httpx.URL:
-        """The next page, which is not to carry our headers to another host."""
+        """Refuse a next page on another host: the request would send our headers there."""
         if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port):
             raise SourceUnavailableError(f"{here}: the next page is said to be elsewhere, at {there}")
         return there

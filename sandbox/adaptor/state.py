@@ -1,4 +1,4 @@
-"""What an adaptor knows of an application, in its local data repository: how far it is, and each item."""
+"""An adaptor's state in its local data repository: the watermark and the state of each item."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class Unmapped:
-    """An item that made no message, and why; kept until it does."""
+    """An item that could not be mapped to a message, and the reason; it is kept until it can."""
 
     id: str
     item: JSON
@@ -33,7 +33,7 @@ class Unmapped:
 
 
 class State:
-    """Tables of the adaptor's repository; what is changed together is changed in one transaction."""
+    """The adaptor's tables in its repository; methods with ``store`` work in the caller's transaction."""
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
@@ -42,7 +42,7 @@ class State:
                 store.execute(table)
 
     def watermark(self) -> Watermark | None:
-        """How far the application was read; None before the first time."""
+        """The highest modification mark that was read; None before the first poll."""
         with self.repository.transaction() as store:
             found = store.execute("SELECT value FROM watermark").fetchone()
         value: Watermark | None = _decode(found[0]) if found else None
@@ -53,7 +53,7 @@ class State:
             store.execute("REPLACE INTO watermark VALUES (1, ?)", (_encode(value).decode(),))
 
     def known(self, store: sqlite3.Connection, item_id: str) -> Known | None:
-        """What others were told of an item."""
+        """The last published state of an item."""
         query = "SELECT objectUUID, digest, published FROM adapted WHERE id = ?"
         found = store.execute(query, (item_id,)).fetchone()
         return Known(found[0], found[1], bool(found[2])) if found else None
@@ -63,13 +63,13 @@ class State:
         store.execute("REPLACE INTO adapted VALUES (?, ?, ?, ?)", row)
 
     def unmapped(self) -> list[Unmapped]:
-        """The items that made no message so far."""
+        """The items that could not be mapped so far."""
         with self.repository.transaction() as store:
             rows = store.execute("SELECT id, item, why FROM unmapped ORDER BY rowid").fetchall()
         return [Unmapped(item_id, _decode(item), why) for item_id, item, why in rows]
 
     def keep_unmapped(self, store: sqlite3.Connection, unmapped: Unmapped) -> bool:
-        """Keep an item; whether the reason is another than the last time."""
+        """Keep an unmapped item and return whether the reason is new."""
         before = store.execute("SELECT why FROM unmapped WHERE id = ?", (unmapped.id,)).fetchone()
         row = (unmapped.id, _encode(unmapped.item).decode(), unmapped.why)
         store.execute("REPLACE INTO unmapped VALUES (?, ?, ?)", row)

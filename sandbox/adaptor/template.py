@@ -1,19 +1,19 @@
-"""What a mapping is made of: a template of the object that is wanted, with places to be filled in.
+"""Templates of mapping files: an object with paths that are filled in from an item.
 
-In a template, a text that begins with ``$`` is a path into the item:
-``$.people.0.name``, or ``$`` for the item itself. An object with one of these
-keys is worked out:
+A text that starts with ``$`` is a path into the item: ``$.people.0.name``, or ``$``
+for the item itself. An object with one of these keys is an operation:
 
-- ``$first``: a list of templates; the first that gives anything
-- ``$each``: a path to a list, with ``$make``: a template of each; there ``$`` is the element, ``$$`` the item
-- ``$when``: a path, with ``$make``: a template that is made only when the path leads to something
-- ``$term``: a path or template, with ``$of``: a table of terms, and ``$else``: for all others
-- ``$uuid``: a list of templates; a UUID that is the same whenever they are
-- ``$time``: a path to a time in ISO 8601; the same in RFC 3339, in UTC where it has no zone
-- ``$text``: a list of templates; their texts one after the other
-- ``$list``: a list of templates; those that give anything
+- ``$first``: a list of templates; the first with a value
+- ``$each``: a path to a list, with ``$make``: a template for each element; there ``$`` is the element and
+  ``$$`` the item
+- ``$when``: a path, with ``$make``: a template that is used only if the path has a value
+- ``$term``: a path or template, with ``$of``: a table of terms, and ``$else``: the template for other values
+- ``$uuid``: a list of templates; a UUID derived from their values
+- ``$time``: a path to a time in ISO 8601; the time in RFC 3339, in UTC if it has no zone
+- ``$text``: a list of templates; their texts joined
+- ``$list``: a list of templates; those with a value
 
-What gives nothing is left out; everything else stands for itself.
+A field without a value is left out. Everything else is copied.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from rdss_sandbox.timestamps import timestamp
 
 
 class _Nothing:
-    """What a path leads to that leads nowhere; null counts as nothing as well."""
+    """The type of ``NOTHING``, the value of a path that leads nowhere, to null or to an empty text."""
 
 
 NOTHING: Final = _Nothing()
 
 
 class TemplateError(ValueError):
-    """An item that cannot be filled in: says where, and what was found there."""
+    """An item does not fit the template; the message has the path and the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What ``$`` and ``$$`` stand for."""
+    """The values of ``$`` (``here``) and ``$$`` (``item``), and the namespace of UUIDs."""
 
     here: Any
     item: Any
@@ -48,7 +48,7 @@ class Scope:
 
 
 def fill(template: Any, scope: Scope) -> Any:
-    """The template with everything worked out; ``NOTHING`` when nothing is there. Raises TemplateError."""
+    """Fill in a template; ``NOTHING`` when it has no value. Raises TemplateError."""
     if isinstance(template, str):
         return _path(template, scope) if template.startswith("$") else template
     if isinstance(template, list):
@@ -63,7 +63,7 @@ def fill(template: Any, scope: Scope) -> Any:
 
 
 def look(path: str, item: Any) -> Any:
-    """What a path leads to in an item, or ``NOTHING``."""
+    """The value of a path in an item, or ``NOTHING``."""
     return _path(path, Scope(item, item, uuid.NAMESPACE_OID))
 
 

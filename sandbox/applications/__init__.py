@@ -1,4 +1,4 @@
-"""Simulated applications: consumers that do with a message what the specification demands of their kind."""
+"""Simulated applications, which process messages as the specification requires of their kind."""
 
 from sandbox.applications.institutional_repository import InstitutionalRepository
 from sandbox.applications.preservation_system import PreservationSystem

@@ -1,4 +1,4 @@
-"""What an application did, message by message, written where its other data is: for people to watch."""
+"""The activity log of an application, an entry for each message, in the application's own repository."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS deeds (
 
 
 class ActivityLogEntry(msgspec.Struct, frozen=True):
-    """One message's effect, or why it had none; ``time`` in seconds since the epoch.
+    """The effect of one message, or why it had none; ``time`` is in seconds since the epoch.
 
     What a refused message does not say is None.
     """
@@ -38,12 +38,12 @@ def make_table(store: sqlite3.Connection) -> None:
 
 
 def write_entry(store: sqlite3.Connection, arrival: Arrival, object_uuid: str, did: str, now: float) -> None:
-    """Within the transaction in which it was done."""
+    """Add an entry in the transaction of the work itself."""
     _write(store, arrival.header, object_uuid, did, now)
 
 
 def write_refusal(store: sqlite3.Connection, data: bytes, code: ErrorCode, why: str, now: float) -> None:
-    """Within the transaction in which a message goes to the queue of ``code``."""
+    """Add an entry in the transaction that moves a message to the queue of ``code``."""
     make_table(store)
     _write(store, peek(data), _object_in(data), f"refused: {code} {' '.join(why.split())}", now)
 
@@ -66,7 +66,7 @@ def _object_in(data: bytes) -> str | None:
 
 
 def entries_after(repository: Repository, row: int) -> list[ActivityLogEntry]:
-    """Those that were done since the deed of that row, oldest first; 0 for all."""
+    """The entries after the one with this ``row``, oldest first; 0 for all."""
     query = "SELECT row, time, messageId, messageType, objectUUID, did FROM deeds WHERE row > ? ORDER BY row"
     with repository.transaction() as store:
         make_table(store)

@@ -1,4 +1,4 @@
-"""An application whose work is done later: what arrives is written down first, and worked on with retries."""
+"""An application with asynchronous processing: messages are persisted first, and processed with retries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from schemas.error_codes import ErrorCode
 from schemas.peek import peek
 
 Reject: TypeAlias = Callable[[bytes, ErrorCode, str], None]
-"""Moves a message to the queue of its code."""
+"""Moves a message to the queue of its error code."""
 
 _SERVICE: Final = "application"
 _SOURCE: Final = "RDSS"
@@ -40,18 +40,18 @@ _CODED: Final = re.compile(r"((?:GENERR|APPERRMET)\d{3}): (.*)", re.DOTALL)
 _FINAL: Final = frozenset(
     {ErrorCode.APPERRMET003, ErrorCode.APPERRMET004, ErrorCode.GENERR001, ErrorCode.GENERR004}
 )
-"""What no other attempt changes, or nobody waits for: who reads is answered at once.
+"""The codes that are not retried, because a retry changes nothing or a reader waits for the answer.
 
-An object to update or delete that is not there may come, for messages overtake one another.
+An unknown object of an update or delete is retried: messages can overtake one another.
 """
 _OPEN: Final = tuple(state for state in State if state not in FINAL)
 
 
 class Asynchronous:
-    """Between a receiver and ``application``: the receiver calls this, which writes down and returns.
+    """Stands between a receiver and ``application``: a call persists the message and returns.
 
-    ``work`` does the rest on the caller's thread. What fails is tried again, what fails for good goes the way
-    of ``reject``, which is to be set before the first ``work``.
+    ``work`` processes the persisted messages on the caller's thread and retries failures. A message that
+    fails for good goes to ``reject``, which must be set before the first ``work``.
     """
 
     reject: Reject
@@ -97,27 +97,27 @@ class Asynchronous:
                 timestamp=self._clock.time(),
             )
         )
-        # Written down before, by a receiver that ended before it had committed: it is in good hands.
+        # NOT_SAVED: an earlier receiver persisted the message and ended before its commit.
         if receipt.number is None and receipt.code != Code.NOT_SAVED:
             raise ApplicationError(ErrorCode.GENERR009, receipt.additional_info or "not taken")
 
     def work(self) -> int:
-        """Work on what is there and due; how many messages."""
+        """Process the messages that are due and return their number."""
         self._processing.look_after()
         self._processing.take_up()
         return self._processing.drain()
 
     @property
     def unfinished(self) -> int:
-        """Messages that have not ended; a hundred stand for any more."""
+        """The number of messages that have not ended, at most a hundred for each state."""
         return sum(len(self.administration.search(Search(state=state))) for state in _OPEN)
 
     def close(self) -> None:
-        """Give up what is not done, for the next process on the store."""
+        """Release the unfinished messages for the next process on this store."""
         self._processing.close()
 
     def _call(self, _target: str, request: bytes) -> bytes:
-        """The work, once: what it wrote and that it is done are committed together."""
+        """Call the application once for a message: its writes and the mark in ``worked`` are one commit."""
         arrival = Arrival(request, peek(request), 1)
         message_id = arrival.header.message_id
         with self._repository.transaction() as store:

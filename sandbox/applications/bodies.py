@@ -1,4 +1,4 @@
-"""The body of a message as an application needs it, whatever judged the message before."""
+"""Checked access to the body of a message for applications."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 def body_in(arrival: Arrival) -> JSON:
-    """The decoded body. Raises ``ApplicationError``, GENERR001, where it is no object."""
+    """Decode the body. Raises ``ApplicationError`` (GENERR001) where it is not an object."""
     try:
         body = _decode(body_of(arrival.data))
     except (SequenceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ApplicationError(ErrorCode.GENERR001, f"the body cannot be read: {error}") from error
     if not isinstance(body, dict):
         kind = arrival.header.message_type
-        raise ApplicationError(ErrorCode.GENERR001, f"the body of a {kind} is an object, and this is none")
+        raise ApplicationError(ErrorCode.GENERR001, f"the body of a {kind} must be an object")
     return body
 
 
 def uuid_in(body: JSON, name: str) -> str:
-    """A field that an application cannot do without. Raises ``ApplicationError``, GENERR001."""
+    """The value of a required text field. Raises ``ApplicationError`` (GENERR001)."""
     value = body.get(name)
     if not isinstance(value, str):
         raise ApplicationError(ErrorCode.GENERR001, f"/messageBody/{name} is required and no text is there")
@@ -37,7 +37,7 @@ def uuid_in(body: JSON, name: str) -> str:
 
 
 def files_in(body: JSON) -> list[RemoteFile]:
-    """The files of an object. Raises ``ApplicationError``, GENERR001, where one is not described rightly."""
+    """The files of an object. Raises ``ApplicationError`` (GENERR001) where a description is invalid."""
     files = body.get("objectFile", [])
     if not isinstance(files, list) or not all(is_valid("files.File", each) for each in files):
         raise ApplicationError(ErrorCode.GENERR001, "/messageBody/objectFile does not describe files")

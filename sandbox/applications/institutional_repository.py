@@ -1,4 +1,4 @@
-"""An institutional repository: keeps works, updates them, hides them, and answers who asks for one.
+"""An institutional repository: it stores, updates and hides works, and answers requests for them.
 
 Specification, Messaging Receiving, Institutional Repositories.
 """
@@ -26,11 +26,11 @@ JSON = dict[str, Any]
 
 
 class InstitutionalRepository:
-    """Works with their versions, in the receiver's own repository; ``outbox`` takes the answers.
+    """Stores works with their versions in the receiver's repository; answers go through ``outbox``.
 
-    A work is its versions' chain of isNewVersionOf and isPreviousVersionOf; it is deleted as a whole, by the
-    objectUUID of any of them, and deleted means hidden: nothing is removed, and nobody is answered with it
-    any more. An answer goes to the address that the request names.
+    A work is the chain of its versions by isNewVersionOf and isPreviousVersionOf. A delete of any version
+    hides the whole work: nothing is removed, but requests for it are refused. An answer goes to the
+    returnAddress of the request.
     """
 
     def __init__(self, repository: Repository, outbox: Outbox, clock: Clock) -> None:
@@ -60,22 +60,22 @@ class InstitutionalRepository:
         write_entry(store, arrival, uuid, did, self._clock.time())
 
     def visible(self) -> dict[str, JSON]:
-        """What regular users see: the current version of each work that is not hidden, by objectUUID."""
+        """The current version of each work that is not hidden, by objectUUID: the view of regular users."""
         with self._repository.transaction() as store:
             return Works(store).visible()
 
     def refuse(self, arrival: Arrival, code: ErrorCode, why: str, /) -> None:
-        """Tell who asked that there is no answer, and why, rather than let them wait.
+        """Answer a failed request with its error, so that the requester need not wait for the time-out.
 
-        Only a Document holds an object, so that this is an Event: the request's body with the errorCode and
-        errorDescription, and the messageId of the request as its correlationId.
+        The answer is an Event, since only a Document holds an object. It has the request's body, the
+        errorCode and errorDescription, and the messageId of the request as its correlationId.
         """
         if arrival.header.message_type != "MetadataRead" or not _asks(arrival):
             return
         try:
             asked = {"objectUUID": uuid_in(body_in(arrival), "objectUUID")}
         except ApplicationError:
-            return  # what names no object is no request that could be answered in its own form
+            return  # without an objectUUID, there is no valid answer
         wanted, error = return_address(arrival.data), (code, why[:LONGEST_DESCRIPTION])
         try:
             self._say(arrival, asked, to=wanted, error=error)
@@ -83,7 +83,7 @@ class InstitutionalRepository:
             self._say(arrival, asked, to=None, error=error)
 
     def _create(self, works: Works, arrival: Arrival, uuid: str, body: JSON) -> str:
-        """An object that is there already is published anew, as after an outage, and seen again."""
+        """Create a work. A known object is published again, as after an outage, and becomes visible."""
         known = works.holds(uuid)
         place = works.publish(uuid, body, self._published(arrival))
         if not place.current:
@@ -139,7 +139,7 @@ class InstitutionalRepository:
 
 
 def _asks(arrival: Arrival) -> bool:
-    """Whether a MetadataRead is a request: neither an answer, nor word that there is none."""
+    """Whether a MetadataRead is a request, and not an answer or an error answer."""
     return arrival.header.message_class != "Document" and arrival.header.error_code is None
 
 

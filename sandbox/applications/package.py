@@ -1,4 +1,4 @@
-"""An archival package: an object's metadata with its files, in a zip that holds a BagIt bag (RFC 8493)."""
+"""Archival packages: the metadata and files of an object as a BagIt bag (RFC 8493) in a zip."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _READ_BYTES: Final = 1 << 20
 
 
 def write_package(target: Path, metadata: bytes, files: Iterable[tuple[str, Path]], made: datetime) -> None:
-    """Write the package; under its name it is there whole or not at all.
+    """Write a package atomically.
 
-    ``files`` are names within ``data/objects`` and where the files are.
+    ``files`` are pairs of a name within ``data/objects`` and the path of the file.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(target.name + ".part")
@@ -28,14 +28,14 @@ def write_package(target: Path, metadata: bytes, files: Iterable[tuple[str, Path
         for name, path in files:
             inside = f"data/objects/{name}"
             digests[inside] = _add_file(package, _entry(inside, made), path)
-        # The one character besides line breaks, which no name here has, that a manifest must escape.
+        # A manifest must escape % and line breaks; these names have no line breaks.
         lines = [f"{digest}  {name.replace('%', '%25')}\n" for name, digest in digests.items()]
         package.writestr(_entry("manifest-sha256.txt", made), "".join(lines))
     partial.replace(target)
 
 
 def _add_file(package: ZipFile, entry: ZipInfo, path: Path) -> str:
-    """Put a file of any size into the package; its SHA-256."""
+    """Add a file of any size to the package and return its SHA-256."""
     digest = sha256()
     with path.open("rb") as file, package.open(entry, "w", force_zip64=True) as inside:
         while chunk := file.read(_READ_BYTES):

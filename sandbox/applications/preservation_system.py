@@ -1,4 +1,4 @@
-"""A preservation system: packages each object with its files, and says that it did.
+"""A preservation system: it packages each object with its files and publishes an event for it.
 
 Specification, Messaging Receiving, Preservation Systems.
 """
@@ -32,11 +32,11 @@ CREATE TABLE IF NOT EXISTS packages (
 
 
 class PreservationSystem:
-    """Packages in a folder, and a line for each in the receiver's own repository.
+    """Writes packages to a folder, with a row for each in the receiver's repository.
 
-    A message is processed once its files are fetched and packaged: ended in between, it begins the message
-    anew and goes on with the files where it was. Files that cannot be had reject the message, with the code
-    of the download. A delete flags what it concerns and removes nothing.
+    A message is processed when its files are fetched and packaged. After a crash, the message is processed
+    again and its downloads are resumed. A file that cannot be fetched rejects the message with the code of
+    the download. A delete flags the packages of the object and removes nothing.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class PreservationSystem:
         write_entry(store, arrival, uuid, did, self._clock.time())
 
     def package_path(self, package_uuid: str) -> Path:
-        """Where a package is."""
+        """The path of a package."""
         return self._packages / f"{package_uuid}.zip"
 
     def _preserve(self, store: sqlite3.Connection, arrival: Arrival, object_uuid: str, body: JSON) -> str:
         files = files_in(body)
-        # The same message makes the same package, however often it takes to get there.
+        # The UUID is derived from the message, so a repeated attempt makes the same package.
         package_uuid = str(uuid5(_NAMESPACE, f"{arrival.header.message_id} {object_uuid}"))
         target = self.package_path(package_uuid)
         if not target.exists():

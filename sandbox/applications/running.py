@@ -1,4 +1,4 @@
-"""Running an application: what it receives, what it answers, and what it did, as it happens."""
+"""The main loop of an application: it receives, works, answers and shows the activity log."""
 
 from __future__ import annotations
 
@@ -20,23 +20,18 @@ def run_application(
     work: Callable[[], int] = lambda: 0,
     wait: float = 0.6,
 ) -> None:
-    """Receive and answer until nothing has come for ``wait`` seconds and ``finished`` says that is all.
+    """Receive and answer until nothing arrived for ``wait`` seconds and ``finished`` is true.
 
-    ``work`` is what an application does between receiving; how many messages it worked on. Each deed is shown
-    once it can no longer be undone. Raises as ``Receiver.step`` and ``Gateway.flush`` do.
+    ``work`` is called after each message and returns the number of messages that it worked on. A log entry is
+    shown after its transaction is committed. Raises as ``Receiver.step`` and ``Gateway.flush``.
     """
-    shown = _last(repository)
+    shown = max((entry.row for entry in entries_after(repository, 0)), default=0)
     outbox.flush()
     while True:
         came = receiver.step(limit=1, wait=wait) + work()
         outbox.flush()
-        for deed in entries_after(repository, shown):
-            show(deed)
-            shown = deed.row
+        for entry in entries_after(repository, shown):
+            show(entry)
+            shown = entry.row
         if not came and finished():
             return
-
-
-def _last(repository: Repository) -> int:
-    deeds = entries_after(repository, 0)
-    return deeds[-1].row if deeds else 0

@@ -1,4 +1,4 @@
-"""The works of a repository: every version that came, and which of them users see."""
+"""The works of a repository: every received version, and the version that users see."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WITH RECURSIVE connected (uuid) AS (
 SELECT uuid, CASE WHEN versions.objectUUID IS NOT NULL THEN coalesce(published, 0) END, deleted FROM connected
 LEFT JOIN versions ON versions.objectUUID = uuid LEFT JOIN words ON words.objectUUID = uuid
 """
-"""Every version of a work, by the objectUUID of any; ``published`` is null for one known by name only."""
+"""Every version of a work, by any of its objectUUIDs; ``published`` is null for one known only by name."""
 _PUT: Final = """
 INSERT INTO versions (objectUUID, work, object, current, visible) VALUES (:uuid, :uuid, :object, 0, 0)
 ON CONFLICT (objectUUID) DO UPDATE SET object = :object
@@ -47,9 +47,9 @@ _decode: Final = msgspec.json.Decoder(JSON).decode
 
 
 class Works:
-    """In an application's own store; ``at`` is when a message was published, in seconds since the epoch.
+    """The works in an application's store; ``at`` is a message's publication in seconds since the epoch.
 
-    What a message says is settled by when it was published, so that one that comes late undoes nothing newer.
+    The order of publication decides, not the order of arrival: a late message undoes nothing newer.
     """
 
     def __init__(self, store: sqlite3.Connection) -> None:
@@ -61,7 +61,7 @@ class Works:
             store.execute(statement)
 
     def publish(self, uuid: str, body: JSON, at: float) -> VersionState:
-        """Take a version of an object, or one that was there with what it holds now; where it stands."""
+        """Store a new or changed version of an object and return its state."""
         named = named_versions(body)
         follows = [(older, uuid) for older in named.previous] + [(uuid, newer) for newer in named.following]
         self._store.executemany("INSERT OR IGNORE INTO follows VALUES (?, ?)", follows)
@@ -74,45 +74,45 @@ class Works:
         return self._settle(uuid)
 
     def delete(self, uuid: str, at: float) -> VersionState:
-        """Hide the work of which this is a version, with all its versions; nothing is removed."""
+        """Hide the whole work of this version and return the version's state; nothing is removed."""
         self._store.execute(_DELETED, {"uuid": uuid, "at": at})
         return self._settle(uuid)
 
     def knows(self, uuid: str) -> bool:
-        """Whether there is a work of which this is a version, be it one known by name only."""
+        """Whether this is a version of a stored work, even if the version itself is known only by name."""
         return any(each.published is not None for each in self._told(uuid))
 
     def holds(self, uuid: str) -> bool:
-        """Whether this very version is there, hidden or not."""
+        """Whether this version itself is stored, hidden or not."""
         return (
             self._store.execute("SELECT 1 FROM versions WHERE objectUUID = ?", (uuid,)).fetchone() is not None
         )
 
     def object(self, uuid: str) -> JSON | None:
-        """What a version holds that is not hidden."""
+        """The object of a version; None where it is unknown or hidden."""
         query = "SELECT object FROM versions WHERE objectUUID = ? AND visible"
         found = self._store.execute(query, (uuid,)).fetchone()
         return _decode(found[0]) if found else None
 
     def visible(self) -> dict[str, JSON]:
-        """What regular users see: the current version of each work that is not hidden, by objectUUID."""
+        """The current version of each work that is not hidden, by objectUUID: the view of regular users."""
         query = "SELECT objectUUID, object FROM versions WHERE visible AND current ORDER BY rowid"
         return {uuid: _decode(text) for uuid, text in self._store.execute(query)}
 
     def preserve(self, uuid: str, package_uuid: str) -> bool:
-        """Note the package of a version; whether it is there."""
+        """Record the package of a version; False where the version is not stored."""
         update = "UPDATE versions SET preserved = ? WHERE objectUUID = ?"
         return self._store.execute(update, (package_uuid, uuid)).rowcount > 0
 
     def _told(self, uuid: str) -> list[Told]:
-        """What is known of every version of a work, by the objectUUID of any."""
+        """Every version of a work, by any of its objectUUIDs."""
         rows = self._store.execute(_CONNECTED, (uuid,)).fetchall()
         return [
             Told(known, published, deleted, self._followed_by(known)) for known, published, deleted in rows
         ]
 
     def _followed_by(self, uuid: str) -> tuple[str, ...]:
-        """The versions that one is said to follow."""
+        """The versions that a version replaces."""
         found = self._store.execute("SELECT older FROM follows WHERE newer = ?", (uuid,))
         return tuple(older for (older,) in found)
 

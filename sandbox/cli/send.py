@@ -58,7 +58,7 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
 def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_json: bool) -> str | None:
     """Send one document and print what went; why not when it is no message."""
     from emulator.rng import new_seed, new_uuid
-    from schemas.completion import completed
+    from schemas.completion import complete
     from schemas.documents import why_no_message
     from schemas.peek import peek
     from schemas.samples import Samples
@@ -70,7 +70,7 @@ def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_js
         return f"{document.place} {why}; it was not sent, and --as-is sends it all the same"
     else:
         try:
-            whole = completed(document.raw, Samples(new_seed(), now=clock.time()))
+            whole = complete(document.raw, Samples(new_seed(), now=clock.time()))
             parts = split_raw(whole, new_id=new_uuid)
         except SequenceError as error:
             return f"{document.place} was not sent, it is too large for one message: {error}"

@@ -1,1 +1,1 @@
-"""``sandbox demo``: messages through faults and a live reshard, out as tables, and a verdict."""
+"""``sandbox demo``: messages go through faults and a live reshard and become tables; a verdict is given."""

@@ -1,4 +1,4 @@
-"""What the contract says must become of each message of a workload, given what the faults did to it."""
+"""The expected outcome of each message of a workload under the contract, after the faults' changes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from schemas.validation import judge
 
 @dataclass(slots=True)
 class Expectation:
-    """``processed``: for each messageId the digest of the body; ``joined``: those of them that come in parts.
+    """The expected numbers of a run.
 
-    ``messages`` are all that go out, parts one by one; ``repeats`` have a messageId, or
-    bytes, that came before; ``waiting`` are parts of sequences of which other parts are not in the workload.
-    ``echoes`` come back to who sent them. ``arranged`` are those of the ``rejects`` that failures cause in
-    applications apart from the workload.
+    ``messages`` counts all sent messages, parts one by one. ``processed`` has the digest of the body for each
+    messageId, and ``joined`` the messageIds that come in parts. ``repeats`` have a messageId or bytes of an
+    earlier message. ``waiting`` are parts of incomplete sequences. ``echoes`` come back to their sender.
+    ``arranged`` is the part of ``rejects`` that the failure cases cause outside of the workload.
     """
 
     messages: int = 0
@@ -36,9 +36,9 @@ class Expectation:
 
 
 def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expectation:
-    """What must become of ``items``, of which those with the messageIds ``grown`` became oversize on the way.
+    """Compute the expected outcome of ``items``; those with a messageId in ``grown`` became oversize.
 
-    A messageId or bytes that were there before are a duplicate, as for any receiver.
+    An item with the messageId or the bytes of an earlier one is a duplicate, as for any receiver.
     """
     found = Expectation(messages=len({part for item in items for part in item.parts}))
     known: set[str] = set()
@@ -71,7 +71,7 @@ def _process(found: Expectation, data: bytes, seen: Peek, *, in_parts: bool) -> 
 
 
 def _join(found: Expectation, parts: list[Item], now: float) -> None:
-    """Files that are parts of one sequence themselves."""
+    """Account for items that are themselves parts of one sequence."""
     if len(parts) < (peek(parts[0].data).total or 0):
         found.waiting += len(parts)
         return

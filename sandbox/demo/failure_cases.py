@@ -1,8 +1,8 @@
-"""The codes that no message alone can cause: broker, store, file or application is arranged to fail.
+"""Failure cases for the error codes that a message alone cannot cause: broker, file or application fails.
 
-The messages go to applications of their own on a stream of their own, so that
-what is judged of all the others stays as it is. GENERR006 is among the codes
-twice: here a store fails, elsewhere a message is oversize.
+Their messages go to separate applications on a separate stream, so that the
+verdict on the workload is not affected. GENERR006 occurs twice in a run: here a
+file is missing, in the workload a message is oversize.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Process = Callable[[Arrival, sqlite3.Connection], None]
 
 @dataclass(frozen=True, slots=True)
 class FailureCase:
-    """A valid message, the application that is given it, and the code that it must be rejected with."""
+    """A valid message, the application that receives it, and the code that it must be rejected with."""
 
     code: ErrorCode
     message: JSON
@@ -58,14 +58,14 @@ class FailureCase:
 
 @dataclass(frozen=True, slots=True)
 class FailuresSeen:
-    """How often each code must be in its queue, and how many messages of its own an application dropped."""
+    """The expected number of rejects by code, and the number of own messages that an application dropped."""
 
     rejects: Counter[ErrorCode]
     echoes: int
 
 
 def failure_cases(samples: Samples) -> list[FailureCase]:
-    """One for each code but GENERR005: what an application is to be asked that it cannot do."""
+    """Make a failure case for each code except GENERR005, which sending itself causes."""
     wrong, missing = (samples.message("MetadataCreate", "dataset") for _ in range(2))
     for message, key in ((wrong, "wrong-checksum.csv"), (missing, "gone.csv")):
         message["messageBody"]["objectFile"] = [_file(key, message["messageBody"]["objectUUID"])]
@@ -86,9 +86,9 @@ def failure_cases(samples: Samples) -> list[FailureCase]:
 def run_failure_cases(
     endpoint: Endpoint, control: Client, folder: Path, clock: Clock, seed: int
 ) -> FailuresSeen:
-    """Provoke every code that only a failure can cause, and have an application get its own message back.
+    """Trigger every code that only a failure can cause, and return a message to its own sender.
 
-    Raises as ``Gateway.send`` and ``Receiver.step`` do.
+    Raises as ``Gateway.send`` and ``Receiver.step``.
     """
     samples = Samples(seed, now=clock.time())
     arranged = failure_cases(samples)
@@ -100,22 +100,22 @@ def run_failure_cases(
         closing(Repository(folder / "applications.sqlite3", clock)) as repository,
         closing(KinesisChannel(endpoint.kinesis(), STREAM, clock=clock)) as channel,
     ):
-        # Ahead of the others, so that it has come back when they have all come.
+        # The echo is sent first, so that it has arrived when all the others have.
         Gateway(channel, repository, clock).send(samples.message("MetadataCreate"))
-        for ordeal in arranged:
-            channel.publish(serialise(ordeal.message), ordeal.message_id)
+        for case in arranged:
+            channel.publish(serialise(case.message), case.message_id)
         _receive(endpoint, repository, folder, clock, arranged)
         echoes = repository.counted(ArrivalStatus.ECHO)
-    return FailuresSeen(Counter([ErrorCode.GENERR005, *(ordeal.code for ordeal in arranged)]), echoes)
+    return FailuresSeen(Counter([ErrorCode.GENERR005, *(case.code for case in arranged)]), echoes)
 
 
 def _arrange(endpoint: Endpoint, control: Client) -> None:
-    """A stream that takes nothing, one for the applications, and a file whose checksum will not be right."""
+    """Create a stream that refuses everything, one for the applications, and a file with a wrong checksum."""
     with closing(endpoint.kinesis()) as kinesis:
         for name in (STREAM, UNREACHABLE):
             kinesis.create_stream(StreamName=name, ShardCount=1)
         for name in (STREAM, UNREACHABLE):
-            # Here a stream is there at once; elsewhere it takes a while.
+            # In the emulator, a stream is active at once; elsewhere it takes a while.
             kinesis.get_waiter("stream_exists").wait(
                 StreamName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
             )
@@ -126,7 +126,7 @@ def _arrange(endpoint: Endpoint, control: Client) -> None:
 
 
 def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> None:
-    """Send until the ten retries are over, on a clock on which waiting takes no time, and give up."""
+    """Send a message until its ten retries failed, on a clock whose waits take no time, and reject it."""
     hurried = Clock(autojump=True)
     with ExitStack() as stack:
 
@@ -148,7 +148,7 @@ def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> 
 def _receive(
     endpoint: Endpoint, repository: Repository, folder: Path, clock: Clock, arranged: list[FailureCase]
 ) -> None:
-    by_message = {ordeal.message_id: ordeal.application for ordeal in arranged}
+    by_message = {case.message_id: case.application for case in arranged}
     with ExitStack() as stack:
         channel = stack.enter_context(closing(KinesisChannel(endpoint.kinesis(), "output", clock=clock)))
         s3 = stack.enter_context(closing(endpoint.s3()))
@@ -177,7 +177,7 @@ def _receive(
 
 
 def _hasty(_arrival: Arrival, store: sqlite3.Connection) -> None:
-    """An application that ends the transaction itself and then fails: nothing can be undone any more."""
+    """An application that ends the transaction itself and then fails, so that no rollback is possible."""
     store.execute("COMMIT")
     raise RuntimeError("failed after its own commit")
 

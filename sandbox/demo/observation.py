@@ -1,4 +1,4 @@
-"""What really happened, read back from streams, buckets, repositories and the faults' events."""
+"""The observed outcome of a demonstration, read from streams, buckets, repositories and events."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ from schemas.peek import peek
 
 AUDIT_BUCKET = "rdss-audit"
 PATIENCE_SECONDS = 5.0
-"""How long reading a stream waits for the next of the records that the stream counts."""
+"""The time in seconds that a read of a stream waits for the next record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Injections:
-    """What the faults did: copies put, copies delivered, answers delayed, ids of grown messages, reshards."""
+    """The effects of the faults.
+
+    ``retries`` are copies put into the stream, ``redeliveries`` copies delivered, ``delays`` delayed answers,
+    ``grown`` the messageIds of messages made oversize. ``reshards`` counts changes of shards by action.
+    """
 
     retries: int
     redeliveries: int
@@ -39,7 +43,7 @@ class Injections:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message as the application was given it: the body's digest, of how many parts, and how often."""
+    """A message that the application processed: its body's digest, its parts, and the number of times."""
 
     body: str
     parts: int
@@ -48,12 +52,12 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Counts are of serialised messages, the parts of a sequence one by one.
+    """The observed numbers of a run, of serialised messages with the parts of a sequence one by one.
 
-    ``stored`` are the stream's records, copies too. ``arrivals`` are whole messages by messageId. ``lost``
-    were sent, and then neither processed nor rejected, and do not wait for other parts either. ``rejects``
-    and ``kept`` are what is in the error and invalid queues and in their buckets, by code. ``echoes`` are
-    messages that came back to the application that had sent them, and were dropped.
+    ``stored`` are the stream's records, copies included. ``arrivals`` are whole messages by messageId.
+    ``lost`` were sent but are not processed, rejected or waiting for other parts. ``rejects`` and ``kept``
+    are the messages in the error and invalid queues and in their buckets, by code. ``echoes`` came back to
+    the application that had sent them, and were dropped.
     """
 
     sent: int
@@ -82,9 +86,10 @@ def observe(
     since: int,
     echoes: int = 0,
 ) -> Observation:
-    """Read everything back; the faults must be gone and the queues at rest.
+    """Read the outcome of a run; the faults must be removed and the queues at rest.
 
-    ``since`` is the last event before the first message, ``echoes`` what an application dropped as its own.
+    ``since`` is the id of the last event before the first message. ``echoes`` is the number of own messages
+    that an application dropped.
     """
     statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
     arrivals = _arrivals(receiver)
@@ -111,7 +116,7 @@ def observe(
 
 
 def records(endpoint: Endpoint, clock: Clock, stream: str, count: int) -> list[Delivery]:
-    """The ``count`` records of a stream, all shards from their beginning; fewer when no more come."""
+    """Read ``count`` records of a stream, every shard from its start; fewer when no more arrive."""
     channel = KinesisChannel(endpoint.kinesis(), stream, clock=clock)
     found: list[Delivery] = []
     while len(found) < count and (more := channel.read(limit=10_000, wait=PATIENCE_SECONDS)):
@@ -121,7 +126,7 @@ def records(endpoint: Endpoint, clock: Clock, stream: str, count: int) -> list[D
 
 
 def kept(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
-    """Every line of the archive in a bucket."""
+    """Yield every record of the archive in a bucket."""
     s3 = endpoint.s3()
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
         for found in page.get("Contents", ()):
@@ -131,7 +136,7 @@ def kept(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
 
 
 def injections(control: Client, since: int) -> Injections:
-    """What the events of the faults add up to."""
+    """Sum up the injections of the faults since an event."""
     found = [event.fields for event in events(control, since) if event.kind == "fault.injected"]
     by_fault: dict[str, list[dict[str, Any]]] = {}
     for fields in found:
@@ -147,14 +152,14 @@ def injections(control: Client, since: int) -> Injections:
 
 
 def events(control: Client, last: int) -> Iterator[Any]:
-    """Every event behind one."""
+    """Yield every event with an id above ``last``."""
     while page := control.events(after=last):
         yield from page
         last = page[-1].id
 
 
 class _Fates:
-    """What the receiver's repository says became of a message, by its bytes or else by its messageId."""
+    """The outcomes of messages in the receiver's repository, by the bytes or else by the messageId."""
 
     def __init__(self, receiver: Repository) -> None:
         rows = _rows(
@@ -171,7 +176,7 @@ class _Fates:
         return self._by_digest.get(sha256(data).digest(), by_id)
 
     def vanished(self, item: Item, arrivals: dict[str, Arrival]) -> bool:
-        """Whether the repository says processed and the application has not got it."""
+        """Whether the repository has the item as processed but the application has not recorded it."""
         seen = peek(item.data)
         processed = all(self.of(part) == "processed" for part in item.parts)
         return processed and seen.total == 1 and seen.message_id not in arrivals
@@ -185,7 +190,7 @@ def _arrivals(receiver: Repository) -> dict[str, Arrival]:
 
 
 def _missing(streams: Mapping[str, list[Delivery]], audit: Iterable[ArchivedRecord]) -> int:
-    """How many records of the streams are not in the audit log with the very bytes that they have."""
+    """The number of stream records that are not in the audit log byte for byte."""
     logged = {line.source: sha256(line.data).digest() for line in audit}
     return sum(
         logged.get(RecordAddress(stream, record.shard, record.sequence_number))

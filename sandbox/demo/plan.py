@@ -1,4 +1,4 @@
-"""What a demonstration sends, and what it does to it on the way."""
+"""The plan of a demonstration: its messages and its faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemas.error_codes import ErrorCode
 
 CHANNEL = "input"
 OVERSIZE_TENANT = 20_059
-"""The tenant of the messages that the oversize fault makes grow."""
+"""The tenant of the messages that the oversize fault affects."""
 BAD = (
     ErrorCode.GENERR001,
     ErrorCode.GENERR002,
@@ -24,9 +24,9 @@ BAD = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much of everything; ``bad`` for each code, ``latency`` and ``jitter`` in milliseconds.
+    """The numbers of a demonstration. ``bad`` is for each code; ``latency`` and ``jitter`` in milliseconds.
 
-    ``ordeals``: whether broker, store, file and applications are made to fail as well.
+    ``failure_cases`` says whether broker, file and applications are made to fail as well.
     """
 
     seed: int
@@ -38,15 +38,15 @@ class Plan:
     latency: int = 5
     jitter: int = 20
     reshards: tuple[str, ...] = ("split", "split", "merge")
-    ordeals: bool = True
+    failure_cases: bool = True
     source: Path | None = None
 
     def of_files(self, source: Path) -> Plan:
-        """The plan for files as they are: no message of ours beside them, and none of theirs made to grow."""
-        return replace(self, source=source, messages=0, sequences=0, bad=0, oversize=0, ordeals=False)
+        """The plan for the messages of files alone, without generated messages and oversize faults."""
+        return replace(self, source=source, messages=0, sequences=0, bad=0, oversize=0, failure_cases=False)
 
     def faults(self, total: int) -> list[NewFault]:
-        """The faults for ``total`` messages; each chooses its messages by the seed and their messageId."""
+        """The faults for ``total`` messages; a fault selects messages by the seed and the messageId."""
         faults = [
             NewFault(
                 type="duplicate",
@@ -87,7 +87,7 @@ class Plan:
         return faults
 
     def _reshard(self, at: int, action: str, total: int) -> NewFault:
-        """One change of shards, at an even part of the way."""
+        """The fault for a change of shards; the changes are spread evenly over the messages."""
         return NewFault(
             type="reshard",
             name=f"{action}-{at}",

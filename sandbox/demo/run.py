@@ -1,4 +1,4 @@
-"""A demonstration from its first message to its verdict, against an emulator that is running."""
+"""A demonstration from its first message to its verdict, against a running emulator."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from sandbox.endpoint import Endpoint
 from sandbox.repository import ArrivalStatus, Repository, Status
 
 PATIENCE_SECONDS = 20.0
-"""How long after the last message was sent everything has to be through."""
+"""The time in seconds after the last send within which everything has to be received."""
 _POLL_SECONDS = 0.1
 
 Progress = Callable[[str, float], None]
-"""Told what is being done and the share of it that is done, 0 to 1."""
+"""Called with the present activity and the finished share of it, 0 to 1."""
 Pipeline = Callable[[Endpoint, Path, Progress], Mapping[str, int]]
-"""Given an AWS endpoint and a folder for the tables: the rows of each table."""
+"""Writes tables from an AWS endpoint to a folder and returns the number of rows of each table."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoTarget:
-    """The emulator's AWS side and control API, and a folder for what the demonstration leaves.
+    """The emulator's AWS endpoint and control API, and the folder for the results.
 
-    ``token`` is what a control API that others can reach asks for.
+    ``token`` is the bearer token of a control API that listens beyond loopback.
     """
 
     aws: Endpoint
@@ -47,7 +47,7 @@ class DemoTarget:
 def demonstrate(
     plan: Plan, place: DemoTarget, clock: Clock, progress: Progress, pipeline: Pipeline | None = None
 ) -> Result:
-    """Send, break, receive, read back, judge.
+    """Send messages through faults, receive them, read back the outcome and judge it.
 
     Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailableError``,
     ``OriginalNotKeptError`` or ``UnreachableError`` when the emulator is gone.
@@ -66,7 +66,7 @@ def demonstrate(
         for added in control.faults():
             control.remove_fault(added.name)
         provoked = FailuresSeen(Counter(), 0)
-        if plan.ordeals:
+        if plan.failure_cases:
             progress("failing on purpose", 0.0)
             provoked = run_failure_cases(place.aws, control, place.folder, clock, plan.seed)
         _wait_for_audit(control, clock, progress)
@@ -85,7 +85,7 @@ def demonstrate(
     wanted = expect(items, seen.injections.grown, now)
     wanted.rejects.update(provoked.rejects)
     wanted.arranged = provoked.rejects.total()
-    wanted.echoes = int(plan.ordeals)
+    wanted.echoes = int(plan.failure_cases)
     return judge(plan, seen, wanted, tables)
 
 
@@ -105,7 +105,7 @@ def _tables(pipeline: Pipeline, place: DemoTarget, progress: Progress) -> Mappin
 
 
 class _Traffic:
-    """A sender in this thread, a receiver in another, until everything is through or patience is over."""
+    """A sender in this thread and a receiver in another, until everything is received or time is over."""
 
     def __init__(
         self, place: DemoTarget, clock: Clock, control: Client, sender: Repository, receiver: Repository
@@ -116,7 +116,7 @@ class _Traffic:
         self._sender = sender
         self._receiver = receiver
         self._sending_ended = threading.Event()
-        self._deadline = 0.0  # a sender that fails leaves nothing to wait for
+        self._deadline = 0.0  # after a failed send, there is nothing to wait for
 
     def run(self, items: list[Item], progress: Progress) -> None:
         with receiving(self._place.aws, self._receiver, self._clock, self._through):
@@ -128,7 +128,7 @@ class _Traffic:
                 self._sending_ended.set()
 
     def _through(self) -> bool:
-        """Whether the receiver has had everything that was sent and every copy that the faults made."""
+        """Whether the receiver has received every sent message and every copy made by faults."""
         if not self._sending_ended.is_set():
             return False
         if self._clock.elapsed() >= self._deadline:

@@ -1,4 +1,4 @@
-"""What a person sees of a demonstration: a bar while it runs, a table at the end, and where to go on."""
+"""The output of a demonstration: a progress bar, then the table of claims and the next commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERDICTS = {
 
 @contextmanager
 def progress_bar(console: Console) -> Iterator[run.Progress]:
-    """A bar that follows what the demonstration says it is doing."""
+    """Show a progress bar and yield the function that moves it."""
     columns = (SpinnerColumn(), TextColumn("{task.description:<46}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
@@ -36,7 +36,7 @@ def progress_bar(console: Console) -> Iterator[run.Progress]:
 
 
 def show(result: Result, folder: Path, console: Console) -> None:
-    """The table, the verdict, and what to do next."""
+    """Print the table, the verdict, and what to do next."""
     table = Table(
         title=f"What was observed (seed {result.seed})", title_justify="left", box=None, pad_edge=False
     )

@@ -1,4 +1,4 @@
-"""The two applications of a demonstration: one sends everything, the other receives it meanwhile."""
+"""The two applications of a demonstration: one sends the messages while the other receives them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
 from sandbox.gateway import Gateway
-from sandbox.judging.arrivals import ARRIVALS, write_down
+from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.receiver import Arrival
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
@@ -23,7 +23,7 @@ _FEWEST_BATCHES = 10
 
 
 def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[Item]) -> Iterator[int]:
-    """Send every item in order; yields how many have gone after each batch. Raises ``SendFailedError``."""
+    """Send every item in order; yield the number sent after each batch. Raises ``SendFailedError``."""
     channel = KinesisChannel(endpoint.kinesis(), CHANNEL, clock=clock)
     gateway = Gateway(channel, repository, clock)
     at_once = max(1, min(_AT_ONCE, len(items) // _FEWEST_BATCHES))
@@ -38,7 +38,7 @@ def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[I
 def receiving(
     endpoint: Endpoint, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
 ) -> Iterator[None]:
-    """A receiver in a thread of its own, until ``everything_came``; what stops it early is raised."""
+    """Run a receiver in another thread until ``everything_came``; raise the error that stops it early."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -60,12 +60,12 @@ def receiving(
 def receive(
     endpoint: Endpoint, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
 ) -> None:
-    """Receive in this thread, writing down what arrives, until ``everything_came``."""
+    """Receive in this thread and record the arrivals, until ``everything_came``."""
     with repository.transaction() as store:
         store.execute(ARRIVALS)
 
     def application(arrival: Arrival, store: sqlite3.Connection) -> None:
-        write_down(arrival, store, clock.time())
+        record_arrival(arrival, store, clock.time())
 
     with receiver_over_kinesis(endpoint, CHANNEL, repository, application, clock) as receiver:
         receiver.run(everything_came)

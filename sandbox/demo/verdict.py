@@ -1,4 +1,4 @@
-"""The verdict: one line for each claim, what was observed beside what it must be."""
+"""The verdict of a demonstration: a line for each claim with its observed and expected value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.judging.verdict import Verdict, VerdictLine, verdict_of
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Everything that ``summary.json`` and the table say."""
+    """The content of ``summary.json`` and of the table."""
 
     seed: int
     lines: tuple[VerdictLine, ...]
@@ -29,7 +29,7 @@ class Result:
 def judge(
     plan: Plan, seen: Observation, wanted: Expectation, tables: Mapping[str, int] | Exception | None
 ) -> Result:
-    """Compare what was seen with what must be; ``tables`` are the pipeline's, None when it was left out."""
+    """Compare observation and expectation; ``tables`` are the pipeline's, None when it did not run."""
     lines = [*_ways(seen, wanted), *_outcomes(seen, wanted), *_faults(plan, seen, wanted), *_archives(seen)]
     if tables is not None:
         lines += _pipeline(seen, wanted, tables)
@@ -95,7 +95,7 @@ def _outcomes(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
 
 
 def _joined(seen: Observation, wanted: Expectation) -> set[str]:
-    """The sequences that the application got whole, in more than one part, with the body that was sent."""
+    """The messageIds of sequences that the application received joined, with the body that was sent."""
     return {
         message_id
         for message_id in wanted.joined

@@ -1,4 +1,4 @@
-"""The messages of a demonstration, generated or from files, each with what the contract says of it."""
+"""The messages of a demonstration, generated or from files, each with the error code it must get."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from emulator.rng import Chance
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
-from schemas.completion import completed
+from schemas.completion import complete
 from schemas.documents import documents
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
@@ -21,12 +21,12 @@ _FEWEST_PARTS, _MOST_PARTS = 2, 5
 
 
 class UnusableFileError(ValueError):
-    """A file that cannot be read, or whose message is too large and cannot be split."""
+    """A file that cannot be read, or has an oversize message that cannot be split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A message as its sender has it: whole, the parts it goes out in, and the code it deserves."""
+    """A whole message, the parts in which it is sent, and its error code; None for a valid one."""
 
     data: bytes
     parts: tuple[bytes, ...]
@@ -34,7 +34,7 @@ class Item:
 
 
 def workload(plan: Plan, now: float) -> list[Item]:
-    """All messages of the plan in the order in which they are sent; ``now`` in seconds since the epoch.
+    """Make all messages of the plan in sending order; ``now`` is in seconds since the epoch.
 
     Raises ``UnusableFileError``.
     """
@@ -64,7 +64,7 @@ def _generated(plan: Plan, samples: Samples) -> Iterator[tuple[str, bytes]]:
 
 
 def _of_files(directory: Path, samples: Samples) -> Iterator[tuple[str, bytes]]:
-    """The messages in the files of a directory, each once however often its bytes are there."""
+    """Yield the messages in the files of a directory; equal messages are sent once."""
     if not directory.is_dir():
         raise UnusableFileError(f"{directory} is not a directory; give one that holds messages as JSON")
     sent: set[bytes] = set()
@@ -74,7 +74,7 @@ def _of_files(directory: Path, samples: Samples) -> Iterator[tuple[str, bytes]]:
         except OSError as error:
             raise UnusableFileError(f"{path} cannot be read: {error.strerror}") from error
         for document in found:
-            data = completed(document.raw, samples)
+            data = complete(document.raw, samples)
             if data not in sent:
                 sent.add(data)
                 yield document.place, data

@@ -1,5 +1,10 @@
 """Downloads that survive interruptions, restarts, full disks and damaged files.
 
+    fetch -> NAME exists, checksums right? --------------------------> NAME
+               | no                                                      ^
+               v                                                         | rename after fsync
+          NAME.part + NAME.part-of (its tag) <-- resume from its size -- checksums right?
+
 Specification, File Download Behaviour.
 """
 
@@ -20,14 +25,14 @@ from schemas.error_codes import ErrorCode
 
 
 def free_bytes(folder: Path) -> int:
-    """The room that is left where a folder is, or will be."""
+    """The free bytes on the disk of a folder, which need not exist yet."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
 
 
 class Downloads:
-    """Fetches files into a staging area; ``sources`` serve the URI schemes that are accepted."""
+    """Fetches files into a staging area; ``sources`` has a source for each accepted URI scheme."""
 
     def __init__(
         self,
@@ -43,10 +48,10 @@ class Downloads:
         self._free = free
 
     def fetch(self, file: RemoteFile) -> Path:
-        """The file, whole and with the right checksums; one that was fetched before is not fetched again.
+        """Fetch a file, verify its checksums and return its path; a file fetched before is returned at once.
 
-        DownloadInterruptedError, it goes on where it was, up to ten retries in a row without any progress,
-        with delays of 2^n x 100 ms. Raises ``DownloadError``; then there is nothing under the file's name.
+        An interrupted download is resumed, with up to ten retries in a row without progress and delays of
+        2^n x 100 ms. Raises ``DownloadError``; then nothing exists under the file's name.
         """
         target = self._staging / file.place
         try:
@@ -83,7 +88,7 @@ class Downloads:
                 return
 
     def _go_on(self, file: RemoteFile, partial: Partial) -> None:
-        """Fetch what is not there yet."""
+        """Fetch the missing rest of the file in one request."""
         self._require_room(file, file.size - partial.size)
         with self._source(file.location).fetch(file.location, partial.size, partial.tag) as fetch:
             self._require_room(file, (fetch.total or 0) - fetch.start)
@@ -110,7 +115,7 @@ class Downloads:
 
 
 def _wrong(checksums: tuple[Checksum, ...], found: Mapping[str, str]) -> str | None:
-    """Which checksum is not the file's; None when all are."""
+    """The reason why a checksum does not match; None when all match."""
     for checksum in checksums:
         if checksum.type not in found:
             return f"{checksum.type} is no checksum type; they are {' and '.join(found)}"

@@ -1,4 +1,4 @@
-"""How a download fails."""
+"""The errors of downloads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from schemas.error_codes import ErrorCode
 
 
 class DownloadError(Exception):
-    """A file that cannot be had: APPERRMET004 for a wrong checksum, GENERR006 for all else."""
+    """A file cannot be fetched: APPERRMET004 for a wrong checksum, GENERR006 for any other reason."""
 
     def __init__(self, code: ErrorCode, description: str) -> None:
         super().__init__(description)
@@ -14,8 +14,8 @@ class DownloadError(Exception):
 
 
 class DownloadInterruptedError(Exception):
-    """The network or the server failed for the moment: what came is kept, and the rest asked for again."""
+    """A temporary failure of network or server: the fetched part is kept and the rest is retried."""
 
 
 class FileChangedError(DownloadInterruptedError):
-    """What has come is of another state of the file: it begins anew."""
+    """The file changed on the server, so the fetched part is dropped."""

@@ -1,4 +1,4 @@
-"""Files over HTTPS: certificates validated, redirects to anything else refused, ranges for resuming."""
+"""Files over HTTPS: certificates are validated, redirects to other schemes refused, ranges used to resume."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sandbox.download.source import Fetch
 from schemas.error_codes import ErrorCode
 
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""The statuses that another try may change."""
+"""The HTTP statuses that a retry may change."""
 _RANGE: Final = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 
 
 class HttpsSource:
-    """``https`` locations.
+    """Serves ``https`` locations.
 
-    Certificates of the common authorities are trusted, and those in the PEM file ``trusted``: of a private
-    authority, or a host's own (specification, File Download Behaviour).
+    Trusted are the common certificate authorities and the certificates in the PEM file ``trusted``: a private
+    authority's, or a host's own (specification, File Download Behaviour).
     """
 
     def __init__(self, trusted: Path | None = None, *, timeout: float = 30.0) -> None:
@@ -60,7 +60,7 @@ class HttpsSource:
 
 def _read(response: httpx.Response, asked: int) -> Fetch:
     status, place = response.status_code, _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    chunks = response.iter_raw()  # in chunks as they come: what came before a cut is kept
+    chunks = response.iter_raw()  # chunks as received, so that those before a cut are kept
     if status == httpx.codes.OK:
         length = response.headers.get("Content-Length", "")
         return Fetch(0, int(length) if length.isdecimal() else None, _tag(response), chunks)
@@ -78,7 +78,7 @@ def _read(response: httpx.Response, asked: int) -> Fetch:
 
 
 def _tag(response: httpx.Response) -> str | None:
-    """What names this state of the file byte for byte: a strong entity tag, else the time of its change."""
+    """The identity of the file's present state: a strong entity tag, else the Last-Modified time."""
     tag: str | None = response.headers.get("ETag")
     return response.headers.get("Last-Modified") if tag is None or tag.startswith("W/") else tag
 
@@ -90,7 +90,7 @@ def _refuse_plain(request: httpx.Request) -> None:
 
 
 def _untrusted(error: BaseException | None) -> str | None:
-    """What is wrong with the certificate, if it is that."""
+    """The reason why the certificate is not trusted; None for other errors."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return f"its certificate is not to be trusted: {error.verify_message}"

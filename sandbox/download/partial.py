@@ -1,4 +1,4 @@
-"""A file on its way: what has come of it, and of which state of the original."""
+"""A partial download: the fetched bytes, and the tag of the original's state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _READ_BYTES: Final = 1 << 20
 
 
 class Partial:
-    """Beside the file's final name, which it gets only when it is whole; kept across restarts."""
+    """A partial file beside the final name; it survives restarts and is renamed when it is whole."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -22,17 +22,17 @@ class Partial:
 
     @property
     def size(self) -> int:
-        """The bytes that have come."""
+        """The number of fetched bytes."""
         return self._path.stat().st_size if self._path.exists() else 0
 
     @property
     def tag(self) -> str | None:
-        """The state of the original that they are of, where it has a name."""
+        """The tag of the original's state, None where the server gave none."""
         return self._tag_path.read_text(encoding="utf-8") or None if self._tag_path.exists() else None
 
     @contextmanager
     def writing(self, start: int, tag: str | None) -> Iterator[IO[bytes]]:
-        """Write from byte ``start`` on, which is the end or 0."""
+        """Open the file to write from byte ``start`` on, which is its end or 0."""
         self._target.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as file:
             file.truncate(start)
@@ -41,7 +41,7 @@ class Partial:
             yield file
 
     def finish(self) -> Path:
-        """Give it its final name, on disk before it is seen."""
+        """Sync the file to disk, then rename it to its final name."""
         with self._path.open("rb") as file:
             os.fsync(file.fileno())
         self._path.replace(self._target)
@@ -49,17 +49,17 @@ class Partial:
         return self._target
 
     def digests(self) -> dict[str, str]:
-        """As ``digests`` of what has come."""
+        """The MD5 and SHA-256 of the fetched bytes."""
         return digests(self._path)
 
     def drop(self) -> None:
-        """Begin anew."""
+        """Delete the fetched bytes."""
         self._path.unlink(missing_ok=True)
         self._tag_path.unlink(missing_ok=True)
 
 
 def digests(path: Path) -> dict[str, str]:
-    """The MD5 and SHA-256 of a file, in hexadecimal, by the names that checksums have in messages."""
+    """The MD5 and SHA-256 of a file in hexadecimal, by their checksumType in messages."""
     found = {"md5": md5(usedforsecurity=False), "sha256": sha256()}
     with path.open("rb") as file:
         while chunk := file.read(_READ_BYTES):

@@ -1,4 +1,4 @@
-"""A file as a message's metadata describes it."""
+"""A file as the metadata of a message describes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """``type`` is md5 or sha256, ``value`` hexadecimal digits in either case."""
+    """A checksum. ``type`` is md5 or sha256; ``value`` has hexadecimal digits in either case."""
 
     type: str
     value: str
@@ -19,7 +19,7 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """Where a file is, an https or s3 URI, how many bytes it says it has, and what they add up to."""
+    """A file to fetch: its https or s3 URI, its stated size in bytes and its checksums."""
 
     uuid: str
     location: str
@@ -29,12 +29,12 @@ class RemoteFile:
 
     @property
     def place(self) -> str:
-        """Where it is staged, below the staging area: apart from every other file, whatever its name says."""
+        """The path of the file in the staging area, unique by its UUID and safe whatever its name is."""
         return f"{self.uuid}/{_harmless(self.name)}"
 
 
 def files_of(body: Mapping[str, Any]) -> list[RemoteFile]:
-    """The files of a valid object; none for a metadata only record."""
+    """The files of a valid object; a metadata-only record has none."""
     return [
         RemoteFile(
             each["fileUUID"],
@@ -48,7 +48,7 @@ def files_of(body: Mapping[str, Any]) -> list[RemoteFile]:
 
 
 def _harmless(name: str) -> str:
-    """The last part of a name, so that no name reaches out of its folder."""
+    """The last part of a name, so that no name leads out of its folder."""
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     kept = "".join(letter for letter in last if letter.isprintable())
     kept = kept.encode()[:_LONGEST_NAME].decode(errors="ignore")

@@ -19,7 +19,7 @@ _PASSING: Final = frozenset({"InternalError", "RequestTimeout", "ServiceUnavaila
 
 
 class S3Source:
-    """``s3://bucket/key`` locations."""
+    """Serves ``s3://bucket/key`` locations."""
 
     def __init__(self, s3: S3Client) -> None:
         self._s3 = s3
@@ -40,7 +40,7 @@ class S3Source:
             yield Fetch(start, total, answer.get("ETag"), _chunks(location, body))
 
     def _ask(self, location: str, start: int, request: dict[str, Any]) -> Any:
-        """The answer; None when the file ends at ``start``."""
+        """Request the object from ``start`` on; None when it ends there."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:

@@ -1,4 +1,4 @@
-"""The seam between a download and what serves the file."""
+"""The interface between a download and the source of the file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """An answer: the bytes from ``start`` on.
+    """The bytes of a file from ``start`` on.
 
-    ``start`` is 0 instead of what was asked for when the file has changed or the server cannot resume.
-    ``total`` is the size of the whole file where the server says it; ``tag`` names this state of the file.
+    ``start`` is 0 instead of the requested byte when the file has changed or the server cannot resume.
+    ``total`` is the size of the whole file if known; ``tag`` identifies this state of the file.
     """
 
     start: int
@@ -26,8 +26,8 @@ class Source(Protocol):
     """Serves the files of one URI scheme."""
 
     def fetch(self, location: str, start: int, tag: str | None) -> AbstractContextManager[Fetch]:
-        """The file from byte ``start`` on, if its state is still ``tag``.
+        """Open the file from byte ``start`` on, if its state is still ``tag``.
 
-        Raises ``DownloadInterruptedError`` where another try may do, from ``chunks`` too, and
-        ``DownloadError`` where none will.
+        Raises ``DownloadInterruptedError`` for a temporary failure, from ``chunks`` as well, and
+        ``DownloadError`` for a permanent one.
         """

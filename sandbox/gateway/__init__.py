@@ -1,4 +1,4 @@
-"""The Message Gateway: how an application sends messages, whatever the queue underneath."""
+"""The Message Gateway: how an application sends messages to any type of queue."""
 
 from sandbox.gateway.answers import NoAnswerError
 from sandbox.gateway.gateway import Gateway, Machine, SendFailedError, SendRefusedError

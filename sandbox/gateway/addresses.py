@@ -1,4 +1,4 @@
-"""Where answers can be sent: the streams and queues of the topology, each opened when it is first wanted."""
+"""The addresses for answers: the streams and queues of the topology, each opened on first use."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sandbox.repository import Repository
 
 _LOG = logging.getLogger(__name__)
 GONE = "GONE"
-"""What is noted of a message whose address was there when it was written down, and is no longer."""
+"""The status code of a message whose address existed when it was recorded, but no longer does."""
 
 
 class UnknownAddressError(ValueError):
-    """A returnAddress that is no stream or queue here."""
+    """A returnAddress that is not a stream or queue of this sandbox."""
 
     def __init__(self, address: str, known: Collection[str]) -> None:
         there = ", ".join(sorted(known)) or "none"
@@ -24,9 +24,9 @@ class UnknownAddressError(ValueError):
 
 
 class Addresses:
-    """Gateways by the name of their channel.
+    """Opens and holds a gateway for each address, which is the name of a channel.
 
-    ``known`` says which names there are at the moment; ``others`` are channels that somebody else flushes.
+    ``known`` returns the present names. ``others`` are channels that another gateway flushes.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Addresses:
         self._gateways: dict[str, Gateway] = {}
 
     def gateway(self, address: str) -> Gateway:
-        """The way to an address. Raises ``UnknownAddressError``."""
+        """The gateway to an address, opened on first use. Raises ``UnknownAddressError``."""
         known = self._known()
         if address not in known:
             raise UnknownAddressError(address, known)
@@ -55,9 +55,10 @@ class Addresses:
         return self._gateways[address]
 
     def flush(self) -> int:
-        """Send what waits for any address, an earlier process's too; how many messages went.
+        """Send the waiting messages of every address, those of earlier processes included.
 
-        What waits for an address that is gone is kept and no longer tried. Raises as ``Gateway.flush``.
+        Returns the number of messages sent. Messages to an address that no longer exists are kept but not
+        tried again. Raises as ``Gateway.flush``.
         """
         sent = 0
         for address in self._repository.unsent_channels():

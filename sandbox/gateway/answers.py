@@ -1,4 +1,4 @@
-"""Waiting for a return message: every shard polled in a thread of its own, until one has it."""
+"""Waiting for a return message: one thread polls each shard until one of them finds it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_SHARDS = 500
 
 
 class NoAnswerError(Exception):
-    """No return message came in time; one that comes later is nobody's."""
+    """No return message arrived in time. One that arrives later is ignored."""
 
     def __init__(self, channel: str, message_id: str, seconds: float) -> None:
         super().__init__(f"no answer to {message_id} came on {channel} within {seconds:g} s")
@@ -25,9 +25,10 @@ class NoAnswerError(Exception):
 
 @dataclass
 class Answers:
-    """The return messages of one channel; for one ``wait`` at a time.
+    """The return messages of one channel, for one ``wait`` at a time.
 
-    What was seen is not read again: an answer cannot be older than its request.
+    ``retry_interval`` is in seconds. Records that were read once are not read again, because an answer is
+    never older than its request.
     """
 
     channel: str
@@ -38,7 +39,7 @@ class Answers:
     drained: set[str] = field(default_factory=set, init=False)
 
     def wait(self, message_id: str, timeout: float) -> bytes:
-        """The message whose correlationId is ``message_id``, joined where it came in parts.
+        """Wait for the message with the correlationId ``message_id`` and join its parts.
 
         ``timeout`` is in seconds. Raises ``NoAnswerError``, and ``ChannelUnavailableError`` when the channel
         cannot be read. (Specification, Metadata Read.)
@@ -77,7 +78,7 @@ class _Search:
         self._answers.clock.nudge()
 
     def _start_shards(self) -> None:
-        """Follow each shard that nobody follows yet; after a reshard, the new ones."""
+        """Start a thread for each shard without one; after a reshard, for its children."""
         listed = [shard.id for shard in self._answers.source.shards()]
         with self._lock:
             new = [shard for shard in listed if shard not in self._followed | self._answers.drained]

@@ -1,4 +1,4 @@
-"""Messages of an application's own making: the header of each, with its ids and times."""
+"""Building the header of an application's own messages, with ids and times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MessageClass: TypeAlias = Literal["Command", "Event", "Document"]
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An application that writes messages; ``generator`` is its name in them."""
+    """An application that writes messages; ``generator`` is its name in their headers."""
 
     generator: str
     clock: Clock
@@ -34,7 +34,10 @@ class Author:
         correlation_id: str | None = None,
         error: tuple[ErrorCode, str] | None = None,
     ) -> JSON:
-        """A whole message, published now, in one part, without a history; ``error`` says what went wrong."""
+        """Build a whole message that is published now, in one part and without a history.
+
+        ``error`` is the code and description of an error answer.
+        """
         header = {
             "messageId": self.new_id(),
             **({"correlationId": correlation_id} if correlation_id else {}),

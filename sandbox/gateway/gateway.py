@@ -1,4 +1,11 @@
-"""Sending: written down as TO_SEND first, SENT after the broker's answer, tried again with growing delays."""
+"""Sending: a message is recorded as TO_SEND first, and as SENT after the broker's answer.
+
+    application -> repository (TO_SEND) -> channel -> broker
+                        ^                              |
+                        +---- SENT, or retry ----------+
+
+Retries have growing delays. What a crash leaves as TO_SEND is sent by the next ``flush``.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +28,11 @@ RETRY_SECONDS = tuple(0.1 * 2**retry for retry in range(1, 11))
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 100
 _FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "ValidationException"})
-"""The refusals that no retry will change."""
+"""The codes of refusals that a retry cannot change."""
 
 
 class SendFailedError(Exception):
-    """A try and its ten retries failed: GENERR005. The messages stay TO_SEND and go first the next time."""
+    """A message and its ten retries failed (GENERR005). It stays TO_SEND and is sent first next time."""
 
     code = ErrorCode.GENERR005
 
@@ -37,7 +44,7 @@ class SendFailedError(Exception):
 
 
 class SendRefusedError(Exception):
-    """The broker will never take a message: GENERR006. It stays in the repository and holds up no other."""
+    """The broker refuses a message for good (GENERR006). It stays in the repository."""
 
     code = ErrorCode.GENERR006
 
@@ -47,18 +54,21 @@ class SendRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Who a message passed through: the ``machineId`` and ``machineAddress`` of a history entry."""
+    """A machine that messages pass: the ``machineId`` and ``machineAddress`` of a history entry."""
 
     id: str
     address: str
 
     def entry(self, seconds: float) -> dict[str, str]:
-        """The history entry of a message that passed at ``seconds`` since the epoch."""
+        """The history entry for a message that passed at ``seconds`` since the epoch."""
         return {"machineId": self.id, "machineAddress": self.address, "timestamp": timestamp(seconds)}
 
 
 class Gateway:
-    """One application's way onto one channel. Calls block until the broker has answered for all of it."""
+    """Sends the messages of one application to one channel; calls block until the broker has answered.
+
+    ``machine`` adds its entry to each message's history. ``new_id`` makes the ids of further parts.
+    """
 
     def __init__(
         self,
@@ -76,27 +86,28 @@ class Gateway:
         self._new_id = new_id
 
     def send(self, message: dict[str, Any]) -> list[bytes]:
-        """Send a message, as a sequence where its body needs one; the serialised messages that went out.
+        """Send a message, an oversize one as a sequence, and return the serialised messages.
 
-        Raises ``SendFailedError`` when the broker cannot be reached, ``SendRefusedError`` when it never will.
+        Raises ``SendFailedError`` when the broker cannot be reached, ``SendRefusedError`` when it refuses a
+        message for good.
         """
         parts = split(self._with_history(message), new_id=self._new_id)
         self.send_serialised(*parts)
         return parts
 
     def send_serialised(self, *messages: bytes) -> None:
-        """Send bytes exactly as they are, whatever they hold; raises as ``send`` does."""
+        """Send any bytes unchanged. Raises as ``send``."""
         self.keep(messages)
         self.flush()
 
     def keep(self, messages: Iterable[bytes]) -> None:
-        """Write serialised messages down as TO_SEND, for ``flush`` to send."""
+        """Record serialised messages as TO_SEND; ``flush`` sends them."""
         self._repository.record_to_send(self.channel.name, messages)
 
     def flush(self) -> int:
-        """Send whatever has the status TO_SEND, oldest first, an earlier process's too; how many went.
+        """Send every message with the status TO_SEND, oldest first, those of earlier processes included.
 
-        Raises as ``send`` does, a refusal only after everything else has been sent.
+        Returns the number of messages sent. Raises as ``send``; a refusal only after all others are sent.
         """
         sent, refusals = 0, list[SendRefusedError]()
         while unsent := self._repository.unsent(self.channel.name, _AT_ONCE):
@@ -108,7 +119,7 @@ class Gateway:
         return sent
 
     def _publish(self, messages: list[Unsent]) -> list[SendRefusedError]:
-        """Send these, each until the broker has taken it; those that it refuses for good."""
+        """Send messages with retries and return those that the broker refused for good."""
         refused: list[SendRefusedError] = []
         failed = self._try(messages, refused)
         for seconds in RETRY_SECONDS:
@@ -124,7 +135,7 @@ class Gateway:
         raise failure from failed[-1][1]
 
     def _try(self, messages: list[Unsent], refused: list[SendRefusedError]) -> list[tuple[Unsent, Exception]]:
-        """Publish once and write down what became of each; those to try again, with why."""
+        """Publish once and record the outcomes; return the messages to retry, each with its error."""
         outcomes = self.channel.publish_many([(message.data, message.key) for message in messages])
         sent: list[Unsent] = []
         failed: list[tuple[Unsent, Exception]] = []

@@ -1,4 +1,4 @@
-"""The Message Gateway of an application: objects go in, messages out, and what was asked for comes back."""
+"""The Message Gateway of an application: it publishes objects as messages and reads objects of others."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ JSON = dict[str, Any]
 
 
 class NotPublishableError(ValueError):
-    """An object, or a package, that makes no valid message; the text says which fields are wrong."""
+    """An object or package gives no valid message; the text names the wrong fields."""
 
 
 class ReadRefusedError(Exception):
-    """The answer to a read is an error, by its errorCode and errorDescription, or no message (GENERR001)."""
+    """The answer to a read has an errorCode, or is not a valid message (GENERR001)."""
 
     def __init__(self, code: str, description: str | None) -> None:
         super().__init__(f"{code}: {description or 'without a description'}")
@@ -42,7 +42,7 @@ class ReadRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What went out: the message, and the object's UUID in this version."""
+    """A published message and the objectUUID of the version in it."""
 
     message_type: str
     message_id: str
@@ -50,10 +50,10 @@ class Published:
 
 
 class MetadataGateway:
-    """Calls block until the broker has taken the message, and a read until its answer has come.
+    """Publishes objects; each call blocks until the broker has accepted the message.
 
-    All but ``read`` are fire and forget. Each raises ``NotPublishableError`` before anything is sent, and as
-    ``Gateway.send`` does.
+    ``read`` also waits for its answer; the other calls expect none. Each raises ``NotPublishableError``
+    before anything is sent, and the errors of ``Gateway.send``.
     """
 
     def __init__(
@@ -71,25 +71,26 @@ class MetadataGateway:
         self._author = Author(settings.generator, clock, new_id)
 
     def create(self, work: JSON) -> Published:
-        """Publish a work or item that is new, under an objectUUID of its own."""
+        """Publish a new work or item under a new objectUUID."""
         return self._publish("MetadataCreate", {**work, "objectUUID": self._author.new_id()})
 
     def update(self, work: JSON, previous: str) -> Published:
-        """Publish a new version, whole, under an objectUUID of its own, as isNewVersionOf ``previous``.
+        """Publish a whole new version under a new objectUUID, as isNewVersionOf ``previous``.
 
         (Specification, Digital Object Versioning.)
         """
         return self._publish("MetadataUpdate", as_new_version(work, self._author.new_id(), previous))
 
     def delete(self, object_uuid: str) -> Published:
-        """Say that a work or item is to be seen no longer."""
+        """Publish that a work or item is deleted."""
         return self._publish("MetadataDelete", {"objectUUID": object_uuid})
 
     def changed(self, before: JSON | None, after: JSON) -> Published | None:
-        """Publish what a change of a work calls for; ``before`` has its last objectUUID, None for a new work.
+        """Publish the message for a change of a work.
 
-        A confidential work is not published, one that becomes public is created, one that becomes
-        confidential deleted. (Specification, Message Triggers.)
+        ``before`` has the work's last objectUUID; it is None for a new work. A confidential work is not
+        published. A work that becomes public is created; a work that becomes confidential is deleted.
+        (Specification, Message Triggers.)
         """
         was_public = before is not None and not confidential(before)
         previous = "" if before is None else str(before["objectUUID"])
@@ -103,13 +104,13 @@ class MetadataGateway:
         return None
 
     def preservation_event(self, package: JSON) -> Published:
-        """Tell what became of an object in preservation; ``package`` is an InformationPackage."""
+        """Publish an event of preservation; ``package`` is an InformationPackage."""
         return self._publish("PreservationEvent", package)
 
     def read(self, object_uuid: str) -> JSON:
-        """The object of that UUID, as whoever has it answers.
+        """Request the object with this objectUUID and wait for the answer.
 
-        Raises ``NoAnswerError`` when nobody does in time, ``ReadRefusedError`` when the answer is an error.
+        Raises ``NoAnswerError`` when none arrives in time, ``ReadRefusedError`` when the answer is an error.
         """
         timeout = self._settings.timeout
         request = self._message("MetadataRead", {"objectUUID": object_uuid})
@@ -121,7 +122,7 @@ class MetadataGateway:
         return _body(answer)
 
     def flush(self) -> int:
-        """Send what an earlier call, or process, could not; how many messages went."""
+        """Send the messages that an earlier call or process could not, and return their number."""
         return self._gateway.flush()
 
     def _publish(self, message_type: str, body: JSON) -> Published:
@@ -156,7 +157,7 @@ def _body(answer: bytes) -> JSON:
 def open_gateway(
     settings: GatewaySettings, repository: Repository, clock: Clock, queues: Queues | None = None
 ) -> Iterator[MetadataGateway]:
-    """The gateway that the settings describe, while the context lasts; ``queues`` are any open already."""
+    """Open the gateway of the settings for the time of the context; ``queues`` are used if given."""
     with ExitStack() as stack:
         opened = queues or stack.enter_context(closing(open_queues(settings, clock)))
         channel = stack.enter_context(closing(opened.channel(settings.send)))

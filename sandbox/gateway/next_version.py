@@ -1,6 +1,6 @@
-"""A work's next version: the whole object, under an objectUUID of its own, as isNewVersionOf the one before.
+"""The next version of a work: the whole object under a new objectUUID, as isNewVersionOf the last one.
 
-Specification, Digital Object Versioning. Which version is current is for ``schemas.versions`` to say.
+Specification, Digital Object Versioning. ``schemas.versions`` computes which version is current.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ JSON = dict[str, Any]
 
 
 def as_new_version(work: JSON, object_uuid: str, previous: str) -> JSON:
-    """The whole object under a UUID of its own, as the version that follows ``previous``."""
+    """Copy the object with the new ``object_uuid``, as the version that follows ``previous``."""
     relation = {
         "identifier": {"identifierValue": previous, "identifierType": "UUID"},
         "relationType": IS_NEW_VERSION_OF,

@@ -1,7 +1,7 @@
-"""What an application answers or tells others: written down with its own changes, in one transaction.
+"""A transactional outbox: an application's messages are recorded in the transaction of its own changes.
 
-A message kept here is sent exactly if the transaction that it was kept in is committed; ``flush`` sends it,
-also after a crash in between, under the messageId that it was given first.
+A message is sent if and only if that transaction is committed. ``flush`` sends it, also after a crash, under
+its first messageId.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ JSON = dict[str, Any]
 
 
 class Outbox:
-    """One application's messages; ``generator`` is the application's name in them.
+    """The outbox of one application; ``generator`` is its name in the messages.
 
-    They go to the channel of ``gateway``, or of ``addresses`` to the one that is named.
+    Messages go to the channel of ``gateway``, or to a named address of ``addresses``.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class Outbox:
         error: tuple[ErrorCode, str] | None = None,
         to: str | None = None,
     ) -> str:
-        """Write a message down as TO_SEND, in parts where it is large; its messageId.
+        """Record a message as TO_SEND, an oversize one in parts, and return its messageId.
 
-        ``to`` is the address that it goes to. Raises ``UnknownAddressError``, and
-        ``schemas.sequence.SequenceError`` for a message that cannot be split.
+        ``to`` is its address. Raises ``UnknownAddressError``, and ``schemas.sequence.SequenceError`` for a
+        message that cannot be split.
         """
         message = self.message(
             message_type,
@@ -69,10 +69,10 @@ class Outbox:
         return str(message["messageHeader"]["messageId"])
 
     def keep_message(self, message: JSON, *, to: str | None = None) -> None:
-        """Write a whole message down as TO_SEND, in parts where it is large. Raises as ``keep``."""
-        self._way(to).keep(split(message, new_id=self._author.new_id))
+        """Record a whole message as TO_SEND, an oversize one in parts. Raises as ``keep``."""
+        self._gateway_to(to).keep(split(message, new_id=self._author.new_id))
 
-    def _way(self, to: str | None) -> Gateway:
+    def _gateway_to(self, to: str | None) -> Gateway:
         own = self._gateway.channel.name
         if to is None or to == own:
             return self._gateway
@@ -90,7 +90,7 @@ class Outbox:
         correlation_id: str | None = None,
         error: tuple[ErrorCode, str] | None = None,
     ) -> JSON:
-        """The message that ``keep`` would write down."""
+        """Build the message that ``keep`` would record."""
         message = self._author.message(
             message_type,
             body,
@@ -103,5 +103,5 @@ class Outbox:
         return message
 
     def flush(self) -> int:
-        """Send what was kept; how many messages went. Raises as ``Gateway.flush``."""
+        """Send the recorded messages and return their number. Raises as ``Gateway.flush``."""
         return self._gateway.flush() + (self._addresses.flush() if self._addresses else 0)

@@ -1,4 +1,4 @@
-"""The three types of queue behind one face: channels to send and receive on, shards to find answers in."""
+"""The three types of queue behind one interface: channels to send and receive, shards to find answers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from sandbox.gateway.settings import GatewaySettings
 
 
 class Shards(ShardSource, Protocol):
-    """The shards of a channel, read by several threads, none of them reading the same shard as another."""
+    """The shards of a channel, read by several threads; only one thread reads a shard at a time."""
 
     def close(self) -> None: ...
 
 
 class Queues(Protocol):
-    """Everything of one broker."""
+    """The channels of one broker."""
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
-        """The channel of a name, for one thread; streams begin behind the checkpoints, or at the oldest."""
+        """Open a channel for one thread; a stream is read after its checkpoints, or from its start."""
 
     def shards(self, name: str) -> Shards:
-        """The shards of a channel."""
+        """Open the shards of a channel."""
 
     def close(self) -> None: ...
 
@@ -49,18 +49,18 @@ class KinesisQueues:
         return self.channel(name)
 
     def close(self) -> None:
-        """Every channel has a client of its own."""
+        """Do nothing: every channel has its own client."""
 
 
 class RabbitMQQueues:
-    """Queues of a broker; each is one shard."""
+    """Queues of a RabbitMQ broker; each is one shard."""
 
     def __init__(self, settings: GatewaySettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
 
     def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
-        """As the seam says. Raises ``ChannelUnavailableError`` when no broker answers within the timeout."""
+        """Open a channel. Raises ``ChannelUnavailableError`` when no broker answers within the timeout."""
         timeout = self._settings.timeout
         channel = RabbitMQChannel(self._settings.address, name, clock=self._clock, timeout=timeout)
         channel.connect()
@@ -70,11 +70,11 @@ class RabbitMQQueues:
         return _QueueAsShard(self.channel(name))
 
     def close(self) -> None:
-        """Every channel has a connection of its own."""
+        """Do nothing: every channel has its own connection."""
 
 
 class MockQueues:
-    """Streams of two shards in this process, made when they are first named."""
+    """Streams of two shards in this process, created on first use."""
 
     def __init__(self, _settings: GatewaySettings, clock: Clock) -> None:
         self._clock = clock
@@ -99,7 +99,7 @@ class MockQueues:
 
 
 class _QueueAsShard:
-    """A RabbitMQ queue that nobody else reads: what is taken from it is done with."""
+    """A RabbitMQ queue with a single reader, as one shard; messages are acknowledged as they are read."""
 
     def __init__(self, channel: RabbitMQChannel) -> None:
         self._channel = channel
@@ -125,5 +125,5 @@ _TYPES: Final[dict[str, Callable[[GatewaySettings, Clock], Queues]]] = {
 
 
 def open_queues(settings: GatewaySettings, clock: Clock) -> Queues:
-    """The queues that the settings name; a broker is first asked when a channel is opened."""
+    """The queues of the settings; the first connection to a broker is made when a channel is opened."""
     return _TYPES[settings.queue](settings, clock)

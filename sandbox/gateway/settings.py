@@ -1,4 +1,4 @@
-"""How a gateway is configured: which queues, where, and how patient; read once, at the edge."""
+"""The settings of a gateway: its queues, their address and its time-outs. They are read once, at the edge."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the specification demands to be configurable ("Message Gateway"), and who sends.
+    """The settings that the specification requires ("Message Gateway"), and those of the sender.
 
-    ``queue`` is the type of queue and ``address`` where it is: an AWS endpoint or an AMQP URL (``mock`` needs
-    none). Requests go to the channel ``send``, return messages come on ``receive``; on RabbitMQ that is this
-    application's alone. ``retry_interval`` is the pause between two looks for a return message, ``timeout``
-    how long to look, both in seconds. ``tenant`` is the institution's JiscID.
+    ``queue`` is the type of queue, ``address`` an AWS endpoint or an AMQP URL (``mock`` needs none). Requests
+    go to the channel ``send`` and return messages arrive on ``receive``; on RabbitMQ no other application may
+    read it. ``retry_interval`` is the pause between two reads for a return message, ``timeout`` the time to
+    wait for it, both in seconds. ``tenant`` is the institution's JiscID.
     """
 
     queue: Literal["kinesis", "rabbitmq", "mock"] = "kinesis"
@@ -38,7 +38,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def read_gateway_settings(environment: Mapping[str, str], directory: Path | None = None) -> GatewaySettings:
-    """From ``SANDBOX_GATEWAY_<NAME>``, else ``[gateway]`` in the directory's ``sandbox.toml``, else defaults.
+    """Read ``SANDBOX_GATEWAY_<NAME>``, else ``[gateway]`` in the directory's ``sandbox.toml``, else defaults.
 
     Raises ``SettingsError``.
     """

@@ -1,4 +1,4 @@
-"""Which message a change of a work calls for (specification, Message Triggers)."""
+"""The message that a change of a work triggers (specification, Message Triggers)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Trigger(StrEnum):
-    """The messageType that a change calls for."""
+    """The messageType that a change triggers."""
 
     CREATE = "MetadataCreate"
     UPDATE = "MetadataUpdate"
@@ -14,10 +14,10 @@ class Trigger(StrEnum):
 
 
 def trigger(*, was_public: bool, is_public: bool, changed: bool = True) -> Trigger | None:
-    """What to send of a work that others saw or not, and shall see now or not; None for nothing.
+    """The message for a work, by whether others saw it before and may see it now; None for no message.
 
-    One that becomes public is created, whether it was confidential or withdrawn before: nobody can update
-    what nobody was told of, or was told to forget.
+    A work that becomes public is created again, even if it was public once: others cannot update an object
+    that they never received or have deleted.
     """
     if not was_public:
         return Trigger.CREATE if is_public else None

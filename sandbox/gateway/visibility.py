@@ -1,15 +1,15 @@
-"""Whether the public may know of a work: what decides between a create, an update and a delete."""
+"""Whether a work is public; this decides between a create, an update and a delete."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 CONFIDENTIAL: Final = "closed"
-"""The one AccessType under which nobody but the application's own users sees a work."""
+"""The one AccessType that hides a work from everyone but the application's own users."""
 
 
 def confidential(work: dict[str, Any]) -> bool:
-    """Whether every access that a digital object grants is ``closed``; one that grants none says nothing."""
+    """Whether every access of a digital object is ``closed``; an object without access entries is public."""
     rights = work.get("objectRights")
     granted = rights.get("access") if isinstance(rights, dict) else None
     kinds = [each.get("accessType") for each in granted or () if isinstance(each, dict)]

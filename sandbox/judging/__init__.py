@@ -1,1 +1,1 @@
-"""What a demonstration or a scenario is judged by, and where runs leave what they found."""
+"""Shared by demonstrations and scenarios: recorded arrivals, verdicts and the folders of runs."""

@@ -1,7 +1,7 @@
-"""What an application of a demonstration or a scenario does with a message: it writes down that it came.
+"""The application of a demonstration or a scenario: it records each message that it processes.
 
-The table is in the receiver's own repository, so that what was processed and
-what is checkpointed are one transaction. It has no key, so that twice is seen.
+The table is in the receiver's own repository, so that processing and checkpoint
+are one transaction. It has no unique key, so that a message processed twice is seen.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS arrivals (
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """A message that was processed: its body's SHA-256, its parts, when in seconds since the epoch."""
+    """A processed message: its body's SHA-256, its number of parts, its time in seconds since the epoch."""
 
     row: int
     message_id: str
@@ -33,12 +33,12 @@ class Processed:
 
 
 def body_digest(data: bytes) -> str:
-    """SHA-256 of the body's text as it was written. Raises ``SequenceError`` where the bytes have no body."""
+    """The SHA-256 of the body's text as written. Raises ``SequenceError`` for bytes without a body."""
     return sha256(body_of(data)).hexdigest()
 
 
-def write_down(arrival: Arrival, store: sqlite3.Connection, now: float) -> None:
-    """Process a message, in whatever transaction ``store`` has open; the table must be there."""
+def record_arrival(arrival: Arrival, store: sqlite3.Connection, now: float) -> None:
+    """Record a message as processed, in the open transaction of ``store``; the table must exist."""
     row = (
         arrival.header.message_id,
         arrival.header.message_type,
@@ -52,7 +52,7 @@ def write_down(arrival: Arrival, store: sqlite3.Connection, now: float) -> None:
 
 
 class ArrivalsReader:
-    """Reads the arrivals in a repository's file as they are committed, each once."""
+    """Reads each arrival in a repository's file once, after it is committed."""
 
     def __init__(self, path: Path) -> None:
         self._store = sqlite3.connect(path, isolation_level=None)
@@ -61,7 +61,7 @@ class ArrivalsReader:
         self._last = 0
 
     def more(self) -> list[Processed]:
-        """Those committed since the last call, oldest first."""
+        """Read the arrivals that were committed since the last call, oldest first."""
         query = "SELECT row, messageId, parts, body, time FROM arrivals WHERE row > ? ORDER BY row"
         found = [Processed(*row) for row in self._store.execute(query, (self._last,))]
         if found:

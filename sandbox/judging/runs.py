@@ -1,4 +1,4 @@
-"""The folders in which runs leave what they found: ``runs/<name>/<UTC>/``, the last as ``latest``."""
+"""The folders of recorded runs: ``runs/<name>/<UTC>/``, with the link ``latest`` to the last one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MOST: Final = 1000
 
 
 class NoFolderError(RuntimeError):
-    """A thousand runs began in one second; the message names them."""
+    """A thousand runs started in the same second; the message names them."""
 
 
 def new_folder(name: str, runs: Path = RUNS) -> Path:
-    """A new folder for a run, named after the time in UTC. Raises ``NoFolderError``, and OSError."""
+    """Create a folder for a run, named after the time in UTC. Raises ``NoFolderError`` and OSError."""
     began = f"{Clock().now():%Y-%m-%dT%H-%M-%SZ}"
     for number in range(_MOST):
         folder = runs / name / (f"{began}-{number}" if number else began)
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            # Messages are in it.
+            # Private to the user: it will hold messages.
             folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
@@ -33,7 +33,7 @@ def new_folder(name: str, runs: Path = RUNS) -> Path:
 
 
 def point_latest(folder: Path) -> None:
-    """Have ``latest`` beside a run's folder lead to it; where there can be no such link, there is none."""
+    """Point the link ``latest`` beside a run's folder to it; on a file system without links, do nothing."""
     link = folder.with_name(LATEST)
     new = folder.with_name(f".{LATEST}-{folder.name}")
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A verdict: one line for each claim, what was observed beside what it must be."""
+"""A verdict: a line for each claim with its observed and its expected value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """``inconclusive``: nothing was wrong, but something that should be shown did not happen."""
+    """``inconclusive`` means that no claim failed, but something to be shown did not happen."""
 
     PASS = "pass"  # noqa: S105 -- the word of a verdict
     FAIL = "fail"
@@ -17,7 +17,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
-    """A claim: ``holds`` is None when it could not be put to the test."""
+    """A claim; ``holds`` is None when it could not be tested."""
 
     claim: str
     observed: str
@@ -26,7 +26,7 @@ class VerdictLine:
 
 
 def verdict_of(lines: Iterable[VerdictLine]) -> Verdict:
-    """Of all the lines together."""
+    """The verdict of all lines together: fail if one fails, inconclusive if one is undecided."""
     answers = {line.holds for line in lines}
     if False in answers:
         return Verdict.FAIL

@@ -1,4 +1,4 @@
-"""Receiving: judged, each once, sequences joined, bad messages to the queue that the specification names."""
+"""Receiving: messages are validated, deduplicated and joined; bad ones go to the error or invalid queue."""
 
 from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.originals import MemoryOriginals, OriginalNotKeptError, Originals, S3Originals

@@ -1,4 +1,4 @@
-"""What a receiver hands whole messages to."""
+"""The interface of the application that processes a receiver's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemas.error_codes import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A valid message in one piece: its bytes, what its header says, and of how many parts it came."""
+    """A whole valid message: its bytes, its header fields and the number of parts it came in."""
 
     data: bytes
     header: Peek
@@ -21,7 +21,7 @@ class Arrival:
 
 
 class ApplicationError(Exception):
-    """The application cannot process a message, for a reason that has a code (APPERRMET001 and so on)."""
+    """The application cannot process a message; ``code`` is the error code of the reason."""
 
     def __init__(self, code: ErrorCode, description: str) -> None:
         super().__init__(description)
@@ -29,17 +29,16 @@ class ApplicationError(Exception):
 
 
 Refused: TypeAlias = Callable[[Arrival, ErrorCode, str], None]
-"""Is told of a message that the application refused, and why, in the transaction that rejects it."""
+"""Called with a refused message, its code and the reason, in the transaction that rejects it."""
 
 
 class Application(Protocol):
-    """Processes one message.
+    """Processes one message exactly once.
 
-    What it writes through ``store`` is committed together with the message's status and the shard's
-    checkpoint, or not at all: processed exactly once. What it raises rejects the message:
-    ``ApplicationError`` with its code, a failure of a disk, a network or the store (``OSError``,
-    ``sqlite3.Error``) as GENERR006, anything else as GENERR009; and as GENERR008 when what it wrote cannot
-    be undone, because it ended the transaction itself.
+    Its writes through ``store`` are committed together with the message's status and the shard's checkpoint,
+    or not at all. An exception rejects the message: ``ApplicationError`` with its own code; ``OSError`` and
+    ``sqlite3.Error`` (disk, network, store) with GENERR006; any other with GENERR009. If the application
+    ended the transaction itself, so that its writes cannot be rolled back, the code is GENERR008.
     """
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None: ...

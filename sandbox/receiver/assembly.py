@@ -1,4 +1,4 @@
-"""A receiver put together: the channel it reads, the two queues it rejects to, and their buckets."""
+"""Building a receiver: the channel that it reads, the error and invalid queues, and their buckets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from schemas.error_codes import Queue
 BUCKETS: Final = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
 QUEUES: Final = {queue: queue.value for queue in Queue}
 OpenChannel: TypeAlias = Callable[[str, Checkpoints], Channel]
-"""Opens the channel of a name, which begins where the checkpoints say."""
+"""Opens a channel by name; it is read from its checkpoints on."""
 _MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")
 
 
 def queues_among(streams: Collection[str]) -> dict[Queue, str]:
-    """The streams that are the error and invalid queue where there are these streams: of either topology."""
+    """The names of the error and invalid queue in a sandbox with these streams, in either topology."""
     deployed = {queue: message_stream(queue.value) for queue in Queue}
     return {queue: deployed[queue] if deployed[queue] in streams else QUEUES[queue] for queue in Queue}
 
@@ -44,18 +44,18 @@ def assembled_receiver(
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
 ) -> Iterator[Receiver]:
-    """A receiver of ``stream`` that begins where the repository says, while the context lasts."""
+    """Build a receiver of ``stream`` that starts at the repository's checkpoints, for the context's time."""
     with ExitStack() as stack:
 
-        def opened(name: str) -> Channel:
+        def open_by_name(name: str) -> Channel:
             channel = open_channel(name, repository.checkpoints(name))
             stack.callback(channel.close)
             return channel
 
-        gateways = {queue: Gateway(opened(queues[queue]), repository, clock) for queue in Queue}
+        gateways = {queue: Gateway(open_by_name(queues[queue]), repository, clock) for queue in Queue}
         rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected)
         yield Receiver(
-            opened(stream),
+            open_by_name(stream),
             repository,
             application,
             rejects,

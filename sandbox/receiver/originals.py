@@ -1,4 +1,4 @@
-"""Where the original of a rejected message is kept whole when the decorated message cannot hold it."""
+"""Storage for the whole originals of rejected messages that are too large to be decorated."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ if TYPE_CHECKING:
 
 
 class OriginalNotKeptError(Exception):
-    """The original has no place, so the message is not rejected yet: it comes again to the next reader."""
+    """The original could not be stored, so the message is not rejected yet and will be read again."""
 
     def __init__(self, address: str, why: Exception) -> None:
         super().__init__(f"the original of a rejected message could not be kept as {address}: {why}")
 
 
 class Originals(Protocol):
-    """Keeps bytes under a bucket and key, and says where: a URI. Raises ``OriginalNotKeptError``."""
+    """Stores bytes under a bucket and key and returns their URI. Raises ``OriginalNotKeptError``."""
 
     def keep(self, bucket: str, key: str, data: bytes) -> str: ...
 
 
 class S3Originals:
-    """In S3, by boto3; the same key with the same bytes may be kept again."""
+    """Stores originals in S3; storing the same bytes under the same key again is harmless."""
 
     def __init__(self, s3: S3Client) -> None:
         self._s3 = s3
@@ -39,7 +39,7 @@ class S3Originals:
 
 
 class MemoryOriginals:
-    """In a dictionary by URI, for the mock queue."""
+    """Stores originals in a dictionary by URI, for the mock queue."""
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""A receiver put together over a Kinesis endpoint, the originals of what it rejects in its S3."""
+"""Building a receiver for a Kinesis endpoint; originals of rejected messages go to the endpoint's S3."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def receiver_over_kinesis(
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
 ) -> AbstractContextManager[Receiver]:
-    """A receiver of ``stream`` that begins where the repository says, while the context lasts.
+    """Build a receiver of ``stream`` for the time of the context; it starts at the repository's checkpoints.
 
-    It judges and backs off on ``clock``, and looks for records in real time.
+    It validates and backs off on ``clock``, and polls for records in real time.
     """
     polling = Clock()
 

@@ -1,4 +1,17 @@
-"""Reading a channel: every message judged, once, whole, and its status and checkpoint in one transaction."""
+"""The receiver: each message is validated, deduplicated, joined and processed in one transaction.
+
+    channel.read -> status? -- known --------------------------------> count
+                      | new
+                      v
+                  validate -- invalid ------------------------------> error or invalid queue
+                      | valid                                             ^
+                      +-- part of a sequence: wait, join --+              | refused
+                      v                                    v              |
+                  application <--------------------------- + -------------+
+
+The message's status, the application's writes, the outgoing rejects and the shard's checkpoint are committed
+together. Only then is the delivery committed to the channel.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +34,9 @@ from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join, sha
 from schemas.validation import Verdict, judge
 
 OUTAGE_SECONDS: Final = 30.0
-"""How long a receiver that runs by itself puts up with a channel that cannot be read."""
+"""The time in seconds that a running receiver tolerates a channel that cannot be read."""
 SHARED_MESSAGE_ID: Final = "shared messageId"
-"""What the repository counts the further parts of a sequence under that have the messageId of another."""
+"""The repository's counter for parts of a sequence that share the messageId of another part."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 
@@ -32,12 +45,13 @@ _Refusal: TypeAlias = tuple[ErrorCode, str]
 
 
 class Receiver:
-    """One application's reader of one channel.
+    """Reads one channel for one application.
 
-    A message goes to the application, joined where it came in parts; to the error or invalid queue; or, known
-    already or sent by this application itself, nowhere. The repository says which it was, and how often.
-    ``as_published`` judges by the published schema files alone (see ``schemas.validation``). ``refused`` is
-    told of what the application could not process, so that who asked can be answered.
+    A message goes to the application, joined if it came in parts, or to the error or invalid queue. A message
+    that is already known, or that this application sent itself, is dropped. The repository counts the
+    outcomes. ``as_published`` validates by the published schema files alone (see ``schemas.validation``).
+    ``refused`` is called for each message that the application refused, so that it can answer the sender.
+    ``patience`` is the time in seconds that a sequence waits for its parts.
     """
 
     def __init__(
@@ -69,16 +83,16 @@ class Receiver:
         limit: int = 500,
         outage: float = OUTAGE_SECONDS,
     ) -> None:
-        """Receive until nothing has come for ``wait`` seconds and ``finished`` says nothing more will.
+        """Receive until nothing arrived for ``wait`` seconds and ``finished`` is true.
 
-        A channel that cannot be read is asked again after growing pauses. Raises ``ChannelUnavailableError``
-        when it still cannot after ``outage`` seconds.
+        A channel that cannot be read is tried again after growing pauses. Raises ``ChannelUnavailableError``
+        when it still cannot be read after ``outage`` seconds.
         """
-        while self._step_despite(outage, limit, wait) or not finished():
+        while self._step_with_retries(outage, limit, wait) or not finished():
             pass
 
     def step(self, *, limit: int = 500, wait: float = 0.0) -> int:
-        """Receive what is there, at most ``limit`` messages after at most ``wait`` seconds; how many came."""
+        """Receive at most ``limit`` messages, waiting at most ``wait`` seconds, and return their number."""
         self._rejects.flush()
         deliveries = self._channel.read(limit=limit, wait=wait)
         for delivery in deliveries:
@@ -86,7 +100,7 @@ class Receiver:
         self.give_up_late_sequences()
         return len(deliveries)
 
-    def _step_despite(self, outage: float, limit: int, wait: float) -> int:
+    def _step_with_retries(self, outage: float, limit: int, wait: float) -> int:
         until, pause = self._clock.elapsed() + outage, _FIRST_PAUSE
         while True:
             try:
@@ -99,7 +113,7 @@ class Receiver:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def receive(self, delivery: Delivery) -> None:
-        """Take one delivery to its end; on return nothing about it is left to do."""
+        """Process one delivery completely, its commit and the dispatch of rejects included."""
         try:
             self._settle(delivery, self._decide)
         except RollbackFailedError as error:
@@ -114,14 +128,14 @@ class Receiver:
             self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
     def reject(self, data: bytes, code: ErrorCode, why: str) -> None:
-        """Move a message that was taken, and failed later, to the queue of its code."""
+        """Move a message that failed after it was accepted to the queue of its code."""
         with self._repository.transaction():
             self._rejects.keep(data, code, why)
             self._refused(Arrival(data, peek(data), 1), code, why)
         self._rejects.flush()
 
     def give_up_late_sequences(self) -> None:
-        """Reject the parts of sequences whose missing parts have not come in time, as GENERR001."""
+        """Reject the parts of sequences whose other parts did not arrive in time, as GENERR001."""
         for sequence in self._repository.overdue(self._clock.time() - self._patience):
             with self._repository.transaction():
                 parts = self._repository.parts(sequence)
@@ -145,9 +159,10 @@ class Receiver:
             self._hand_over(data, understood, seen, digest)
 
     def _understood(self, data: bytes, *, joined: bool = False) -> tuple[bytes, _Refusal | None]:
-        """A message as 4.0.0 has it, and why it is refused, if it is.
+        """Return the message in the form of 4.0.0, and the refusal if it is invalid.
 
-        What is valid counts, whatever version it claims; what is not, and claims an older one, is upgraded.
+        A valid message is accepted with any version. An invalid one that claims an older version is upgraded
+        and validated again.
         """
         if not joined and oversize(data):
             why = f"the message has {len(data):,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
@@ -182,7 +197,7 @@ class Receiver:
             self._refused(arrival, *refusal)
 
     def _take_part(self, data: bytes, seen: Peek, digest: bytes) -> None:
-        """Specification, Multi-Message Sequence: wait for all constituent messages before processing."""
+        """Store a part; the last part completes the sequence (specification, Multi-Message Sequence)."""
         assert seen.sequence is not None
         assert seen.position is not None
         assert seen.total is not None
@@ -226,7 +241,7 @@ class Receiver:
             self._rejects.keep(part.data, code, why)
 
     def _reject_undone(self, data: bytes, why: str) -> None:
-        """Reject a message of which nobody knows how far it was processed, and the parts it came with."""
+        """Reject a message whose processing could not be rolled back, together with its other parts."""
         seen, digest = peek(data), sha256(data).digest()
         waiting = self._repository.parts(seen.sequence) if seen.sequence else []
         self._reject_parts(waiting, why, ErrorCode.GENERR008)
@@ -234,7 +249,7 @@ class Receiver:
             self._reject(data, seen, digest, ErrorCode.GENERR008, why)
 
     def _processed(self, arrival: Arrival) -> _Refusal | None:
-        """None when the application took it; else why not, and nothing that it wrote is left."""
+        """Run the application in a savepoint. Returns None, or the refusal after its writes are undone."""
         try:
             with self._repository.transaction() as store:
                 self._application(arrival, store)
@@ -250,7 +265,7 @@ class Receiver:
 
 
 def _part(seen: Peek) -> tuple[str, int] | None:
-    """What a part of a sequence is known by; None for a whole message."""
+    """The sequence and position of a part; None for a whole message."""
     if seen.damaged or (seen.total or 1) <= 1 or seen.sequence is None or seen.position is None:
         return None
     return seen.sequence, seen.position
@@ -265,7 +280,7 @@ def _reason(verdict: Verdict) -> _Refusal | None:
 
 
 def _conflict(part: Peek, so_far: SequenceProgress) -> str | None:
-    """Why this part cannot belong to those that wait; None when it can."""
+    """The reason why this part does not fit the waiting ones; None when it fits."""
     assert part.position is not None
     assert part.total is not None
     if not 1 <= part.position <= part.total:

@@ -1,8 +1,8 @@
-"""Moving a message that cannot be processed to the queue of its error code, with nothing of it lost.
+"""Moving a message that cannot be processed to the queue of its error code, without loss.
 
-Specification, Error Queues: decorated with errorCode and errorDescription
-before it is dispatched. What the decorated message cannot hold within the size
-limit is kept whole in the queue's bucket, and the message says where.
+The message is decorated with errorCode and errorDescription (specification, Error
+Queues). When the decorated message would be oversize, the original is stored in the
+queue's bucket and the message names its address.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from schemas.error_codes import ErrorCode, Queue
 from schemas.peek import peek
 
 LONGEST_DESCRIPTION = 4_000
-"""Characters of an errorDescription: enough to say why, and never what makes a message too large."""
+"""The most characters of an errorDescription, few enough that it does not make a message oversize."""
 
 Rejected: TypeAlias = Callable[[bytes, ErrorCode, str], None]
 """Is told of every message that goes to a queue, and why, in the transaction that writes it down."""
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Rejects:
-    """The way to the error and invalid queues, and to the bucket of each."""
+    """Dispatches rejected messages to the error and invalid queues and stores originals in their buckets."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class Rejects:
         self._rejected = rejected
 
     def keep(self, data: bytes, code: ErrorCode, description: str) -> None:
-        """Write the decorated message down, within the open transaction, for ``flush`` to dispatch."""
+        """Record the decorated message in the open transaction; ``flush`` dispatches it."""
         _LOG.warning("%s: %s", code, description)
         self._gateways[code.queue].keep([self._decorated(data, code, description)])
         self._rejected(data, code, description)
 
     def flush(self) -> None:
-        """Dispatch what was kept, also by an earlier process. Raises ``SendFailedError``."""
+        """Dispatch the recorded messages, those of earlier processes included. Raises ``SendFailedError``."""
         for gateway in self._gateways.values():
             gateway.flush()
 
@@ -84,7 +84,7 @@ class Rejects:
 
 
 def _outline(data: bytes, original: str, digest: str) -> bytes:
-    """A message whose very header is too large: what identifies it, and where it is."""
+    """A replacement for a message with an oversize header: its identity and the address of the original."""
     seen = peek(data)
     header = {
         "messageId": seen.message_id,

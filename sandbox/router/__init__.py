@@ -1,4 +1,4 @@
-"""The content-based router: takes what comes on one stream to those that it concerns, by tenantJiscID."""
+"""The content-based router: it routes the messages of a stream to institutions by tenantJiscID."""
 
 from sandbox.router.router import Router
 from sandbox.router.routes import RDSS_ROUTES, Routes

@@ -1,4 +1,4 @@
-"""A router put together: sources that begin where the repository says, and a way to every target."""
+"""Building a router: sources that are read from their checkpoints, and a gateway to every target."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def assembled_router(
     clock: Clock,
     generations: Mapping[str, str] | None = None,
 ) -> Iterator[Router]:
-    """A router while the context lasts; ``generations`` tell streams from earlier ones of their names."""
+    """Build a router for the time of the context.
+
+    ``generations`` distinguish a stream from deleted ones of the same name, by the source's name.
+    """
     checkpoints = {name: f"{name}@{(generations or {}).get(name, '')}" for name in routes.sources}
     with ExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""The router of a running sandbox: on a thread of its own, awake when a source has something."""
+"""The router of a running sandbox: a background worker that is woken when a source has records."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
     """Route while the context lasts.
 
-    Sources are read in this process, at no cost while nothing comes; targets are published to as any client
-    does it, so that faults strike. Failures are events, ``router.failed``, and are tried again.
+    Sources are read in this process, without cost while they are empty. Targets are published to over the AWS
+    port as by any client, so that faults apply. A failure is an event ``router.failed`` and is retried.
     """
     parts = emulator.parts
     with ExitStack() as stack:
         folder = emulator.settings.data_dir or Path(stack.enter_context(TemporaryDirectory()))
         repository = stack.enter_context(closing(Repository(folder / "router.sqlite3", parts.clock)))
         work = stack.enter_context(closing(_Work(emulator, routes, repository)))
-        pump = stack.enter_context(closing(BackgroundWorker("router", [work.run_once], work.failed)))
+        worker = stack.enter_context(closing(BackgroundWorker("router", [work.run_once], work.failed)))
 
         def came(stream: str, _shard: str) -> None:
             if stream in routes.services:
-                pump.wake()
+                worker.wake()
 
         stack.callback(parts.streams.on_records(came))
-        pump.wake()
+        worker.wake()
         yield
 
 
 class _Work:
-    """A router over the streams that there are now; anew when they were made anew."""
+    """Runs a router; builds a new one after a source stream was deleted and created again."""
 
     def __init__(self, emulator: Embedded, routes: Routes, repository: Repository) -> None:
         self._parts = emulator.parts

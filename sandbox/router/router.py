@@ -1,4 +1,4 @@
-"""Routing at least once: a message is written down for its targets together with how far its source is."""
+"""Routing at least once: a message is recorded for its targets in one transaction with the checkpoint."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
 class Router:
     """Reads the sources of its routes and publishes to their targets.
 
-    ``sources`` are open where the repository's checkpoints of the same name say; ``gateways`` are the ways to
-    the targets. Duplicates go on as they come: who receives them drops them. What has no tenant, or one that
-    is no institution here, is rejected; all else is the receivers' to judge.
+    ``sources`` are channels that are read from the repository's checkpoints; ``gateways`` lead to the
+    targets. Duplicates are routed too, since receivers drop them. A message without a known tenant is
+    rejected; all other validation is left to the receivers.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class Router:
         self._checkpoint_names = checkpoint_names or {}
 
     def run_once(self) -> int:
-        """Route what is there, at most a batch of each source; how many messages.
+        """Route at most a batch of each source and return the number of messages.
 
-        Raises as ``Gateway.flush``; what was read then is sent the next time.
+        Raises as ``Gateway.flush``; messages that were already read are sent by the next call.
         """
         self._flush()
         routed = 0
@@ -101,9 +101,9 @@ class Router:
         self._rejects.keep(data, ErrorCode.GENERR004, why)
 
     def _with_history(self, data: bytes) -> bytes:
-        """With the router's own entry last in messageHistory; as it is where there is no room for one.
+        """Add the router's entry at the end of messageHistory, unless that makes the message oversize.
 
-        Nothing else changes: the body is not even encoded anew.
+        Nothing else changes; the body stays byte for byte.
         """
         entry = self._machine.entry(self._clock.time())
         try:

@@ -1,4 +1,4 @@
-"""Which stream's messages go where: a table."""
+"""The routing table: the target streams of each source stream."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from schemas.error_codes import Queue
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """``services`` are the targets of each source whoever the tenant is.
+    """A routing table.
 
-    ``tenants`` are the streams of those institutions that can be a tenant, by JiscID; a source in
-    ``to_tenant`` goes to the one of the message's own. ``queues`` take what cannot be routed.
+    ``services`` has the targets of each source for every tenant. ``tenants`` has the stream of each
+    institution by its JiscID; a message from a source in ``to_tenant`` also goes to its own tenant's stream.
+    ``queues`` are for messages that cannot be routed.
     """
 
     services: Mapping[str, tuple[str, ...]]
@@ -37,16 +38,16 @@ class Routes:
         return tuple(self.services)
 
     def targets(self, source: str, tenant: int) -> tuple[str, ...]:
-        """Where a message of that tenant goes from a source. Raises KeyError for an unknown tenant."""
+        """The targets of a tenant's message from a source. Raises KeyError for an unknown tenant."""
         own = self.tenants[tenant]
         return (*self.services[source], own) if source in self.to_tenant else self.services[source]
 
 
 def rdss_routes(environment: str = ENVIRONMENT) -> Routes:
-    """The routes of ``emulator.settings.topologies``.
+    """The routes of the deployed topology in ``emulator.settings.topologies``.
 
-    What an institution sends goes to all groups of services; what a group sends goes to the institution
-    whose JiscID is the message's tenantJiscID, and to the other groups.
+    A message of an institution goes to all groups of services. A message of a group goes to the other groups
+    and to the institution whose JiscID is the message's tenantJiscID.
     """
     outputs = {group: service_output(group, environment) for group in SERVICES}
     services = {institution_input(each, environment): tuple(outputs.values()) for each in INSTITUTIONS}

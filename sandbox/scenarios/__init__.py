@@ -1,1 +1,1 @@
-"""Scenarios: a workload, faults, and what must become of it, played on a clock that waits for nobody."""
+"""Scenarios: a workload, faults and expected facts, played on a clock that moves without real time."""

@@ -1,4 +1,4 @@
-"""The emulator under a scenario, in this process, with channels of one kind."""
+"""The emulator for a scenario, in this process, with channels of one kind."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ from sandbox.scenarios.client_environment import OpenChannel
 from sandbox.scenarios.scenario import INPUT, Scenario
 
 BROKER_SECONDS: Final = 0.05
-"""How long, in real time, a message of a real broker may take to come."""
+"""The real time in seconds that a message of a real broker may take to arrive."""
 
 
 class NotHereError(RuntimeError):
-    """This machine lacks what channels of that kind need."""
+    """Channels of this kind are not available on this machine; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioBackend:
-    """A running emulator: its parts, how to open its channels, how long a read waits for its messages.
+    """A running emulator: its components and the function that opens its channels.
 
-    ``control`` is the URL of its control API, None where it has none.
+    ``wait`` is the real time in seconds that a read waits for messages. ``control`` is the URL of the control
+    API, None where there is none.
     """
 
-    parts: Components
+    components: Components
     channels: OpenChannel
     wait: float
     control: str | None = None
@@ -58,8 +59,8 @@ class _Setting(Protocol):
 
 
 @contextmanager
-def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[ScenarioBackend]:
-    """An emulator for a scenario while the context lasts. Raises ``NotHereError``."""
+def open_backend(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[ScenarioBackend]:
+    """Start an emulator for a scenario for the time of the context. Raises ``NotHereError``."""
     streams = scenario.streams
     topology = Topology(
         {INPUT: streams.input, "error": streams.error, "invalid": streams.invalid},
@@ -74,24 +75,24 @@ def stage_set(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterat
         )
     with ExitStack() as stack:
         found = _SETTINGS[kind](settings, clock, stack)
-        found.parts.fault_engine.note_channel(INPUT, kind)
+        found.components.fault_engine.note_channel(INPUT, kind)
         yield found
 
 
 def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
-    parts = stack.enter_context(build_components(settings, clock))
+    components = stack.enter_context(build_components(settings, clock))
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return MemoryChannel(
-            parts.streams,
+            components.streams,
             name,
             clock=clock,
             checkpoints=checkpoints,
-            fault_engine=parts.fault_engine,
-            scope=parts.home,
+            fault_engine=components.fault_engine,
+            scope=components.home,
         )
 
-    return ScenarioBackend(parts, channel, 0.0)
+    return ScenarioBackend(components, channel, 0.0)
 
 
 def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
@@ -108,19 +109,19 @@ def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBac
     server = find_server(os.environ)
     if server is None:
         raise NotHereError(f"{explain_missing_server(os.environ)}; install it: {HOW_TO_INSTALL}")
-    parts = stack.enter_context(build_components(settings, clock))
+    components = stack.enter_context(build_components(settings, clock))
     folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
     try:
         broker = start_broker(server, Path(folder), os.environ)
     except BrokerFailedError as error:
         raise NotHereError(str(error)) from error
     stack.callback(broker.stop)
-    open_channel = partial(RabbitMQChannel, broker.url, clock=clock, fault_engine=parts.fault_engine)
+    open_channel = partial(RabbitMQChannel, broker.url, clock=clock, fault_engine=components.fault_engine)
 
     def channel(name: str, _checkpoints: Checkpoints | None) -> Channel:
         return open_channel(name)
 
-    return ScenarioBackend(parts, channel, BROKER_SECONDS)
+    return ScenarioBackend(components, channel, BROKER_SECONDS)
 
 
 _SETTINGS: Final[dict[Kind, _Setting]] = {

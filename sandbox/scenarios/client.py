@@ -1,4 +1,4 @@
-"""The client under test: what sends and what receives. Ours is the gateway and the receiver."""
+"""The client under test: a sending and a receiving process. The sandbox's own are gateway and receiver."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from schemas.sequence import split_raw
 
 
 class Sender(Protocol):
-    """A process that sends. What it raises is told, and it is asked again until it raises no more."""
+    """A sending process. An exception is recorded, and ``send`` is called again until it succeeds."""
 
     def send(self, messages: Sequence[bytes]) -> None:
-        """Send these, and what it could not send before; returns when it has done what it wants to do."""
+        """Send these messages, and those that it could not send before."""
 
     def close(self) -> None: ...
 
 
 class Receiver(Protocol):
-    """A process that receives. What it raises ends it, and it is started again."""
+    """A receiving process. An exception ends it, and it is started again."""
 
     def receive(self, limit: int, wait: float) -> int:
-        """Take at most ``limit`` messages after at most ``wait`` seconds to their end; how many came."""
+        """Process at most ``limit`` messages, waiting at most ``wait`` seconds, and return their number."""
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How the two processes of a client are started, also anew where an earlier one left off."""
+    """Functions that start the two processes of a client, the first time and after a crash."""
 
     sender: Callable[[ClientEnvironment], Sender]
     receiver: Callable[[ClientEnvironment], Receiver]
 
 
 class OurSender:
-    """Splits what is too large, and sends it all by the gateway."""
+    """Sends by the gateway and splits oversize messages."""
 
-    def __init__(self, site: ClientEnvironment) -> None:
-        self._site = site
-        self._repository = Repository(site.folder / "sender.sqlite3", site.clock)
-        self._gateway = Gateway(site.open(INPUT), self._repository, site.clock)
+    def __init__(self, environment: ClientEnvironment) -> None:
+        self._environment = environment
+        self._repository = Repository(environment.folder / "sender.sqlite3", environment.clock)
+        self._gateway = Gateway(environment.open(INPUT), self._repository, environment.clock)
 
     def send(self, messages: Sequence[bytes]) -> None:
-        parts = [part for data in messages for part in split_raw(data, new_id=self._site.new_id)]
+        parts = [part for data in messages for part in split_raw(data, new_id=self._environment.new_id)]
         self._gateway.send_serialised(*parts)
 
     def close(self) -> None:
@@ -59,20 +59,20 @@ class OurSender:
 
 
 class OurReceiver:
-    """The receiver over the site's channels, with its repository or another one on the same file."""
+    """The receiver over the environment's channels, with its repository or a given one on the same file."""
 
-    def __init__(self, site: ClientEnvironment, repository: Repository | None = None) -> None:
+    def __init__(self, environment: ClientEnvironment, repository: Repository | None = None) -> None:
         with ExitStack() as stack:
-            repository = repository or Repository(site.receiver_store, site.clock)
+            repository = repository or Repository(environment.receiver_store, environment.clock)
             stack.callback(repository.close)
             self._receiver = stack.enter_context(
                 assembled_receiver(
-                    site.open,
-                    site.originals,
+                    environment.open,
+                    environment.originals,
                     stream=INPUT,
                     repository=repository,
-                    application=site.process,
-                    clock=site.clock,
+                    application=environment.process,
+                    clock=environment.clock,
                 )
             )
             self._stack = stack.pop_all()

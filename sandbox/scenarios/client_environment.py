@@ -1,4 +1,4 @@
-"""Where a client under test runs: its channels, its folder, its application, and the ways it can die."""
+"""The environment of a client under test: channels, folder, application, and killable processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.queues.engine import QueueEngine
-from sandbox.judging.arrivals import ArrivalsReader, write_down
+from sandbox.judging.arrivals import ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.scenarios.watched_channel import WatchedChannel
 
@@ -20,16 +20,16 @@ OpenChannel = Callable[[str, Checkpoints | None], Channel]
 
 
 class Crash(BaseException):
-    """The process dies here; no ``except Exception`` saves it."""
+    """The simulated death of a process; ``except Exception`` does not catch it."""
 
 
 @dataclass(slots=True)
 class KillableProcess:
-    """The receiving process as the faults ``pause`` and ``kill`` know it, by the moment at which it dies."""
+    """A target of the faults ``pause`` and ``kill``; the name says at which moment the process dies."""
 
     name: str
     paused: bool = False
-    doomed: bool = False
+    killed: bool = False
 
     def pause(self) -> None:
         self.paused = True
@@ -38,11 +38,12 @@ class KillableProcess:
         self.paused = False
 
     def kill(self) -> None:
-        self.doomed = True
+        self.killed = True
 
     def die_if_doomed(self) -> None:
-        doomed, self.doomed = self.doomed, False
-        if doomed:
+        """Raise ``Crash`` once after a ``kill``."""
+        killed, self.killed = self.killed, False
+        if killed:
             raise Crash(self.name)
 
 
@@ -51,7 +52,7 @@ AFTER_WORK: Final = "receiver-after-work"
 
 
 class Claiming(NamedTuple):
-    """How workers claim: from which queues, for how long (seconds), how many messages at once."""
+    """The claims of workers: their queues, time to live and grace in seconds, most messages of a claim."""
 
     queues: QueueEngine
     ttl: int
@@ -61,11 +62,12 @@ class Claiming(NamedTuple):
 
 @dataclass(slots=True)
 class ClientEnvironment:
-    """What a client is given. What it opens is watched, what it processes is written down.
+    """The environment that a client is started with; it observes channels and records processed messages.
 
-    ``open`` takes a channel's name and, for streams, the checkpoints to begin behind; ``process`` is the
-    application, to be called with a whole message and the connection to write through. Where messages are
-    claimed, ``claims`` says how, and ``workers`` are the processes that do.
+    ``open`` takes a channel's name and, for streams, the checkpoints to read from. ``process`` is the
+    application; it is called with a whole message and the connection for its writes. ``takes`` is its working
+    time for a message in seconds. Where messages are claimed, ``claims`` has the settings, and ``workers``
+    are the claiming processes.
     """
 
     folder: Path
@@ -87,7 +89,7 @@ class ClientEnvironment:
 
     @property
     def receiver_store(self) -> Path:
-        """The SQLite file of the receiving process; the table that ``process`` writes to is in it."""
+        """The SQLite file of the receiving process, with the table for ``process``."""
         return self.folder / "receiver.sqlite3"
 
     @property
@@ -95,19 +97,19 @@ class ClientEnvironment:
         return self.receiver, self.before_work, self.after_work, *self.workers
 
     def open(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
-        """A channel of this name. Raises ``ChannelUnavailableError`` when first used without a broker."""
+        """Open an observed channel. Its first use raises ``ChannelUnavailableError`` without a broker."""
         return WatchedChannel(self.channels(name, checkpoints), self.events, self.tell_processed)
 
     def process(self, arrival: Arrival, store: sqlite3.Connection) -> None:
-        """The application: works for a while, then writes down that it has the message."""
+        """Run the application: work for ``takes`` seconds, then record the message as processed."""
         self.before_work.die_if_doomed()
         if self.takes:
             self.clock.wait(self.takes)
-        write_down(arrival, store, self.clock.time())
+        record_arrival(arrival, store, self.clock.time())
         self.after_work.die_if_doomed()
 
     def tell_processed(self) -> None:
-        """Emit ``message.processed`` for what was committed as processed since the last call."""
+        """Emit ``message.processed`` for each message that was committed since the last call."""
         for each in self._arrivals.more():
             name = each.message_id
             self.events.emit(
@@ -115,7 +117,7 @@ class ClientEnvironment:
             )
 
     def tell_kept(self) -> None:
-        """Emit ``original.kept`` for each rejected message that was kept whole."""
+        """Emit ``original.kept`` for each stored original of a rejected message."""
         for uri, data in self.originals.kept.items():
             self.events.emit("original.kept", uri=uri, size=len(data))
 

@@ -1,4 +1,4 @@
-"""What a scenario expects of a fact: to be a number, or to compare with one, a duration or another fact."""
+"""Conditions on the facts of a run: a comparison with a number, a duration or another fact."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _FACT: Final = re.compile(r"[a-z_]+(\.[A-Za-z0-9_-]+)?\Z")
 
 
 class ConditionError(ValueError):
-    """What is written is no condition."""
+    """The text is not a condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """``sign`` and what is on its right: a number, in seconds for a length of time, or a fact's name."""
+    """A comparison ``sign`` and its right side: a number, a duration in seconds, or the name of a fact."""
 
     sign: str
     wanted: float | str
 
     def holds(self, value: float, facts: Mapping[str, float]) -> bool:
-        """Whether it is true of a value, beside the other facts."""
+        """Whether the condition is true for a value; ``facts`` are the other facts of the run."""
         right = facts.get(self.wanted, 0) if isinstance(self.wanted, str) else self.wanted
         return _COMPARISONS[self.sign](value, right)
 
     def shown(self, facts: Mapping[str, float]) -> str:
-        """For a table: ``40``, ``at least 3``."""
+        """The condition as text for a table: ``40``, ``at least 3``."""
         right = facts.get(self.wanted, 0) if isinstance(self.wanted, str) else self.wanted
         text = f"{right:,.10g}"
         return text if self.sign == "==" else f"{_WORDS[self.sign]} {text}"
@@ -55,17 +55,17 @@ _WORDS: Final = {
 
 
 def read_condition(written: float | str) -> Condition:
-    """From a number, or a text: ``">= 3"``, ``"<= 90s"``, ``"== offered"``. Raises ``ConditionError``."""
+    """Parse a number or a text such as ``">= 3"``, ``"<= 90s"``, ``"== offered"``. Raises ConditionError."""
     if isinstance(written, int | float):
         return Condition("==", float(written))
     found = _WRITTEN.match(written.strip())
     if not found:
         signs = " ".join(_COMPARISONS)
-        raise ConditionError(f"{written!r} is no condition: give a number, or one of {signs} before one")
+        raise ConditionError(f"{written!r} is not a condition: give a number, or one of {signs} before one")
     sign, right = found.groups()
     try:
         return Condition(sign, seconds(right))
     except ValueError:
         if _FACT.match(right):
             return Condition(sign, right)
-        raise ConditionError(f"{right!r} is no number, length of time or fact") from None
+        raise ConditionError(f"{right!r} is not a number, length of time or fact") from None

@@ -1,4 +1,4 @@
-"""The clock of a scenario: whoever plays it moves time by waiting, and everybody else waits for that."""
+"""The clock of a scenario: the playing thread moves time by waiting; other threads wait for that."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from emulator.clock import Clock
 
 
 class DrivenClock(Clock):
-    """Stands still until the thread that made it waits, which by itself takes no real time.
+    """A clock that stands still until the thread that created it waits; the wait takes no real time.
 
-    A coroutine that sleeps does so for that thread, which waits for its answer,
-    and moves the clock too. ``on_move`` is called on the driver's thread after
-    each move, so that what was to happen by then has happened when its wait ends.
-    With a ``pace`` that many of its seconds go by in a real one, for people who watch.
+    A coroutine that sleeps works for that thread, which waits for its answer, so it
+    moves the clock too. ``on_move`` is called on the creating thread after each move,
+    so that everything due by then is done when its wait ends. With a ``pace``, that
+    many of its seconds pass in a real second, for people who watch.
     """
 
     def __init__(self, start: float, pace: float | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What happened in a play, as numbers with names: from its events and the shards at its end."""
+"""The facts of a run: named numbers, computed from its events and from the shards at its end."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ MEANINGS: Final = {
     "injected": "times that a fault struck; injected.NAME one of them",
 }
 CONTRACT: Final = {"lost": 0, "twice": 0, "altered": 0, "misjudged": 0}
-"""What must hold in every scenario, whether its file says so or not."""
+"""The facts that must hold in every scenario, without being in its file."""
 
 
 def facts_of(played: Played) -> Facts:
-    """Every fact of ``MEANINGS``, and those of single codes and faults that there are."""
+    """Compute every fact of ``MEANINGS``, and those of the single codes and faults that occurred."""
     by_kind: dict[str, list[Event]] = defaultdict(list)
     for event in played.events:
         by_kind[event.kind].append(event)
@@ -77,7 +77,7 @@ def facts_of(played: Played) -> Facts:
 
 
 def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[Event]) -> Facts:
-    """What became of each message beside what had to."""
+    """Compare the outcome of each message with the one that it had to have."""
     codes = _deserved(played, by_kind["fault.injected"], delivered)
     valid = [each.data for each in played.offered if codes[id(each)] is None]
     wanted = {identity(data): body_digest(data) for data in valid}
@@ -101,7 +101,7 @@ def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[E
 
 
 def _deserved(played: Played, injections: Iterable[Event], delivered: list[Event]) -> dict[int, str | None]:
-    """The code that each offered message deserves, given what the faults did to it and when it came."""
+    """The error code that each offered message must get, by the faults' changes and its arrival time."""
     spoiled = {event.fields["message_id"]: code for event in injections if (code := _spoils(event.fields))}
     came: dict[str, float] = {}
     for event in delivered:
@@ -115,7 +115,7 @@ def _deserved(played: Played, injections: Iterable[Event], delivered: list[Event
 
 
 def _spoils(injection: dict[str, Any]) -> str | None:
-    """The code that a fault made a message deserve."""
+    """The error code that a message must get because of an injection."""
     if injection["type"] == "mutate":
         return str(injection["data"]["code"])
     grown = injection["type"] == "oversize" and injection["data"]["size"] > MAX_MESSAGE_BYTES

@@ -1,4 +1,4 @@
-"""The verdict of a play: the contract and what the scenario expects, each beside what was observed."""
+"""The verdict of a run: the observed facts against the contract and the scenario's expectations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.scenarios.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Every line; without any, ``note`` says why nothing could be said."""
+    """The lines of a verdict; without lines, ``note`` says why the scenario could not be played."""
 
     facts: Facts
     lines: tuple[VerdictLine, ...]
@@ -25,12 +25,15 @@ class Judgement:
 
 
 def judge_facts(scenario: Scenario, facts: Facts) -> Judgement:
-    """Hold the facts against the scenario. What shows that a fault struck is not the client's to fulfil."""
+    """Compare the facts with the scenario.
+
+    A fault that was not injected as expected makes the verdict inconclusive: it is not the client's failure.
+    """
     return Judgement(facts, tuple(_lines(scenario, facts)))
 
 
 def unplayable(why: str) -> Judgement:
-    """Nothing can be said."""
+    """The judgement of a scenario that could not be played, for the reason ``why``."""
     return Judgement({}, (), why)
 
 

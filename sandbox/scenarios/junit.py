@@ -1,4 +1,4 @@
-"""A run as JUnit XML: a test case for each line of the verdict, as CI servers show them."""
+"""A run as JUnit XML for CI servers: a test case for each line of the verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sandbox.scenarios.outcome import Run
 
 
 def junit(run: Run) -> bytes:
-    """The document: what does not hold is a failure, what could not be shown is skipped."""
+    """The JUnit document: a line that does not hold is a failure, an undecided one is skipped."""
     lines = run.judgement.lines
     suite = ET.Element(
         "testsuite",

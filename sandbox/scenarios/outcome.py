@@ -1,4 +1,4 @@
-"""A run that was played: what was asked, what came of it, and the command that repeats it."""
+"""A finished run: its inputs, its judgement, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox.scenarios.scenario import Scenario
 
 
 class Report(StrEnum):
-    """What a run can leave besides its summary."""
+    """A report that a run can write besides its summary."""
 
     JUNIT = "junit"
     HTML = "html"
@@ -26,7 +26,7 @@ class Report(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run and what came of it; ``source`` is how the scenario was named: in the library, or its file."""
+    """A finished run. ``source`` is the scenario's name in the library, or its file."""
 
     scenario: Scenario
     source: str
@@ -38,14 +38,14 @@ class Run:
 
     @property
     def command(self) -> str:
-        """What repeats it."""
+        """The shell command that repeats the run."""
         words = ["sandbox", "scenario", "run", self.source, "--seed", str(self.seed)]
         if self.kind is not Kind.MEMORY:
             words += ["--channel", self.kind.value]
         return shlex.join(words)
 
     def summary(self) -> dict[str, Any]:
-        """For programs; the same for the same seed, but for the folder."""
+        """The summary for programs; apart from the folder, it is the same for the same seed."""
         return {
             "name": self.scenario.name,
             "title": self.scenario.title,

@@ -1,4 +1,4 @@
-"""``docs/scenarios.md``: ``python -m sandbox.scenarios.page docs/scenarios.md`` renews it."""
+"""The generated parts of docs/scenarios.md: ``python -m sandbox.scenarios.page docs/scenarios.md``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKS: Final = ("facts", "scenarios")
 
 
 def renewed(page: str) -> str:
-    """The page with what stands between its marks made anew. ValueError when a mark is missing."""
+    """Generate the text between the marks of the page again. Raises ValueError when a mark is missing."""
     for mark, text in zip(_MARKS, (_facts(), _scenarios()), strict=True):
         before, begin, rest = page.partition(f"<!-- {mark} -->")
         _, end, after = rest.partition("<!-- end -->")
@@ -26,7 +26,7 @@ def renewed(page: str) -> str:
 
 
 def section(scenario: Scenario) -> str:
-    """A scenario as a page shows it."""
+    """A scenario as a section of Markdown."""
     teach = scenario.teach
     lines = [
         f"## {scenario.name}",
@@ -47,7 +47,7 @@ def section(scenario: Scenario) -> str:
 
 
 def _fault(fault: dict[str, object]) -> str:
-    """The fault in one line, as its file has it."""
+    """The fault in one line of Markdown."""
     rest = {name: value for name, value in fault.items() if name not in {"type", "name"}}
     more = ", ".join(f"{name} {_written(value)}" for name, value in rest.items())
     return f"- fault `{fault.get('name', fault['type'])}`: {fault['type']}{f', {more}' if more else ''}"

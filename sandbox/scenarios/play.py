@@ -1,4 +1,4 @@
-"""Playing a scenario: one thread sends, receives and lets time pass, so that a seed decides everything."""
+"""Playing a scenario: one thread sends, receives and moves the clock, so that a run repeats from its seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
-from sandbox.scenarios.backend import NotHereError, ScenarioBackend, stage_set
+from sandbox.scenarios.backend import NotHereError, ScenarioBackend, open_backend
 from sandbox.scenarios.client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock
@@ -28,9 +28,9 @@ from schemas.error_codes import Queue
 from schemas.peek import peek
 
 START: Final = 1_767_225_600.0
-"""2026-01-01T00:00:00Z, when every scenario begins."""
+"""2026-01-01T00:00:00Z, the start of every scenario in seconds since the epoch."""
 QUIET_SECONDS: Final = tuple(0.25 * 2**n for n in range(10))
-"""The waits, four minutes in all, after which nothing more is awaited."""
+"""The waits in seconds, four minutes in all, without activity before a run ends."""
 _MOST_STARTS: Final = 20
 _PAUSED_SECONDS: Final = 1.0
 _MOST_ROUNDS: Final = 100_000
@@ -38,9 +38,10 @@ _MOST_ROUNDS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ViewerOptions:
-    """For people who watch: seconds of the scenario a real second, and who is told where to look at it.
+    """Options for people who watch a run.
 
-    ``watch`` is called with the URL of the control API, where the channel's kind has one.
+    ``pace`` is the scenario's seconds per real second, None for no delay. ``watch`` is called with the URL of
+    the control API, if the channel's kind has one.
     """
 
     pace: float | None = None
@@ -51,12 +52,12 @@ AT_ONCE: Final = ViewerOptions()
 
 
 class UnplayableError(RuntimeError):
-    """This scenario means nothing here: a fault that its channel cannot have, or a broker that is missing."""
+    """The scenario cannot be played: its channel does not support a fault, or a broker is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What is left of a play: what was offered, everything that happened, the shards at the end."""
+    """The raw result of a run: the offered messages, the events, and the shards at the end."""
 
     offered: tuple[Offered, ...]
     events: tuple[Event, ...]
@@ -72,23 +73,23 @@ def play(
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
 ) -> Played:
-    """Play a scenario from its first message until nothing moves any more. Raises ``UnplayableError``."""
+    """Play a scenario from its first message until nothing happens any more. Raises ``UnplayableError``."""
     clock = DrivenClock(START, show.pace)
     messages = tuple(offered(scenario.workload, seed, START))
     try:
-        with stage_set(scenario, seed, kind, clock) as scene:
-            if scene.control:
-                show.watch(scene.control)
-            with _site(scenario, folder, seed, scene, clock) as site:
+        with open_backend(scenario, seed, kind, clock) as backend:
+            if backend.control:
+                show.watch(backend.control)
+            with _environment(scenario, folder, seed, backend, clock) as environment:
                 for fault in scenario.faults:
-                    scene.parts.fault_engine.add(fault)
-                clock.on_move = scene.parts.fault_engine.run_due
-                scene.parts.fault_engine.run_due()
-                _Play(scenario, site, scene, client or _ours(scenario)).run(messages)
-                site.tell_kept()
-            views = scene.parts.streams.streams(scene.parts.home)
+                    backend.components.fault_engine.add(fault)
+                clock.on_move = backend.components.fault_engine.run_due
+                backend.components.fault_engine.run_due()
+                _Play(scenario, environment, backend, client or _ours(scenario)).run(messages)
+                environment.tell_kept()
+            views = backend.components.streams.streams(backend.components.home)
             shards = next(view.shards for view in views if view.name == INPUT)
-            events = scene.parts.events
+            events = backend.components.events
             return Played(messages, tuple(events.since(0, events.last)), tuple(shards))
     except (FaultRefusedError, NotHereError) as error:
         raise UnplayableError(str(error)) from error
@@ -99,25 +100,25 @@ def _ours(scenario: Scenario) -> Client:
 
 
 @contextmanager
-def _site(
-    scenario: Scenario, folder: Path, seed: int, scene: ScenarioBackend, clock: DrivenClock
+def _environment(
+    scenario: Scenario, folder: Path, seed: int, backend: ScenarioBackend, clock: DrivenClock
 ) -> Iterator[ClientEnvironment]:
-    site = ClientEnvironment(
+    environment = ClientEnvironment(
         folder,
         clock,
-        scene.parts.events,
+        backend.components.events,
         new_id=Chance(seed).draws("scenario", "parts").uuid4,
         takes=seconds(scenario.consumer.takes),
-        channels=scene.channels,
-        claims=_claiming(scenario.consumer.claims, scene.parts.queues),
+        channels=backend.channels,
+        claims=_claiming(scenario.consumer.claims, backend.components.queues),
         workers=_workers(scenario.consumer.claims),
     )
-    for victim in site.victims:
-        scene.parts.fault_engine.targets[victim.name] = victim
+    for victim in environment.victims:
+        backend.components.fault_engine.targets[victim.name] = victim
     try:
-        yield site
+        yield environment
     finally:
-        site.close()
+        environment.close()
 
 
 def _claiming(claims: Claims | None, queues: QueueEngine) -> Claiming | None:
@@ -131,17 +132,21 @@ def _workers(claims: Claims | None) -> tuple[KillableProcess, ...]:
 
 
 class _Play:
-    """The sending and the receiving process, taking turns."""
+    """Runs the sending and the receiving process in turns.
+
+    Every round sends what is due, receives once, and reads the error and invalid queues. The clock moves only
+    after a round without work.
+    """
 
     def __init__(
-        self, scenario: Scenario, site: ClientEnvironment, scene: ScenarioBackend, client: Client
+        self, scenario: Scenario, environment: ClientEnvironment, backend: ScenarioBackend, client: Client
     ) -> None:
         self._consumer = scenario.consumer
-        self._site = site
+        self._environment = environment
         self._client = client
-        self._wait = scene.wait
-        self._emit = site.events.emit
-        self._queues: dict[str, Channel] = {queue: scene.channels(queue, None) for queue in Queue}
+        self._wait = backend.wait
+        self._emit = environment.events.emit
+        self._queues: dict[str, Channel] = {queue: backend.channels(queue, None) for queue in Queue}
         self._receiver: Receiver | None = None
         self._starts = 0
         self._unsent = False
@@ -149,7 +154,7 @@ class _Play:
     def run(self, messages: tuple[Offered, ...]) -> None:
         due = deque((when, [each.data for each in some]) for when, some in groupby(messages, _due))
         with ExitStack() as stack:
-            sender = self._client.sender(self._site)
+            sender = self._client.sender(self._environment)
             stack.callback(sender.close)
             stack.callback(self._stop_receiver)
             stack.callback(self._close_queues)
@@ -162,7 +167,7 @@ class _Play:
             raise AssertionError("a scenario does not come to rest")
 
     def _send(self, sender: Sender, due: deque[tuple[float, list[bytes]]]) -> int:
-        if due and START + due[0][0] <= self._site.clock.time():
+        if due and START + due[0][0] <= self._environment.clock.time():
             batch = due.popleft()[1]
             for data in batch:
                 self._emit("message.offered", message_id=identity(data), size=len(data))
@@ -180,13 +185,13 @@ class _Play:
         return len(batch)
 
     def _receive(self) -> int:
-        if self._site.receiver.paused or self._starts > _MOST_STARTS:
+        if self._environment.receiver.paused or self._starts > _MOST_STARTS:
             return 0
         try:
             if self._receiver is None:
                 self._starts += 1
                 self._emit("receiver.started")
-                self._receiver = self._client.receiver(self._site)
+                self._receiver = self._client.receiver(self._environment)
             came = self._receiver.receive(self._consumer.batch, self._wait)
         except Crash as crash:
             self._emit("receiver.crashed", target=str(crash))
@@ -196,7 +201,7 @@ class _Play:
             self._emit("receiver.failed", why=f"{type(error).__name__}: {error}"[:300])
             self._stop_receiver()
             came = 1
-        self._site.tell_processed()
+        self._environment.tell_processed()
         return came
 
     def _follow_queues(self) -> int:
@@ -220,9 +225,9 @@ class _Play:
         return came
 
     def _let_time_pass(self, due: deque[tuple[float, list[bytes]]], quiet: int) -> bool:
-        """Until the next thing that is to happen; False when nothing is."""
-        clock = self._site.clock
-        if self._site.receiver.paused:
+        """Move the clock to the next message, or by the next quiet wait; False when there is neither."""
+        clock = self._environment.clock
+        if self._environment.receiver.paused:
             clock.wait(_PAUSED_SECONDS)
         elif due:
             clock.wait(max(START + due[0][0] - clock.time(), 0.0))

@@ -1,4 +1,4 @@
-"""``report.html``: a run for people, in one file that needs nothing else."""
+"""``report.html``: a run for people, in one self-contained file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(run: Run) -> str:
-    """The whole document."""
+    """The whole HTML document."""
     style = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
     body = "\n".join((_head(run), _teaching(run), _timeline(run), _claims(run), _facts(run), _messages(run)))
     return (
@@ -75,7 +75,7 @@ def _timeline(run: Run) -> str:
 
 
 def _legend(run: Run) -> list[tuple[str, str]]:
-    """What the dots mean, of those that are there."""
+    """The meanings of the dots that occur in the timeline."""
     kinds = Counter(event.kind for event in run.events)
     repeated = run.judgement.facts.get("repeated", 0) + run.judgement.facts.get("redelivered", 0)
     shown = {
@@ -133,7 +133,7 @@ def _facts(run: Run) -> str:
 
 
 def _messages(run: Run) -> str:
-    """What is said of each message, in the order of events."""
+    """The events of each message, in order, as a table."""
     said: dict[str, list[str]] = {}
     for event in run.events:
         name = event.fields.get("message_id")

@@ -1,4 +1,4 @@
-"""A run: a scenario played once, judged, and written down in a folder of its own."""
+"""Running a scenario: play it, judge it, and write the result into a new folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run_scenario(
     runs: Path = RUNS,
     show: ViewerOptions = AT_ONCE,
 ) -> Run:
-    """Play, judge, and leave summary and reports in a new folder. Raises OSError."""
+    """Play and judge a scenario, and write summary and reports into a new folder. Raises OSError."""
     folder = new_folder(scenario.name, runs)
     events: tuple[Event, ...] = ()
     with TemporaryDirectory(prefix="sandbox-scenario-") as clients:
@@ -52,7 +52,7 @@ def run_scenario(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An earlier run, as its folder tells it."""
+    """The inputs and results of an earlier run, read from its folder."""
 
     scenario: Scenario
     source: str
@@ -63,7 +63,7 @@ class Recorded:
 
 
 def recorded(folder: Path) -> Recorded:
-    """What the summary in a run's folder says. Raises ``ScenarioError`` when there is none of ours."""
+    """Read the summary in a run's folder. Raises ``ScenarioError`` when it has none."""
     path = folder / SUMMARY if folder.is_dir() else folder
     try:
         found = msgspec.json.decode(path.read_bytes(), type=_Summary)
@@ -73,7 +73,7 @@ def recorded(folder: Path) -> Recorded:
 
 
 class _Summary(msgspec.Struct, frozen=True):
-    """What a replay needs of ``summary.json``."""
+    """The fields of ``summary.json`` that a replay needs."""
 
     scenario: Scenario
     source: str

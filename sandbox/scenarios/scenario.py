@@ -1,4 +1,4 @@
-"""What a scenario file says, read and checked: mistakes are told with their place in the file."""
+"""Scenario files: reading, checking, and errors with their place in the file."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rdss_sandbox.shapes.faults import NewFault
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
 
 INPUT: Final = "input"
-"""The channel that a scenario's messages go through."""
+"""The channel of a scenario's messages."""
 _LIBRARY: Final = files("sandbox.scenarios") / "library"
 _SCHEMA: Final = files("sandbox.scenarios") / "schema.json"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be: which file, which place in it, what is wrong."""
+    """A wrong scenario; the message has the file, the place in it and the reason."""
 
 
 class Teach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to say to those who watch: what happens, why it does, what a correct client does."""
+    """What a scenario teaches: what happens, why it happens, and what a correct client does."""
 
     happens: str
     why: str
@@ -38,7 +38,7 @@ class Teach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Streams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many shards each channel begins with."""
+    """The number of shards of each channel at the start."""
 
     input: Annotated[int, msgspec.Meta(ge=1)] = 2
     error: Annotated[int, msgspec.Meta(ge=1)] = 1
@@ -46,10 +46,10 @@ class Streams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is sent: ``batch`` messages ``every`` so often, in an order drawn from the seed.
+    """The messages to send: ``batch`` of them at intervals of ``every``, in an order drawn from the seed.
 
-    ``sequences`` are messages too large to go in one of ``parts`` parts, ``bad`` are by the code that they
-    deserve, ``expiring`` carry an expirationTimestamp ``expires`` after the start.
+    ``sequences`` counts oversize messages of ``parts`` parts. ``bad`` counts invalid messages by their error
+    code. ``expiring`` counts messages with an expirationTimestamp ``expires`` after the start.
     """
 
     messages: _Count = 40
@@ -63,7 +63,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Workers that share the messages by claims: each holds up to ``limit`` for ``ttl``."""
+    """Workers that share the messages by claims; each claim holds up to ``limit`` messages for ``ttl``."""
 
     workers: Annotated[int, msgspec.Meta(ge=1, le=20)] = 2
     ttl: str | float = "60s"
@@ -72,9 +72,9 @@ class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Consumer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The receiving side: how long it works on one message, how many it reads at once.
+    """The receiving side: it ``takes`` a time for each message and reads ``batch`` messages at once.
 
-    With ``claims``, workers claim the messages from a queue that is a view on the channel.
+    With ``claims``, workers claim the messages from a queue that is a view of the channel.
     """
 
     takes: str | float = 0.0
@@ -83,7 +83,7 @@ class Consumer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"schema": "$schema"}):
-    """A scenario as its file says it."""
+    """The content of a scenario file."""
 
     name: str
     title: str
@@ -96,7 +96,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={
     schema: str = ""
 
     def conditions(self) -> dict[str, Condition]:
-        """What must hold of each fact."""
+        """The expected condition of each fact."""
         return {fact: read_condition(written) for fact, written in self.expect.items()}
 
 
@@ -107,7 +107,7 @@ def schema() -> dict[str, Any]:
 
 
 def library() -> dict[str, Scenario]:
-    """The scenarios that come with the sandbox, by name, in the order in which they teach."""
+    """The scenarios that come with the sandbox, by name, in teaching order."""
     found = (
         read_scenario(entry.name, entry.read_text(encoding="utf-8"))
         for entry in sorted(_LIBRARY.iterdir(), key=lambda entry: entry.name)
@@ -117,7 +117,7 @@ def library() -> dict[str, Scenario]:
 
 
 def find_scenario(wanted: str) -> Scenario:
-    """A scenario by its name in the library, or from a YAML or JSON file. Raises ``ScenarioError``."""
+    """Find a scenario by its name in the library, or read a YAML or JSON file. Raises ``ScenarioError``."""
     known = library()
     if wanted in known:
         return known[wanted]
@@ -132,7 +132,7 @@ def find_scenario(wanted: str) -> Scenario:
 
 
 def read_scenario(source: str, text: str) -> Scenario:
-    """The scenario in ``text`` (YAML or JSON); ``source`` names it in errors. Raises ``ScenarioError``."""
+    """Parse a scenario in YAML or JSON; ``source`` names it in errors. Raises ``ScenarioError``."""
     import yaml
 
     from sandbox.plain_yaml import load
@@ -155,7 +155,7 @@ def _validator() -> Any:
 
 
 def _check(source: str, scenario: Scenario) -> None:
-    """What a schema cannot say: durations, conditions, faults."""
+    """Check durations, conditions and faults, which the JSON Schema cannot check."""
     places = {
         "workload/expires": scenario.workload.expires,
         "workload/every": scenario.workload.every,

@@ -1,8 +1,8 @@
-"""The timeline of a run, drawn as SVG: each message on its way through the lanes, and what the faults did.
+"""The timeline of a run as SVG: the path of each message through the lanes, and the injected faults.
 
-A lane is a place: the application, a shard, the receiver, a queue; or a fault.
-From left to right is the order in which things happened. Much happens at one
-instant and then nothing for a minute, so time is written where it jumps.
+A lane is a place (the application, a shard, the receiver, a queue) or a fault. The
+events stand from left to right in their order, not at a time scale: many happen at
+one instant, then none for a minute. The time is printed where it jumps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _JUMP_SLOTS: Final = 6
 
 @dataclass(slots=True)
 class _Way:
-    """A message's stops: (slot, lane), and what is to be said of it."""
+    """The path of a message: its stops as (slot, lane), and its CSS class."""
 
     stops: list[tuple[int, str]] = field(default_factory=list)
     shape: str = "way"
@@ -37,7 +37,7 @@ class _Way:
 
 @dataclass(slots=True)
 class Timeline:
-    """What is to be drawn, by slots: places in the order in which things happened."""
+    """The elements to draw, by slots; a slot is the place of one event from left to right."""
 
     lanes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Timeline:
 
 
 def timeline(events: Iterable[Event]) -> Timeline:
-    """Put events in their places."""
+    """Lay out the events of a run."""
     drawing = Timeline()
     shards: list[str] = []
     queues: list[str] = []
@@ -73,7 +73,7 @@ def timeline(events: Iterable[Event]) -> Timeline:
 
 
 def _lane(event: Event) -> str | None:
-    """Where an event belongs; None for one that is not drawn."""
+    """The lane of an event; None for an event that is not drawn."""
     fields = event.fields
     if fields.get("channel", INPUT) != INPUT and event.kind != "fault.injected":
         return None
@@ -131,7 +131,7 @@ def _lanes(way: _Way) -> list[tuple[str, int]]:
 
 
 def _continue(ways: list[_Way], least: int, stop: tuple[int, str]) -> None:
-    """Lengthen the way that has come so far; one that begins in the middle is a copy or a part."""
+    """Append a stop to the first path of at most ``least`` stops; without one, start a copy or a part."""
     for way in ways:
         if len(way.stops) <= least:
             way.stops.append(stop)
@@ -157,7 +157,7 @@ def _said(event: Event) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Two SVGs of the same height: the lanes' names, and what happened in them."""
+    """Two SVGs of the same height: the names of the lanes, and the events in them."""
 
     names: str
     picture: str
@@ -219,7 +219,7 @@ def _times(found: Timeline, pace: float, height: float) -> list[str]:
 
 
 def _strikes(found: Timeline, pace: float, heights: dict[str, float], height: float) -> list[str]:
-    """A fault that struck casts a line through all lanes."""
+    """A vertical line through all lanes for each injected fault."""
     return [
         f'<line class="strike" x1="{slot * pace:.1f}" y1="{heights[lane]:.0f}" '
         f'x2="{slot * pace:.1f}" y2="{height:.0f}"/>'

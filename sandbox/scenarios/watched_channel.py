@@ -1,4 +1,4 @@
-"""A channel that tells what goes through it: the observations from which a scenario is judged."""
+"""A channel wrapper that emits an event for each message; scenarios are judged by these events."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from schemas.peek import peek
 
 
 class WatchedChannel:
-    """Emits ``message.acknowledged``, ``.refused``, ``.delivered``; ``committed`` is called after a commit.
+    """Emits ``message.acknowledged``, ``.refused`` and ``.delivered``; calls ``committed`` after each commit.
 
-    What a broker said and what it gave is known here, whatever the client makes of it.
+    The events show what the broker answered and delivered, whatever the client does with it.
     """
 
     def __init__(self, channel: Channel, events: Events, committed: Callable[[], None]) -> None:

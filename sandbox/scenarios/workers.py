@@ -1,4 +1,4 @@
-"""Workers that share a queue by claims: each holds some messages for a time, works on them, deletes them."""
+"""Workers that share a queue by claims: each claims messages for a time, processes and deletes them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ QUEUE: Final = Address(PROJECT, INPUT)
 
 
 class ClaimedChannel:
-    """A channel to read by claims: what is read is held, and what is committed is deleted with its claim."""
+    """A channel that reads by claims: a read claims messages, and a commit deletes one with its claim."""
 
-    def __init__(self, site: ClientEnvironment, worker: str) -> None:
-        assert site.claims is not None
+    def __init__(self, environment: ClientEnvironment, worker: str) -> None:
+        assert environment.claims is not None
         self.name = INPUT
-        self._rules = site.claims
-        self._queues = site.claims.queues
-        self._events = site.events
+        self._rules = environment.claims
+        self._queues = environment.claims.queues
+        self._events = environment.events
         self._worker = worker
         self._messages: dict[str, tuple[str, str]] = {}
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        """Claim up to ``limit`` messages. A queue answers at once: there is nothing to ``wait`` for."""
+        """Claim up to ``limit`` messages. A queue answers at once, so ``wait`` is ignored."""
         del wait
         _, ttl, grace, most = self._rules
         held = self._queues.claims.create(
@@ -47,7 +47,7 @@ class ClaimedChannel:
         ]
 
     def holds(self, delivery: Delivery) -> bool:
-        """Whether the message is still ours: its claim has not expired."""
+        """Whether this worker still holds the message: its claim has not expired."""
         id_, claim = self._messages[delivery.sequence_number]
         try:
             held = self._queues.claims.get(QUEUE, claim)
@@ -56,7 +56,7 @@ class ClaimedChannel:
         return any(message.id == id_ for message in held.messages)
 
     def commit(self, delivery: Delivery) -> None:
-        """Delete the message. Where its claim has expired meanwhile, it is not ours to delete."""
+        """Delete the message; emit ``delete.refused`` if its claim has expired."""
         id_, claim = self._messages.pop(delivery.sequence_number)
         try:
             self._queues.messages.delete(QUEUE, id_, claim)
@@ -64,42 +64,44 @@ class ClaimedChannel:
             self._events.emit("delete.refused", worker=self._worker, message=id_, why=str(error))
 
     def publish(self, data: bytes, key: str) -> Receipt:
-        """Workers do not publish here."""
+        """Not supported: workers do not publish to the queue."""
         raise NotImplementedError
 
     def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
-        """As ``publish``."""
+        """Not supported, as ``publish``."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """What is held stays held until its claim expires, as when a process ends."""
+        """Do nothing: claimed messages stay claimed until the claim expires, as when a process ends."""
 
 
 class Worker:
-    """One process: holds messages, and works on one of them a turn."""
+    """One process: it claims messages and processes one of them in each turn."""
 
-    def __init__(self, site: ClientEnvironment, victim: KillableProcess, repository: Repository) -> None:
+    def __init__(
+        self, environment: ClientEnvironment, victim: KillableProcess, repository: Repository
+    ) -> None:
         self._victim = victim
-        self._site = site
-        self._claimed = ClaimedChannel(site, victim.name)
-        self._channel = WatchedChannel(self._claimed, site.events, site.tell_processed)
+        self._environment = environment
+        self._claimed = ClaimedChannel(environment, victim.name)
+        self._channel = WatchedChannel(self._claimed, environment.events, environment.tell_processed)
         self._hand: deque[Delivery] = deque()
         with ExitStack() as stack:
             stack.callback(repository.close)
             self.receiver = stack.enter_context(
                 assembled_receiver(
                     self._open,
-                    site.originals,
+                    environment.originals,
                     stream=INPUT,
                     repository=repository,
-                    application=site.process,
-                    clock=site.clock,
+                    application=environment.process,
+                    clock=environment.clock,
                 )
             )
             self._stack = stack.pop_all()
 
     def turn(self) -> int:
-        """Claim when nothing is in hand, then work on one message; whether anything was done."""
+        """Claim messages if none are left, then process one. Returns the number of processed messages."""
         if self._victim.paused:
             return 0
         if not self._hand:
@@ -112,29 +114,29 @@ class Worker:
         return 1
 
     def work(self, delivery: Delivery) -> None:
-        """Take a message to its end, if it is still ours."""
+        """Process a message if this worker still holds it; else emit ``claim.lost``."""
         if self._claimed.holds(delivery):
             self.receiver.receive(delivery)
         else:
-            self._site.events.emit("claim.lost", worker=self._victim.name, message=delivery.key)
+            self._environment.events.emit("claim.lost", worker=self._victim.name, message=delivery.key)
 
     def close(self) -> None:
         self._stack.close()
 
     def _open(self, name: str, checkpoints: Checkpoints) -> Channel:
-        return self._channel if name == INPUT else self._site.open(name, checkpoints)
+        return self._channel if name == INPUT else self._environment.open(name, checkpoints)
 
 
 class Workers:
-    """The processes of a receiving side, taking turns; one that dies is started again with empty hands."""
+    """The workers of a receiving side, in turns; one that dies is started again without messages."""
 
-    def __init__(self, site: ClientEnvironment) -> None:
-        self._site = site
-        self._workers = [self.worker(site, victim) for victim in site.workers]
+    def __init__(self, environment: ClientEnvironment) -> None:
+        self._environment = environment
+        self._workers = [self.worker(environment, victim) for victim in environment.workers]
 
-    def worker(self, site: ClientEnvironment, victim: KillableProcess) -> Worker:
-        """A process of ours, which knows what the others have done."""
-        return Worker(site, victim, Repository(site.receiver_store, site.clock))
+    def worker(self, environment: ClientEnvironment, victim: KillableProcess) -> Worker:
+        """Start a worker; its repository is on the file that all workers share."""
+        return Worker(environment, victim, Repository(environment.receiver_store, environment.clock))
 
     def receive(self, _limit: int, _wait: float) -> int:
         return sum(self._turn(place) for place in range(len(self._workers)))
@@ -144,11 +146,11 @@ class Workers:
         try:
             done = worker.turn()
         except Crash as crash:
-            self._site.events.emit("receiver.crashed", target=str(crash))
+            self._environment.events.emit("receiver.crashed", target=str(crash))
             worker.close()
-            self._workers[place] = self.worker(self._site, self._site.workers[place])
+            self._workers[place] = self.worker(self._environment, self._environment.workers[place])
             return 1
-        self._site.tell_processed()
+        self._environment.tell_processed()
         return done
 
     def close(self) -> None:

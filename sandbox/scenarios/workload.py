@@ -1,4 +1,4 @@
-"""The messages of a scenario, the same for the same seed."""
+"""The messages of a scenario; the same seed gives the same messages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from schemas.samples import Samples
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A message that the application wants sent, ``due`` seconds after the start."""
+    """A message that the application sends ``due`` seconds after the start."""
 
     due: float
     data: bytes
 
 
 def identity(data: bytes) -> str:
-    """What a message is called in events: its messageId, or for what has none the first of its bytes."""
+    """The name of a message in events: its messageId, or its first bytes where it has none."""
     seen = peek(data)
     if seen.message_id is not None and not seen.damaged:
         return seen.message_id
@@ -32,7 +32,7 @@ def identity(data: bytes) -> str:
 
 
 def offered(workload: Workload, seed: int, start: float) -> list[Offered]:
-    """Everything that is to be sent, in order; ``start`` in seconds since the epoch."""
+    """Make all messages of a workload, in order; ``start`` is in seconds since the epoch."""
     samples = Samples(seed, now=start)
     messages = [serialise(message) for message in samples.stream(workload.messages)]
     messages += [serialise(samples.big_message(workload.parts)) for _ in range(workload.sequences)]

@@ -117,7 +117,14 @@ def sent_in_rounds(
     with closing(Repository(folder / "sender.sqlite3", clock)) as sender:
         for seed in range(1, messages // per_round + 1):
             plan = Plan(
-                seed, messages=per_round, sequences=4, bad=2, oversize=2, latency=1, jitter=2, ordeals=False
+                seed,
+                messages=per_round,
+                sequences=4,
+                bad=2,
+                oversize=2,
+                latency=1,
+                jitter=2,
+                failure_cases=False,
             )
             items = workload(plan, clock.time())
             total = sum(len(item.parts) for item in items)

@@ -24,7 +24,7 @@ from sandbox.demo.expectation import expect
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.workload import Item, workload
 from sandbox.gateway import Gateway
-from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, write_down
+from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.receiver.assembly import assembled_receiver
 from sandbox.repository import Repository
@@ -90,7 +90,7 @@ class Soak:
 
     def round(self, seed: int, messages: int) -> None:
         """Send and receive so many messages, and count what is off."""
-        plan = Plan(seed, messages=messages, sequences=1, bad=2, oversize=1, ordeals=False)
+        plan = Plan(seed, messages=messages, sequences=1, bad=2, oversize=1, failure_cases=False)
         items = workload(plan, self.clock.time())
         for fault in plan.faults(sum(len(item.parts) for item in items)):
             self.fault_engine.add(fault)
@@ -116,7 +116,7 @@ class Soak:
         repository._store = MortalStore(repository._store, life)  # type: ignore[assignment]
 
         def process(arrival: Arrival, store: Any) -> None:
-            write_down(arrival, store, self.clock.time())
+            record_arrival(arrival, store, self.clock.time())
 
         try:
             whole = {"stream": CHANNEL, "repository": repository, "application": process}

@@ -17,7 +17,7 @@ from tests.compose.stack import Stack
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
 
 # Megabytes take LocalStack's Kinesis seconds each: oversize messages have tests over our own engine.
-PLAN = Plan(seed=1, messages=60, sequences=0, bad=1, oversize=0, duplicates=0.1, ordeals=False)
+PLAN = Plan(seed=1, messages=60, sequences=0, bad=1, oversize=0, duplicates=0.1, failure_cases=False)
 
 
 def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) -> None:

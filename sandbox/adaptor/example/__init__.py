@@ -1,1 +1,1 @@
-"""A small repository application, and how a Channel Adaptor reads it: copy both to begin with your own."""
+"""An example: a small repository application and the mapping for it, to copy for your own."""

@@ -1,7 +1,7 @@
-"""A repository application as a university may have one: deposits behind an HTTP API, and no messages.
+"""A repository application as a university may have it: deposits behind an HTTP API, without messages.
 
-- ``GET /deposits?since=TIME&page=N``: ``{"deposits": [...], "next": "..."}``, what changed since, inclusive
-- ``POST /deposits``: a new one; ``PUT /deposits/ID``: changes fields; ``DELETE /deposits/ID``: withdraws it
+- ``GET /deposits?since=TIME&page=N``: ``{"deposits": [...], "next": "..."}``, changes since then, inclusive
+- ``POST /deposits``: create; ``PUT /deposits/ID``: change fields; ``DELETE /deposits/ID``: withdraw
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LARGEST_BODY: Final = 10_000_000
 
 
 class SmallRepository:
-    """The deposits, and the server that shows them; ``url`` answers while ``serving`` lasts."""
+    """The deposits and their HTTP server; ``url`` answers within the context ``serving``."""
 
     def __init__(self, clock: Clock, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self._clock = clock
@@ -37,7 +37,7 @@ class SmallRepository:
 
     @contextmanager
     def serving(self) -> Iterator[SmallRepository]:
-        """Answer on threads of its own while the context lasts."""
+        """Answer requests on other threads while the context lasts."""
         thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
@@ -48,18 +48,18 @@ class SmallRepository:
             thread.join()
 
     def deposit(self, fields: JSON) -> JSON:
-        """A new deposit."""
+        """Create a deposit and return it."""
         with self._lock:
             return self._store({"state": "live", **fields, "id": str(len(self._deposits) + 1)})
 
     def change(self, deposit_id: str, fields: JSON) -> JSON | None:
-        """Change fields of a deposit; None when there is none."""
+        """Change fields of a deposit and return it; None for an unknown one."""
         with self._lock:
             before = self._deposits.get(deposit_id)
             return None if before is None else self._store({**before, **fields, "id": deposit_id})
 
     def changes(self, since: str, page: int) -> JSON:
-        """What the list says."""
+        """A page of the deposits that changed since then, as the API shows it."""
         with self._lock:
             changed = sorted(
                 (each for each in self._deposits.values() if each["modified"] >= since),
@@ -77,7 +77,7 @@ class SmallRepository:
 
 
 def sample_deposits() -> list[JSON]:
-    """Deposits to begin with: a public dataset, a thesis under embargo, an article."""
+    """The sample deposits: a public dataset, a thesis under embargo, an article."""
     text = (files("sandbox.adaptor.example") / "deposits.json").read_text(encoding="utf-8")
     found: list[JSON] = json.loads(text)
     return found
@@ -122,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._changed({"state": "withdrawn"})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- http.server's name
-        """Nobody reads it."""
+        """Write no log."""
 
     def _changed(self, fields: JSON) -> None:
         prefix, _, deposit_id = self.path.rpartition("/")

@@ -80,7 +80,7 @@ RECEIVER = """
 import sys
 from pathlib import Path
 from emulator.clock import Clock
-from sandbox.judging.arrivals import ARRIVALS, write_down
+from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.endpoint import Endpoint
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
@@ -91,7 +91,7 @@ with repository.transaction() as store:
     store.execute(ARRIVALS)
 
 def process(arrival, store):
-    write_down(arrival, store, clock.time())
+    record_arrival(arrival, store, clock.time())
     print("has one", flush=True)
     sys.stdin.readline()
 
