@@ -1,4 +1,4 @@
-"""The AWS side of a sandbox, as its own applications reach it."""
+"""The AWS endpoint of a sandbox and clients for it, for the sandbox's own applications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = None) -> S3Client:
-    """A client for any S3 endpoint; credentials are the environment's, or any will do."""
+    """Make a client for an S3 endpoint, with the environment's credentials or else dummy ones."""
     from botocore.config import Config
 
     config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
@@ -24,7 +24,7 @@ def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The URL that AWS clients ask, the region in which the streams are, and the sandbox's token, if any."""
+    """The URL for AWS clients, the region of the streams, and the sandbox's bearer token, if it has one."""
 
     url: str
     region: str
@@ -34,7 +34,7 @@ class Endpoint:
         return connect(self.url, region=self.region, token=self.token)
 
     def streams(self) -> list[str]:
-        """The names of the streams that are there."""
+        """List the names of all streams."""
         with closing(self.kinesis()) as client:
             pages = client.get_paginator("list_streams").paginate()
             return [name for page in pages for name in page["StreamNames"]]

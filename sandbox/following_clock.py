@@ -1,10 +1,10 @@
-"""The clock of a process that is pointed at a sandbox: it shows what the sandbox's clock shows.
+"""A clock that follows the clock of a running sandbox, for other processes.
 
     sandbox   POST /clock ──▶ Clock ──▶ GET /clock, live ─┐
                                                           ▼  one line a change
     process   Clock.wait, Clock.time ◀── FollowingClock ◀─┘
 
-Nobody asks in a loop: the sandbox tells of each change, and every wait under way here sees it.
+The sandbox pushes each change, so there is no polling; every wait in this process sees the change.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.clock import ClockReading
 
 _SAME_SECONDS: Final = 0.05
-"""Two machines whose time differs by less have the same time."""
+"""Two clocks that differ by less are taken to show the same real time."""
 
 
 class FollowingClock(Clock):
-    """A clock that follows the one of the sandbox at ``url``, jumps included, until it is closed.
+    """Follows the clock of the sandbox at ``url``, jumps included, until it is closed.
 
-    While the sandbox does not answer, time goes on from where it was as fast as real time does, so that
-    nobody waits for a clock that is gone. Raises ``UnreachableError`` and ``RefusedError`` when it cannot
-    begin.
+    While the sandbox does not answer, the clock runs on at the speed of real time, so that waits end. Raises
+    ``UnreachableError`` and ``RefusedError`` when it cannot start.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -49,7 +48,7 @@ class FollowingClock(Clock):
         self.close()
 
     def close(self) -> None:
-        """Follow no longer; the clock goes on as it is."""
+        """Stop following; the clock runs on as it is."""
         self._loop.call_soon_threadsafe(self._following.cancel)
         self._thread.join()
 
@@ -79,9 +78,9 @@ class FollowingClock(Clock):
                     connected = True
 
     def _begin(self, reading: ClockReading) -> None:
-        """Take the first reading of a connection, which may be to a sandbox that was started afresh.
+        """Apply the first reading of a connection, which may be to a restarted sandbox.
 
-        What it is ahead of this clock has passed meanwhile.
+        If it is ahead of this clock, the difference has elapsed during the interruption.
         """
         self._lead = self.elapsed() + max(0.0, reading.time - self.time()) - reading.elapsed
         self._go_on(reading)

@@ -11,7 +11,7 @@ _BOOLEAN = "tag:yaml.org,2002:bool"
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe, and with the booleans of YAML 1.2."""
+    """The safe loader with the booleans of YAML 1.2."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 -- the name that the base class gives it
         first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOLEAN]
@@ -23,5 +23,5 @@ _Loader.add_implicit_resolver(_BOOLEAN, re.compile(r"(?:true|True|TRUE|false|Fal
 
 
 def load(text: str) -> Any:
-    """What a document says. Raises ``yaml.YAMLError``."""
+    """Parse a YAML document. Raises ``yaml.YAMLError``."""
     return yaml.load(text, Loader=_Loader)  # noqa: S506 -- a safe loader, with fewer booleans

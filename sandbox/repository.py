@@ -1,10 +1,10 @@
-"""The local data repository: what one application knows of the messages it receives and sends.
+"""The local data repository: the messages that one application received and sends, and its checkpoints.
 
 Specification, Transactional Behaviour: a row for each message (messageId,
-messageClass, messageType, sequence, position, status), which decides whether a
-message has been processed already, and the last processed sequence number of
-each shard. Both change in one transaction, so that an application stopped at
-any point loses nothing and processes nothing twice.
+messageClass, messageType, sequence, position, status), by which a message that was
+processed before is recognised, and the last processed sequence number of each
+shard. Both change in one transaction, so that an application that is stopped at any
+point loses nothing and processes nothing twice.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, count INTEGER NOT NULL
 
 
 class RollbackFailedError(Exception):
-    """What happened within a transaction could not be undone, or was ended by whoever worked in it."""
+    """A transaction could not be rolled back, or the code inside of it ended it itself."""
 
     def __init__(self, why: BaseException) -> None:
         super().__init__(f"the transaction could not be rolled back: {why}")
 
 
 class Status(StrEnum):
-    """The three values of the specification."""
+    """The status of a message; these are the three values of the specification."""
 
     RECEIVED = "RECEIVED"
     TO_SEND = "TO_SEND"
@@ -64,7 +64,7 @@ class Status(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of a received message: ``waiting`` is a part whose sequence is not complete."""
+    """The outcome of a received message; ``waiting`` is a part of an incomplete sequence."""
 
     WAITING = "waiting"
     PROCESSED = "processed"
@@ -72,7 +72,7 @@ class Outcome(StrEnum):
 
 
 class ArrivalStatus(StrEnum):
-    """What the repository knows of a message that has just arrived."""
+    """The status of a message at its arrival; ``echo`` is a message that this application sent itself."""
 
     NEW = "new"
     DUPLICATE = "duplicate"
@@ -90,7 +90,7 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a sequence that waits for the others."""
+    """A part of a sequence that waits for the other parts."""
 
     row: int
     position: int
@@ -100,10 +100,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SequenceProgress:
-    """How far a sequence is: parts that came, the total they agree on, whether it was processed as a whole.
+    """The progress of a sequence: the number of parts, their total, and whether it was processed.
 
-    ``same`` is the part that has come already at the position asked for, ``sharing`` how many there
-    are of the messageId asked for at other positions.
+    ``same`` is the part already stored for the queried position. ``sharing`` is the number of parts at other
+    positions with the queried messageId.
     """
 
     count: int
@@ -114,9 +114,9 @@ class SequenceProgress:
 
 
 class Repository:
-    """A SQLite file, in WAL mode, of one application; safe for its threads.
+    """A SQLite file in WAL mode for one application; it may be used by several threads.
 
-    A commit survives the death of the process; with ``fsync`` a power cut too.
+    A commit survives the death of the process, and with ``fsync`` a power cut too.
     """
 
     def __init__(self, path: Path, clock: Clock, *, fsync: bool = False) -> None:
@@ -136,9 +136,9 @@ class Repository:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing of what happens within; nested, a part that can fail alone.
+        """Open a transaction; a nested one is a savepoint that can be rolled back alone.
 
-        Raises ``RollbackFailedError`` when it cannot keep that promise.
+        An exception rolls back. Raises ``RollbackFailedError`` when that fails.
         """
         with self._lock:
             begin, end, undo = _BRACKETS[self._depth > 0]
@@ -166,7 +166,7 @@ class Repository:
     # Sending
 
     def record_to_send(self, channel: str, messages: Iterable[bytes]) -> None:
-        """Write each of the serialised messages down as TO_SEND; one that waits already, once."""
+        """Record serialised messages as TO_SEND; a message that is already waiting is recorded once."""
         with self.transaction() as store:
             for data in messages:
                 digest, seen = sha256(data).digest(), peek(data)
@@ -175,7 +175,7 @@ class Repository:
                     self._insert(channel, seen, digest, Status.TO_SEND, payload=data)
 
     def unsent(self, channel: str, limit: int) -> list[Unsent]:
-        """The oldest messages for ``channel`` with status TO_SEND, without those that it will never take."""
+        """The oldest messages for ``channel`` with status TO_SEND, without those refused for good."""
         query = (
             "SELECT row, partitionKey, payload FROM messages "
             "WHERE channel = ? AND status = 'TO_SEND' AND errorCode IS NULL ORDER BY row LIMIT ?"
@@ -184,39 +184,39 @@ class Repository:
             return [Unsent(*found) for found in self._store.execute(query, (channel, limit))]
 
     def record_sent(self, messages: Iterable[Unsent]) -> None:
-        """The broker has answered: TO_SEND becomes SENT, and the payload need not be kept any longer."""
+        """Set messages from TO_SEND to SENT after the broker's answer, and drop their payloads."""
         update = "UPDATE messages SET status = 'SENT', payload = NULL WHERE row = ?"
         with self.transaction() as store:
             store.executemany(update, [(message.row,) for message in messages])
 
     def record_refused(self, message: Unsent, code: str) -> None:
-        """The broker will never take it: the message stays, whole, as TO_SEND with the reason's code."""
+        """Record that the broker refuses a message for good: it stays TO_SEND with the error code."""
         with self.transaction() as store:
             store.execute("UPDATE messages SET errorCode = ? WHERE row = ?", (code, message.row))
 
     def unsent_channels(self) -> list[str]:
-        """The channels that messages with status TO_SEND wait for, without those that never take them."""
+        """The channels that have messages to send, without messages that were refused for good."""
         query = "SELECT DISTINCT channel FROM messages WHERE status = 'TO_SEND' AND errorCode IS NULL"
         with self._lock:
             return [channel for (channel,) in self._store.execute(query)]
 
     def record_gone(self, channel: str, code: str) -> None:
-        """The channel is gone: what waits for it stays, whole, as TO_SEND with the reason's code."""
+        """Record that a channel no longer exists: its messages stay TO_SEND with the code."""
         update = "UPDATE messages SET errorCode = ? WHERE channel = ? AND status = 'TO_SEND'"
         with self.transaction() as store:
             store.execute(f"{update} AND errorCode IS NULL", (code, channel))
 
     # Receiving
 
-    def standing(
+    def arrival_status(
         self, channel: str, message_id: str | None, digest: bytes, part: tuple[str, int] | None = None
     ) -> ArrivalStatus:
-        """Whether a message that arrived on ``channel`` is new, or known by its messageId, or by its bytes.
+        """Whether a message that arrived on ``channel`` is new, or known by its messageId or its bytes.
 
-        A message that was rejected is known by its bytes only: repaired and sent again under the same
-        messageId, it is processed. A ``part``, by its sequence and position, is not known by another part of
-        its sequence that has the same messageId; nor is anything known by the parts of a sequence that
-        waits, since the message that they are of has not been processed.
+        A rejected message is known only by its bytes, so that a repaired one with the same messageId is
+        processed. A ``part``, given by sequence and position, is not a duplicate of another part of its
+        sequence with the same messageId.
+        Parts of a sequence that still waits make nothing a duplicate: their message is not yet processed.
         """
         sequence, position = part or (None, None)
         asked = {"id": message_id, "digest": digest, "channel": channel}
@@ -236,11 +236,13 @@ class Repository:
         code: str | None = None,
         payload: bytes | None = None,
     ) -> None:
-        """Write a message down as RECEIVED with what became of it; ``payload`` for a part that waits."""
+        """Record a message as RECEIVED with its outcome; ``payload`` is for a waiting part."""
         self._insert(channel, seen, digest, Status.RECEIVED, outcome=outcome, code=code, payload=payload)
 
-    def gathered(self, sequence: str, position: int, message_id: str | None = None) -> SequenceProgress:
-        """How far a sequence is, and what has come at one position of it, and of one messageId."""
+    def sequence_progress(
+        self, sequence: str, position: int, message_id: str | None = None
+    ) -> SequenceProgress:
+        """The progress of a sequence, with the part at one position and the parts with one messageId."""
         query = (
             "SELECT count(*), max(total), max(outcome = 'processed'), "
             "max(CASE WHEN position = ? AND outcome = 'waiting' THEN payload END), "
@@ -253,7 +255,7 @@ class Repository:
         return SequenceProgress(count, total, bool(finished), same, sharing)
 
     def parts(self, sequence: str) -> list[Part]:
-        """The parts of a sequence that wait, by position."""
+        """The waiting parts of a sequence, by position."""
         query = (
             "SELECT row, position, total, payload FROM messages "
             "WHERE sequence = ? AND outcome = 'waiting' ORDER BY position"
@@ -261,14 +263,14 @@ class Repository:
         with self._lock:
             return [Part(*found) for found in self._store.execute(query, (sequence,))]
 
-    def settle(self, parts: Iterable[Part], outcome: Outcome, code: str | None = None) -> None:
-        """Set what became of parts that waited; their bytes need not be kept any longer."""
+    def finish_parts(self, parts: Iterable[Part], outcome: Outcome, code: str | None = None) -> None:
+        """Set the outcome of waiting parts and drop their payloads."""
         update = "UPDATE messages SET outcome = ?, errorCode = ?, payload = NULL WHERE row = ?"
         with self.transaction() as store:
             store.executemany(update, [(outcome, code, part.row) for part in parts])
 
     def overdue(self, before: float) -> list[str]:
-        """Incomplete sequences of which no part has come since ``before``, in seconds since the epoch."""
+        """The incomplete sequences without a new part since ``before``, in seconds since the epoch."""
         query = (
             "SELECT sequence FROM messages WHERE outcome = 'waiting' "
             "GROUP BY sequence HAVING max(recorded) < ?"
@@ -276,30 +278,30 @@ class Repository:
         with self._lock:
             return [sequence for (sequence,) in self._store.execute(query, (before,))]
 
-    # Checkpoints: where reading goes on after a restart
+    # Checkpoints: the positions to read from after a restart
 
     def checkpoint(self, stream: str, shard: str) -> str | None:
-        """The sequence number last processed of a shard, or its end's mark; None when it is unread."""
+        """The last processed sequence number of a shard, or the mark of its end; None for an unread shard."""
         query = "SELECT sequence_number FROM checkpoints WHERE stream = ? AND shard = ?"
         with self._lock:
             found = self._store.execute(query, (stream, shard)).fetchone()
         return found[0] if found else None
 
     def save_checkpoint(self, stream: str, shard: str, sequence_number: str) -> None:
-        """Move the checkpoint of a shard forward, never back, within the transaction if one is open."""
+        """Move the checkpoint of a shard forward, never back, in the open transaction if there is one."""
         with self.transaction() as store:
             before = self.checkpoint(stream, shard)
             if before is None or _reached(sequence_number) > _reached(before):
                 store.execute("REPLACE INTO checkpoints VALUES (?, ?, ?)", (stream, shard, sequence_number))
 
     def checkpoints(self, stream: str) -> StreamCheckpoints:
-        """The checkpoints of one stream, as a channel wants them."""
+        """The checkpoints of one stream, for its channel."""
         return StreamCheckpoints(self, stream)
 
     # Counting
 
     def count(self, name: str) -> None:
-        """Add one to a count, which lives and dies with the transaction."""
+        """Add one to a counter, in the open transaction if there is one."""
         with self.transaction() as store:
             store.execute(
                 "INSERT INTO counts VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET count = count + 1", (name,)
@@ -311,7 +313,7 @@ class Repository:
         return found[0] if found else 0
 
     def tally(self, channel: str) -> dict[tuple[Status, Outcome | None, str | None], int]:
-        """How many messages of ``channel`` have each status, outcome and error code."""
+        """The number of messages of ``channel`` with each status, outcome and error code."""
         query = "SELECT status, outcome, errorCode, count(*) FROM messages WHERE channel = ? GROUP BY 1, 2, 3"
         with self._lock:
             rows = self._store.execute(query, (channel,)).fetchall()
@@ -336,7 +338,7 @@ class Repository:
 
 
 class StreamCheckpoints:
-    """``emulator.channels.Checkpoints`` in the repository."""
+    """The checkpoints of one stream in the repository; implements ``emulator.channels`` Checkpoints."""
 
     def __init__(self, repository: Repository, stream: str) -> None:
         self._repository = repository
@@ -350,18 +352,18 @@ class StreamCheckpoints:
 
 
 def _reached(position: str) -> float:
-    """How far a checkpoint is; what is no number stands for a shard's end."""
+    """The order of checkpoints: by number; a checkpoint that is not a number marks a shard's end."""
     return int(position) if position.isdecimal() else inf
 
 
 def _partition_key(seen: Peek, digest: bytes) -> str:
-    """The messageId where it can be one: a partition key has 1 to 256 characters."""
+    """The messageId if it can be a partition key, which has 1 to 256 characters; else the digest."""
     usable = seen.message_id is not None and 0 < len(seen.message_id) <= 64 and seen.message_id.isascii()
     return seen.message_id if usable and seen.message_id else digest.hex()
 
 
 def _storable(number: int | None) -> int | None:
-    """JSON integers have no bounds, SQLite's are of 64 bits."""
+    """The number if it fits SQLite's 64 bits, else None: integers in JSON have no bounds."""
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``main`` runs a command and answers with its exit code."""
+"""The command line: ``main`` runs a command and returns its exit code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``sandbox`` with these arguments (None: the process's own); the exit code. Raises nothing."""
+    """Run ``sandbox`` with these arguments, by default the process's own. Returns the exit code."""
     try:
         result = sandbox.main(arguments, prog_name="sandbox", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except BrokenPipeError:
-        # Whoever read our output has enough of it; Python must not try to flush the rest when it ends.
+        # The reader of our output closed the pipe. Python must not try to flush the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- no traceback, ever

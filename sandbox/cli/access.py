@@ -10,10 +10,10 @@ from sandbox.cli.output import json_option, print_json, print_table
 
 @click.group()
 def access() -> None:
-    """Hold access keys to streams and operations, so that wrongly scoped keys can be rehearsed.
+    """Limit access keys to streams and operations, to rehearse keys with wrong scopes.
 
-    A key that is held to something is denied everything else with AWS's AccessDeniedException. Any other key
-    may do everything. Signatures are not verified.
+    A limited key is denied everything else with AWS's AccessDeniedException. Any other key may do everything.
+    Signatures are not verified.
     """
 
 
@@ -21,7 +21,7 @@ def access() -> None:
 @control_option
 @json_option
 def list_(control: str | None, as_json: bool) -> None:
-    """List the access keys that may not do everything."""
+    """List the access keys with limited permissions."""
     with connect(control) as client:
         found = client.access.list()
     if as_json:
@@ -52,7 +52,7 @@ def list_(control: str | None, as_json: bool) -> None:
 def permit(
     key: str, streams: tuple[str, ...], operations: tuple[str, ...], control: str | None, as_json: bool
 ) -> None:
-    """Hold the access key KEY to these operations on these streams.
+    """Limit the access key KEY to these operations on these streams.
 
     An operation that names no stream, such as ListStreams, needs the stream *, as in a policy of AWS.
     """
@@ -72,7 +72,7 @@ def permit(
 @control_option
 @json_option
 def forget(key: str, control: str | None, as_json: bool) -> None:
-    """Let the access key KEY do everything again."""
+    """Remove the limits of the access key KEY."""
     with connect(control) as client:
         forgotten = client.access.forget(key)
     if as_json:

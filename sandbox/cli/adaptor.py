@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def adaptor() -> None:
-    """Publish what changes in an application that knows nothing of messages."""
+    """Publish the changes of an application that does not send messages itself."""
 
 
 @adaptor.command()
@@ -52,7 +52,7 @@ def run(
     control: str | None,
     as_json: bool,
 ) -> int:
-    """Poll an application and publish what is new, changed, or hidden in it; print each message.
+    """Poll an application, publish its new, changed and hidden items, and print each message.
 
     What it has published, and how far it is, outlasts it. An item that makes no valid message is named on
     standard error and kept until it does; --once then ends with exit code 1.
@@ -114,7 +114,7 @@ def example(port: int) -> None:
 def _opened(
     mapping: Mapping, address: str, channel_name: str, control: str | None, clock: Clock
 ) -> Iterator[Adaptor]:
-    """The adaptor with its local data repository, which is the application's own."""
+    """Open the adaptor with its local data repository, one for each application."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.adaptor import Adaptor, Source
     from sandbox.adaptor.state import State

@@ -30,7 +30,7 @@ _KINDS = {"repository": "institutional repository", "preservation": "preservatio
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """An application, what it keeps, its way to answer, and what it does about what it refused."""
+    """An application with its repository, its outbox and its handler of refused messages."""
 
     repository: Repository
     outbox: Outbox
@@ -40,7 +40,7 @@ class _Opened:
 
 @click.group()
 def application() -> None:
-    """Run a simulated application, so that what is sent is processed and what is asked for answered."""
+    """Run a simulated application, which processes messages and answers requests."""
 
 
 @application.command()
@@ -107,12 +107,12 @@ def run(
     found = find_stream(control, channel)
     find_stream(control, answers)
 
-    def show(deed: ActivityLogEntry) -> None:
+    def show(entry: ActivityLogEntry) -> None:
         if as_json:
-            print_json(deed)
+            print_json(entry)
         else:
-            about = deed.object_uuid or deed.message_id or "-"
-            row = f"{deed.message_type or '-':<17}  {about:<36}  {deed.did}"
+            about = entry.object_uuid or entry.message_id or "-"
+            row = f"{entry.message_type or '-':<17}  {about:<36}  {entry.did}"
             # What was refused may hold anything, and none of it is for the terminal to obey.
             click.echo("".join(letter if letter.isprintable() else "·" for letter in row))
 
@@ -158,7 +158,7 @@ def _nothing_left(later: Asynchronous, *, once: bool) -> bool:
 def _later(
     kind: str, found: FoundStream, opened: _Opened, clock: Clock, *, wanted: bool
 ) -> Iterator[Asynchronous | None]:
-    """The application behind asynchronous processing, where that is wanted."""
+    """Put the application behind asynchronous processing, if that is wanted."""
     if not wanted:
         yield None
         return
@@ -174,7 +174,7 @@ def _later(
 def _opened(
     kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
 ) -> Iterator[_Opened]:
-    """The application with its local data repository and its way to answer."""
+    """Open the application with its local data repository and its outbox."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.applications import InstitutionalRepository, PreservationSystem
     from sandbox.download import Downloads

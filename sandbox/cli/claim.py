@@ -21,7 +21,7 @@ _PREVIEW = 60
 
 
 class QueueOrCommand(click.Group):
-    """A group that takes what is not one of its commands for the queue to claim from."""
+    """A group that takes a word that is not one of its commands as the queue to claim from."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -32,7 +32,7 @@ class QueueOrCommand(click.Group):
 
 
 def in_queue(command: F) -> F:
-    """The options of every command about one queue."""
+    """Add the options of every command about one queue."""
     project = click.option(
         "--project",
         default=PROJECT,
@@ -105,7 +105,7 @@ def take(
 @click.argument("queue", required=False)
 @in_queue
 def list_(queue: str | None, project: str, control: str | None, as_json: bool) -> None:
-    """Show who holds what in QUEUE; without one, every queue."""
+    """Show the claims on QUEUE; without QUEUE, show every queue."""
     with connect(control) as client:
         if queue is None:
             _show_queues(client.queues.list(), as_json=as_json)
@@ -130,7 +130,7 @@ def list_(queue: str | None, project: str, control: str | None, as_json: bool) -
 def renew(
     *, queue: str, claim_id: str, ttl: int, grace: int, project: str, control: str | None, as_json: bool
 ) -> None:
-    """Let CLAIM on QUEUE begin anew."""
+    """Restart the time of CLAIM on QUEUE."""
     from rdss_sandbox.shapes.queues import ClaimRenewal
 
     with connect(control) as client:
@@ -146,7 +146,7 @@ def renew(
 @click.argument("claim_id", metavar="CLAIM")
 @in_queue
 def release(queue: str, claim_id: str, project: str, control: str | None, as_json: bool) -> None:
-    """Give up CLAIM on QUEUE: what is left of it is free at once."""
+    """Release CLAIM on QUEUE: its remaining messages are free at once."""
     with connect(control) as client:
         released = client.queues.release(project, queue, claim_id)
     if as_json:

@@ -27,7 +27,7 @@ def clock() -> None:
 @control_option
 @json_option
 def show(control: str | None, as_json: bool) -> None:
-    """Show what the clock says."""
+    """Show the clock."""
     _say(control, None, as_json)
 
 
@@ -35,7 +35,7 @@ def show(control: str | None, as_json: bool) -> None:
 @control_option
 @json_option
 def freeze(control: str | None, as_json: bool) -> None:
-    """Stop time where it is."""
+    """Stop the clock where it is."""
     from rdss_sandbox.shapes.clock import ClockChange
 
     _say(control, ClockChange("freeze"), as_json)

@@ -1,4 +1,4 @@
-"""The ``sandbox`` command: the table of commands as a click group that loads each when it is called."""
+"""The ``sandbox`` command: a click group over the table of commands that imports each on first use."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import importlib
 
 import click
 
-from sandbox.cli.groups import LateGroup
+from sandbox.cli.groups import LazyGroup
 from sandbox.cli.registry import COMMANDS
 
 
-class LazyGroup(LateGroup):
-    """Lists commands from the registry, imports one when it is run or its help is asked for."""
+class RegistryGroup(LazyGroup):
+    """Lists the commands of the registry; imports a command when it is run or its help is shown."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -32,7 +32,7 @@ class LazyGroup(LateGroup):
 
 @click.group(
     "sandbox",
-    cls=LazyGroup,
+    cls=RegistryGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="rdss-sandbox", prog_name="sandbox")

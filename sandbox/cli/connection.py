@@ -1,4 +1,4 @@
-"""How a command reaches the running sandbox: the one started here, or the one that ``--control`` names."""
+"""The connection of a command to the running sandbox: the one started here, or that of ``--control``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def control_option(command: F) -> F:
-    """The option ``--control``, for every command that needs a running sandbox."""
+    """Add the option ``--control``, for commands that need a running sandbox."""
     return click.option(
         "--control",
         metavar="URL",
@@ -33,7 +33,7 @@ def control_option(command: F) -> F:
 
 
 def reach(control: str | None) -> tuple[str, str | None]:
-    """The control API's URL and token. CommandFailedError when nothing was started here."""
+    """Find the control API's URL and token. Raises CommandFailedError when nothing was started here."""
     from sandbox.profiles import running
 
     token = os.environ.get("SANDBOX_TOKEN")
@@ -52,7 +52,7 @@ def reach(control: str | None) -> tuple[str, str | None]:
 
 
 def connect(control: str | None) -> Client:
-    """A client of the running sandbox. CommandFailedError when nothing was started here."""
+    """Make a client of the running sandbox. Raises CommandFailedError when nothing was started here."""
     from rdss_sandbox.client import Client
 
     url, token = reach(control)
@@ -61,9 +61,9 @@ def connect(control: str | None) -> Client:
 
 @contextmanager
 def followed_clock(control: str | None) -> Iterator[Clock]:
-    """The clock of the running sandbox, while the context lasts.
+    """Follow the clock of the running sandbox for the time of the context.
 
-    CommandFailedError when none was started here.
+    Raises CommandFailedError when none was started here.
     """
     from sandbox.following_clock import FollowingClock
 
@@ -74,7 +74,7 @@ def followed_clock(control: str | None) -> Iterator[Clock]:
 
 @contextmanager
 def clock_at_hand(control: str | None) -> Iterator[Clock]:
-    """The clock of the sandbox that ``control`` names or that runs here, else the machine's."""
+    """Follow the clock of the sandbox of ``control`` or of this directory; else use the machine's."""
     from emulator.clock import Clock
     from sandbox.profiles import running
 
@@ -87,9 +87,9 @@ def clock_at_hand(control: str | None) -> Iterator[Clock]:
 
 @dataclass(frozen=True, slots=True)
 class FoundStream:
-    """A stream of the running sandbox; ``since`` tells it from an earlier one of that name.
+    """A stream of the running sandbox; ``since`` distinguishes it from a deleted one of that name.
 
-    ``queues`` are the streams to which what cannot be processed goes.
+    ``queues`` are the streams that serve as error and invalid queue.
     """
 
     endpoint: Endpoint
@@ -97,14 +97,14 @@ class FoundStream:
     queues: dict[Queue, str]
 
     def repository(self, application: str) -> Path:
-        """Where an application of the command line keeps what it knows of this stream's messages."""
+        """The path of an application's local data repository for this stream."""
         from emulator.settings.settings import STATE_DIRECTORY
 
         return Path(STATE_DIRECTORY, f"{application}-{self.since}.sqlite3")
 
 
 def find_stream(control: str | None, name: str) -> FoundStream:
-    """A stream of the running sandbox. CommandFailedError when it has none of that name."""
+    """Find a stream of the running sandbox. Raises CommandFailedError for an unknown name."""
     from sandbox.endpoint import Endpoint
     from sandbox.receiver.assembly import queues_among
 

@@ -1,4 +1,4 @@
-"""Which contract a command judges messages by: the specification's text, or the published schema files."""
+"""The contract for validation by a command: the specification's text, or the published schema files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def as_published_option(command: F) -> F:
-    """The option ``--as-published``, for every command that judges messages."""
+    """Add the option ``--as-published``, for commands that validate messages."""
     return click.option(
         "--as-published",
         is_flag=True,

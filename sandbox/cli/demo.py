@@ -95,7 +95,7 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
 
 @contextmanager
 def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
-    """A sandbox of the demonstration's own, on free ports, while the context lasts."""
+    """Start a separate sandbox for the demonstration on free ports, for the time of the context."""
     from sandbox.demo.run import DemoTarget
     from sandbox.endpoint import Endpoint
     from sandbox.profiles import in_process
@@ -111,7 +111,7 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
 
 
 def _pipeline() -> Pipeline:
-    """The pipeline, after a look whether it can run here. CommandFailedError when not."""
+    """The pipeline, if it can run here. Raises CommandFailedError if it cannot."""
     from importlib.util import find_spec
 
     from rdss_sandbox.installation import how_to_add
@@ -132,7 +132,7 @@ def _pipeline() -> Pipeline:
 def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
     from sandbox.pipeline.run import run_once
 
-    # Spark's own processes sign requests too; a sandbox takes any pair.
+    # Spark's processes sign requests too; a sandbox accepts any credentials.
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
     os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
     if endpoint.token:

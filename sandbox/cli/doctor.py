@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _rabbitmq() -> Finding:
-    """Whether there is a RabbitMQ for every profile but compose, which brings its own."""
+    """Check for RabbitMQ, which every profile except compose takes from this machine."""
     from emulator.rabbitmq.server import HOW_TO_GET_ONE, explain_missing_server, find_server
     from sandbox.profiles.docker_engine import Finding
 
@@ -30,7 +30,7 @@ def _rabbitmq() -> Finding:
 
 
 def stack_findings(here: Running | None) -> list[Finding]:
-    """What ails the containers of the stack that was started here; nothing where an engine does not say."""
+    """Findings about the containers of the stack started here; none where the engine does not answer."""
     if here is None or here.stack is None:
         return []
     from docker.errors import DockerException
@@ -57,7 +57,7 @@ def doctor(as_json: bool) -> None:
     settings = read_settings({}, os.environ)
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
     here = running.find()
-    # Its own ports are taken by a sandbox that runs, as they should be.
+    # A running sandbox uses its own ports, so these are not findings.
     found = list(docker_engine.findings(os.environ, {} if here else ports))
     found += stack_findings(running.read())
     found.append(_rabbitmq())

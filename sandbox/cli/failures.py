@@ -1,8 +1,8 @@
-"""What goes wrong, as a person sees it: one line on standard error, and the exit code that says which kind.
+"""Failures of commands: one line on standard error and an exit code.
 
 0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive. A command raises
-``CommandFailedError`` for what it knows; here is the one place that turns every
-other error into the same.
+``CommandFailedError`` for the failures that it expects. Every other error is turned
+into the same form here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Exit(IntEnum):
 
 
 class CommandFailedError(Exception):
-    """A command cannot go on: the line to show and the exit code."""
+    """A command failed; it has the line to show and the exit code."""
 
     def __init__(self, message: str, code: Exit = Exit.FAIL) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class CommandFailedError(Exception):
 
 
 def explain(error: BaseException) -> tuple[str, int]:
-    """The line and the exit code for any error."""
+    """Turn any error into its line and its exit code."""
     match error:
         case CommandFailedError():
             return str(error), error.code
@@ -59,7 +59,7 @@ def _usage(error: click.UsageError) -> str:
 
 
 def _explain_ours(error: BaseException) -> tuple[str, int] | None:
-    """Errors of the emulator's client and settings, known by name so that none needs importing here."""
+    """Explain errors of our own modules, found by class name so that nothing is imported for them."""
     match type(error).__module__, type(error).__name__:
         case (
             ("rdss_sandbox.client", "UnreachableError")

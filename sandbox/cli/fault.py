@@ -1,4 +1,4 @@
-"""``sandbox fault``: a command for each type of fault, made from the registry."""
+"""``sandbox fault``, with a subcommand for each fault type of the registry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.groups import LateGroup
+from sandbox.cli.groups import LazyGroup
 from sandbox.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def fault() -> None:
     """Add, list and remove faults."""
 
 
-class FaultTypes(LateGroup):
-    """A command for each type in the registry, with the type's attributes as options."""
+class FaultTypes(LazyGroup):
+    """Makes a command for each fault type, with the type's attributes as options."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_types())
@@ -129,7 +129,7 @@ def _common_options(directions: list[str]) -> list[click.Parameter]:
 
 
 def option_name(type_: FaultType, attribute: Attribute, taken: Container[str]) -> str:
-    """The attribute as an option, with its type's name before it where every fault has such an option."""
+    """The option for an attribute, prefixed with the type's name where every fault has that option."""
     flag = f"--{attribute.name.replace('_', '-')}"
     return f"--{type_.name}-{flag[2:]}" if flag in taken else flag
 

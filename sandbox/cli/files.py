@@ -1,4 +1,4 @@
-"""The messages in the files that a command is given, or on its standard input."""
+"""The messages in the files of a command line, or on standard input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def found_in(files: Iterable[str]) -> Iterator[Document | str]:
-    """What the files hold, ``-`` being standard input; for one that cannot be read, a line that says why."""
+    """Yield the documents in the files, and a reason for each unreadable file; ``-`` is standard input."""
     from schemas.documents import documents
 
     for name in files:

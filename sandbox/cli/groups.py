@@ -1,12 +1,12 @@
-"""Groups whose commands are made when they are asked for."""
+"""A click group whose commands are made on first use."""
 
 from __future__ import annotations
 
 import click
 
 
-class LateGroup(click.Group):
-    """A group that knows its commands by ``list_commands``, and suggests one for a name that it has not."""
+class LazyGroup(click.Group):
+    """A group that knows its commands only by ``list_commands`` and suggests one for an unknown name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -18,5 +18,5 @@ class LateGroup(click.Group):
             raise click.NoSuchCommand(name, self.unknown(name), there, ctx) from None
 
     def unknown(self, _name: str) -> str | None:
-        """What to say of a name that it has not, before the suggestion; None for the usual."""
+        """The message for an unknown name, before the suggestion; None for click's own."""
         return None

@@ -58,7 +58,7 @@ def logs(service: str | None, tail: int, follow: bool, control: str | None, as_j
 
 
 def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
-    """The last events of a sandbox that runs, and with ``follow`` those to come."""
+    """Yield the last events of a running sandbox, and with ``follow`` the coming ones."""
     from emulator.clock import Clock
 
     clock = Clock()
@@ -74,7 +74,7 @@ def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
 
 
 def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone: bool) -> None:
-    """The last events of a sandbox that has stopped."""
+    """Print the last events of a stopped sandbox."""
     import os
 
     from emulator.assembly.data_directory import read_events
@@ -135,7 +135,7 @@ def _of_containers(found: Running, service: str | None, tail: int, *, follow: bo
 
 
 def _file(service: str) -> Path:
-    """The file in which a process leaves what it writes. CommandFailedError for one that nobody knows."""
+    """The log file of a process. Raises CommandFailedError for an unknown one."""
     from emulator.settings.settings import STATE_DIRECTORY
     from sandbox.profiles.in_process import LOG_NAME
 

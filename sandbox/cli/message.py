@@ -1,4 +1,4 @@
-"""``sandbox message``: validate messages, make samples."""
+"""``sandbox message``: validate messages and make samples."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def validate(
     control: str | None,
     as_json: bool,
 ) -> int:
-    """Judge the messages in each FILE, or on standard input with -.
+    """Validate the messages in each FILE, or on standard input with -.
 
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.

@@ -66,7 +66,7 @@ def _rows(log: Client | AuditMessages, matching: str, limit: int | None) -> Iter
 
 
 def _print_raw(detail: MessageDetail) -> None:
-    """As send takes it: NDJSON is a line a message, so JSON over several lines is written again on one."""
+    """Print a message as send reads it: on one line, so JSON over several lines is encoded again."""
     import msgspec
 
     if detail.raw is None:

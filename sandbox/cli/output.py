@@ -1,4 +1,4 @@
-"""How commands print: JSON for programs, tables for people, both on standard output."""
+"""The output of commands on standard output: JSON for programs, tables for people."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def json_option(command: F) -> F:
-    """The option ``--json``."""
+    """Add the option ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
 def print_json(value: Any) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     import msgspec
 
     click.echo(msgspec.json.encode(value))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table; columns whose values are all numbers are right-aligned."""
+    """Print a table; columns of numbers are right-aligned."""
     from rich.console import Console
     from rich.table import Table
 
@@ -38,13 +38,13 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         table.add_column(title, justify="right" if numbers else "left", overflow="fold")
     for row in cells:
         table.add_row(*("-" if cell is None else str(cell) for cell in row))
-    # What is piped is not folded into a screen's width that nobody looks at.
+    # Piped output is not folded at the width of a screen.
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     Console(width=width).print(table)
 
 
 def size(count: int) -> str:
-    """Bytes for people: ``3.5 kB``, thousand by thousand."""
+    """Bytes in decimal units: ``3.5 kB``."""
     value = float(count)
     for unit in _UNITS:
         if value < 1000 or unit == _UNITS[-1]:

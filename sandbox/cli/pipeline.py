@@ -1,4 +1,4 @@
-"""``sandbox pipeline``: streams and buckets to tables with Spark, and what can be asked of them."""
+"""``sandbox pipeline``: turn streams and buckets into tables with Spark, and query these."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def report(
     service: Service,
     as_json: bool,
 ) -> None:
-    """Add the tables up: a page with charts, and a summary here."""
+    """Summarise the tables: a page with charts, and a summary here."""
     from emulator.rng import new_uuid
     from sandbox.pipeline.page import page
     from sandbox.pipeline.report import report as add_up
@@ -219,7 +219,7 @@ def _injected(events: str | None, service: Service) -> list[Injected]:
 @service_options
 @json_option
 def query(*, sql: str, place: str, limit: int, session: Session, service: Service, as_json: bool) -> None:
-    """Ask the tables with SQL.
+    """Query the tables with SQL.
 
     They are messages, parts, sequences, objects, rejects, queued, duplicates, arrivals and figures.
     """

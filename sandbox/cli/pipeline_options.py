@@ -1,4 +1,4 @@
-"""What the commands of ``sandbox pipeline`` have in common: Spark, the endpoint, the tables, failures."""
+"""Shared options of ``sandbox pipeline``: Spark, the endpoint, the tables; and the pipeline's failures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from sandbox.pipeline.tables import Tables
 
 Session: TypeAlias = "Callable[[], SparkSession]"
-"""Opens the Spark session that the options ask for."""
+"""Opens the Spark session of the options."""
 Command: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Service:
-    """What the options ``--endpoint`` and ``--control`` name."""
+    """The endpoint of the options ``--endpoint`` and ``--control``."""
 
     endpoint: str | None
     control: str | None
@@ -37,7 +37,7 @@ class Service:
         return _service(self.endpoint, self.control)
 
     def client(self) -> Client:
-        """A client of the sandbox. CommandFailedError when nothing was started here."""
+        """Make a client of the sandbox. Raises CommandFailedError when nothing was started here."""
         return connect(self.control)
 
 
@@ -51,12 +51,12 @@ streams_option = click.option(
 
 
 def names_of(streams: str) -> tuple[str, ...]:
-    """The names in a list with commas."""
+    """Split a list of names at its commas."""
     return tuple(name for part in streams.split(",") if (name := part.strip()))
 
 
 def place_option(flag: str) -> Callable[[Command], Command]:
-    """The option that says where the tables are."""
+    """Make the option for the place of the tables."""
     text = "Where the tables are: a folder, or s3://bucket/prefix."
     return click.option(
         flag, "place", default="runs/pipeline", show_default=True, metavar="DIR|s3://...", help=text
@@ -64,7 +64,7 @@ def place_option(flag: str) -> Callable[[Command], Command]:
 
 
 def spark_options(command: Command) -> Command:
-    """Options of the Spark session; the command gets ``session``, which opens it."""
+    """Add the options of the Spark session; the command gets ``session``, which opens it."""
 
     @wraps(command)
     def with_session(*, master: str, memory: str, conf: tuple[str, ...], **others: Any) -> Any:
@@ -91,7 +91,7 @@ def spark_options(command: Command) -> Command:
 
 
 def service_options(command: Command) -> Command:
-    """Options of the AWS endpoint; the command gets ``service``, which gives its URL and the region."""
+    """Add the options of the AWS endpoint; the command gets ``service`` with its URL and region."""
 
     @wraps(command)
     def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
@@ -130,7 +130,7 @@ def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str
 
 
 def _token_of(endpoint: str) -> str | None:
-    """The token of the sandbox at this endpoint, where it was started here; the environment has any other."""
+    """The token of the sandbox at this endpoint; None if it was not started here."""
     from sandbox.profiles import running
 
     found = running.find()
@@ -138,7 +138,7 @@ def _token_of(endpoint: str) -> str | None:
 
 
 def answering(endpoint: str | None) -> None:
-    """Fails within seconds, before Spark starts, where there is no Java or nothing answers."""
+    """Fail within seconds, before Spark starts, where Java is missing or nothing answers."""
     from sandbox.pipeline import java
     from sandbox.pipeline.endpoint import require_endpoint
 
@@ -147,7 +147,7 @@ def answering(endpoint: str | None) -> None:
 
 
 def tables_at(place: str, service: Service) -> Tables:
-    """The tables in a place. CommandFailedError when there are none."""
+    """Open the tables in a place. Raises CommandFailedError when there are none."""
     from sandbox.pipeline.endpoint import require_endpoint
     from sandbox.pipeline.table_storage import TableStorage
     from sandbox.pipeline.tables import Tables
@@ -164,7 +164,7 @@ def tables_at(place: str, service: Service) -> Tables:
 
 @contextmanager
 def bar() -> Iterator[Callable[[str, float], None]]:
-    """A bar on standard error that follows what a run says it is doing."""
+    """Show a progress bar on standard error and yield the function that moves it."""
     from rich import progress
     from rich.console import Console
 
@@ -178,7 +178,7 @@ def bar() -> Iterator[Callable[[str, float], None]]:
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """The pipeline's own errors as a line and an exit code."""
+    """Turn the pipeline's errors into a line and an exit code."""
     from sandbox.pipeline import failures as kinds
     from sandbox.pipeline.java import JavaMissingError
 

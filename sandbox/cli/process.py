@@ -1,4 +1,4 @@
-"""``sandbox process``: what becomes of messages after they arrived, and what can be done about it."""
+"""``sandbox process``: asynchronous messages: send, find, restart and cancel them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def list_(control: str | None, as_json: bool, **wanted: Any) -> None:
 @control_option
 @json_option
 def show(number: int, control: str | None, as_json: bool) -> None:
-    """Show the life of message NUMBER: its changes, its calls, its children, its errors."""
+    """Show message NUMBER with its changes of state, calls, children and errors."""
     with connect(control) as client:
         found = client.processing.show(number)
     _show(found, as_json=as_json)

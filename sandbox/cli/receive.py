@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.receiver import Arrival
 
 Step = Callable[[int], int]
-"""Receives at most so many messages; how many came."""
+"""Receives at most this many messages and returns their number."""
 
 _PRINTED_AS_THEY_ARE = ("audit", "error", "invalid")
 _AT_ONCE = 500
@@ -29,7 +29,7 @@ _WAIT_SECONDS = 0.6
 
 
 class _ReaderGone(BaseException):
-    """Whoever read our output has enough: the message is not processed, and comes again the next time."""
+    """The reader of our output closed the pipe: the message is not processed and is received again."""
 
 
 @click.command()
@@ -88,7 +88,7 @@ def receive(
 def _stepping(
     control: str | None, name: str, show: Callable[[bytes], None], *, as_published: bool
 ) -> Iterator[Step]:
-    """The way to receive from this stream, with everything open that it needs."""
+    """Open a receiver, or a channel, for this stream and yield the function that receives."""
     from emulator.channels import ChannelUnavailableError
     from emulator.channels.kinesis import KinesisChannel
     from emulator.clock import Clock
@@ -151,7 +151,7 @@ def _described(data: bytes) -> str:
 
 
 def _on_one_line(data: bytes) -> bytes:
-    """The message with the line breaks taken out that its sender put between its fields."""
+    """The message without the line breaks between its fields."""
     import msgspec
 
     if b"\n" not in data:

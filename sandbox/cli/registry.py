@@ -1,7 +1,6 @@
-"""Every command in one table: its name, where it is, and its line of help.
+"""The table of all commands: name, import path and line of help.
 
-The line is here so that ``sandbox --help`` needs none of the commands, and
-what they import, to be loaded.
+The line of help is here so that ``sandbox --help`` imports no command.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A command: ``place`` is ``module:attribute`` of a click command or group."""
+    """A command; ``place`` is the ``module:attribute`` of a click command or group."""
 
     place: str
     help: str
@@ -46,7 +45,7 @@ COMMANDS: dict[str, Row] = {
     "message": Row("sandbox.cli.message:message", "Validate messages, or make samples of them."),
     "fault": Row("sandbox.cli.fault:fault", "Add, list and remove faults."),
     "access": Row(
-        "sandbox.cli.access:access", "Hold access keys to streams and operations, and deny them the rest."
+        "sandbox.cli.access:access", "Limit access keys to streams and operations, and deny them the rest."
     ),
     "reshard": Row("sandbox.cli.reshard:reshard", "Split, merge or scale a stream's shards."),
     "claim": Row("sandbox.cli.claim:claim", "Hold messages of a queue for a time: triage the error queue."),
@@ -56,7 +55,7 @@ COMMANDS: dict[str, Row] = {
     ),
     "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
     "prune": Row("sandbox.cli.prune:prune", "Remove old objects of the audit log and old events."),
-    "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and begin afresh."),
+    "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and start again."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
     "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),
 }

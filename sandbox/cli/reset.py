@@ -10,7 +10,7 @@ from sandbox.cli.connection import connect, control_option
 @click.command()
 @control_option
 def reset(control: str | None) -> None:
-    """Remove every message, object and fault, set the clock to real time, and make the streams afresh.
+    """Remove every message, object and fault, set the clock to real time, and create the streams again.
 
     Queues, topics and asynchronous messages are emptied too. What an application or adaptor of the command
     line keeps is its own: it begins anew with the new streams the next time it is started.

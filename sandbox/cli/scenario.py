@@ -27,7 +27,7 @@ _RUNS = click.Path(file_okay=False, path_type=Path)
 
 @click.group()
 def scenario() -> None:
-    """Play bad days on a clock of their own, and judge what a client makes of them."""
+    """Play scenarios of failures on their own clock, and judge what a client makes of them."""
 
 
 @scenario.command("list")
@@ -47,7 +47,7 @@ def list_(as_json: bool) -> None:
 @click.argument("wanted", metavar="NAME|FILE")
 @json_option
 def show(wanted: str, as_json: bool) -> None:
-    """ViewerOptions what a scenario teaches, sends, breaks and expects."""
+    """Show what a scenario teaches, sends, breaks and expects."""
     from sandbox.scenarios.page import section
 
     found = _found(wanted)

@@ -56,7 +56,7 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
 
 
 def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_json: bool) -> str | None:
-    """Send one document and print what went; why not when it is no message."""
+    """Send one document and print its messages; returns the reason if it is not a message."""
     from emulator.rng import new_seed, new_uuid
     from schemas.completion import complete
     from schemas.documents import why_no_message
@@ -86,7 +86,7 @@ def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_js
 
 @contextmanager
 def _gateway(control: str | None, channel: str, clock: Clock) -> Iterator[Gateway]:
-    """A gateway to a stream of the running sandbox. CommandFailedError when there is no such stream."""
+    """Open a gateway to a stream of the running sandbox. Raises CommandFailedError for an unknown stream."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.gateway import Gateway
     from sandbox.repository import Repository

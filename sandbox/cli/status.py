@@ -44,7 +44,7 @@ def status(control: str | None, as_json: bool) -> None:
 
 
 def _ailing(control: str | None) -> list[Finding]:
-    """What ails the containers of the stack started here, if that is what is asked about."""
+    """Findings about the containers of the stack started here, if its status is asked for."""
     if control is not None:
         return []
     from sandbox.cli.doctor import stack_findings
@@ -72,7 +72,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
 
 
 def describe_clock(clock: ClockReading) -> str:
-    """The clock in words."""
+    """Describe the clock in words."""
     from rdss_sandbox.timestamps import timestamp
 
     if clock.real:

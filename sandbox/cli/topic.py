@@ -34,7 +34,7 @@ def topic() -> None:
 
 
 def port_options(command: F) -> F:
-    """How to reach topics and as whom, for every command of the group."""
+    """Add the options for address, user and token of topics."""
     for option in (
         control_option,
         click.option("--user", metavar="NAME", help="The user to act as, where users have no tokens."),
@@ -45,7 +45,7 @@ def port_options(command: F) -> F:
 
 
 def publishing(command: F) -> F:
-    """What a message to a topic can have."""
+    """Add the options of a message to a topic."""
     for option in (
         click.argument("data", nargs=-1, metavar="[MESSAGE|-]..."),
         click.argument("name", metavar="TOPIC"),
@@ -97,7 +97,7 @@ def publish(name: str, data: tuple[str, ...], **given: Any) -> None:
 @topic.command()
 @publishing
 def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
-    """Lay the fields in each MESSAGE over those of its record in TOPIC."""
+    """Merge the fields in each MESSAGE into its record in TOPIC."""
     from emulator.topics.engine.commands import DeltaPublish
 
     _publish(DeltaPublish, name, data, **given)
@@ -152,7 +152,7 @@ def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **
 def subscribe(
     name: str, *, delta: bool, live: bool, limit: int | None, timeout: float | None, **given: Any
 ) -> int:
-    """Print what TOPIC has and what changes in it, one JSON message a line, until Ctrl-C.
+    """Print the records of TOPIC and their changes, one JSON message a line, until Ctrl-C.
 
     A record that leaves, because it was deleted, expired or matches no more, is told as an oof message.
     Exit code 4: fewer than N messages came before the timeout.
@@ -225,7 +225,7 @@ def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **g
 
 
 def _raw(text: str, type_: str = "json") -> Raw:
-    """The text as data: JSON as it is, and of another type as a string, in Base64 if it is binary."""
+    """Return the text as data: JSON as it is, another type as a string, binary in Base64."""
     import msgspec
 
     if type_ != "json":

@@ -64,7 +64,7 @@ def _serve(url: str, token: str | None, host: str, port: int) -> int:
 
     if token:
         os.environ["SANDBOX_TOKEN"] = token
-    # As with the sandbox's own ports: beyond loopback there always is a token.
+    # As with the sandbox's own ports, a page beyond loopback always has a token.
     asked = token or (None if host in LOOPBACK else new_uuid())
 
     def announce(page: str) -> None:

@@ -135,7 +135,7 @@ def up(detach: bool, as_json: bool, **options: Any) -> None:
 
 
 def _arguments(given: dict[str, Any]) -> list[str]:
-    """The options as another process is given them."""
+    """The command line of these options for another process."""
     arguments: list[str] = []
     for name, value in given.items():
         option = _REPEATED.get(name) or "--" + name.replace("_", "-")
@@ -156,7 +156,7 @@ def _show(running: Running, as_json: bool) -> None:
     from rich.panel import Panel
 
     Console(stderr=True).print(Panel(_summary(running), title="RDSS sandbox", expand=False))
-    # What is meant to be pasted stands outside of the frame, and is not folded at the screen's width.
+    # The line to paste stands outside of the frame and is not folded at the screen's width.
     for line in (*(f"note: {note}" for note in running.notes), "", running.exports, "", *_NEXT):
         click.echo(line, err=True)
 

@@ -1,6 +1,6 @@
-"""How long a command waits: the option ``--timeout``, and what ends when its time is up.
+"""Time-outs of commands: the option ``--timeout`` and iteration up to a deadline.
 
-A person waits in real time, whatever the sandbox's clock shows.
+A time-out is in real time, whatever the sandbox's clock shows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    """The seconds in a length of time such as ``500ms`` or ``5m``, for an option or argument."""
+    """Parse a duration such as ``500ms`` or ``5m`` into seconds, as the callback of an option or argument."""
     from rdss_sandbox.durations import seconds
 
     if value is None:
@@ -29,12 +29,12 @@ def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None
 
 
 def timeout_option(help_text: str) -> Callable[[F], F]:
-    """The option ``--timeout``; the command gets ``timeout`` in seconds, None for as long as it takes."""
+    """Add the option ``--timeout``; the command gets ``timeout`` in seconds, None for no limit."""
     return click.option("--timeout", metavar="TIME", callback=duration, help=help_text)
 
 
 class Deadline:
-    """``seconds`` from now (None: never)."""
+    """A point in real time ``seconds`` from now; None never passes."""
 
     def __init__(self, seconds: float | None) -> None:
         from emulator.clock import stopwatch
@@ -44,7 +44,7 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """Seconds until then, at least 0; None where there is no end."""
+        """The remaining seconds, at least 0; None without an end."""
         return None if self._end is None else max(0.0, self._end - self._now())
 
     @property
@@ -53,7 +53,7 @@ class Deadline:
 
 
 def within(deadline: Deadline, items: Iterable[T]) -> Iterator[T]:
-    """The items as they come, until there are no more or the time is up. Raises what the items raise."""
+    """Yield the items until their end or the deadline. Raises the errors of the iteration."""
     if deadline.left is None:
         yield from items
         return
@@ -68,7 +68,7 @@ def within(deadline: Deadline, items: Iterable[T]) -> Iterator[T]:
         else:
             came.put(None)
 
-    # It may wait for ever for an item that nobody wants any more: it must not keep the process.
+    # A daemon thread, since it may wait for ever for an item that is no longer needed.
     threading.Thread(target=wait_for_items, name="items", daemon=True).start()
     while True:
         try:

@@ -1,1 +1,1 @@
-"""What the control API has besides the emulator: asynchronous messages and scenarios."""
+"""Resources of the control API on top of the emulator: asynchronous messages and scenarios."""

@@ -1,4 +1,4 @@
-"""Scenarios through the control API: what there are, play one, and look at what happened in it."""
+"""Scenarios through the control API: list and play them, and read the events of a run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SUMMARY = ScenarioRun.__struct_fields__
 
 
 class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Events of a run with an id above ``after``."""
+    """Query for events of a run with an id above ``after``."""
 
     after: Annotated[int, msgspec.Meta(ge=0)] = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 1000
@@ -47,7 +47,7 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(slots=True)
 class _Begun:
-    """A run that was begun here; ``run`` is there once it is done, ``problem`` when it cannot be."""
+    """A run started here. A finished run has ``run``; a failed one has ``problem``."""
 
     id: int
     scenario: Scenario
@@ -62,9 +62,9 @@ class _Begun:
 
 
 class ScenarioResources:
-    """``/scenarios`` and ``/scenarios/runs``. One scenario plays at a time, in a sandbox of its own.
+    """The routes ``/scenarios`` and ``/scenarios/runs``. One scenario plays at a time.
 
-    The sandbox that is asked has nothing to do with it but to say when a run begins and ends, as events.
+    A scenario plays in a separate emulator. This sandbox only emits events when a run starts and ends.
     """
 
     def __init__(self, events: Events, runs: Path = RUNS) -> None:
@@ -125,7 +125,7 @@ class ScenarioResources:
             run = run_scenario(
                 begun.scenario, begun.scenario.name, seed=begun.seed, kind=kind, runs=self._folder
             )
-        except Exception as error:  # noqa: BLE001 -- whoever asked is told, in the run
+        except Exception as error:  # noqa: BLE001 -- any failure is reported in the run
             begun.problem = f"{type(error).__name__}: {error}"
         else:
             begun.run = run
@@ -155,9 +155,9 @@ class ScenarioResources:
         raise ApiError(HTTPStatus.NOT_FOUND, "no_such_run", message)
 
 
-def scenario_resources(parts: Components) -> ScenarioResources:
-    """``/scenarios`` for the sandbox of these parts."""
-    return ScenarioResources(parts.events)
+def scenario_resources(components: Components) -> ScenarioResources:
+    """The scenario routes for a sandbox with these components."""
+    return ScenarioResources(components.events)
 
 
 def _library() -> dict[str, Scenario]:

@@ -1,1 +1,1 @@
-"""A file server over HTTPS that misbehaves on demand, and the certificates it needs."""
+"""A file server over HTTPS that simulates failures, and certificates for it."""

@@ -1,4 +1,4 @@
-"""Certificates made for a run: a private authority and what it vouches for, for whatever length of time."""
+"""Certificates for tests and runs: a private authority and the certificates that it issues."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LEEWAY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A private certificate authority; ``certificate`` is what clients must be given to trust it."""
+    """A private certificate authority; clients trust it by its ``certificate``."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
     def write_certificate(self, path: Path) -> Path:
-        """In PEM."""
+        """Write the authority's certificate in PEM and return the path."""
         path.write_bytes(_pem(self.certificate))
         return path
 
     def issue(self, host: str, clock: Clock, *, life: timedelta = timedelta(days=30)) -> bytes:
-        """A host's key and certificate, together in PEM; with a negative ``life`` it has expired already."""
+        """Issue a key and certificate for a host, together in PEM; a negative ``life`` is already expired."""
         key = _new_key()
         now = clock.now()
         builder = _unsigned(_name(host), self.certificate.subject, key)
@@ -49,7 +49,7 @@ class Authority:
 
 
 def new_authority(clock: Clock) -> Authority:
-    """An authority that nobody trusts yet."""
+    """Create a certificate authority."""
     key, name, now = _new_key(), _name("RDSS sandbox certificate authority"), clock.now()
     usage = x509.KeyUsage(
         digital_signature=True,

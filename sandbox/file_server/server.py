@@ -1,4 +1,4 @@
-"""A file server over HTTPS, with ranges, on which things go wrong on demand."""
+"""A file server over HTTPS with ranges that simulates failures."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _RANGE: Final = re.compile(r"bytes=(\d+)-(\d*)")
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What goes wrong with every answer.
+    """The failures of every answer.
 
-    ``cut_after``: the connection ends after so many bytes. ``bytes_per_second``: it is that slow.
-    ``damaged``: a bit of the file's last byte is flipped, so that no checksum is right.
-    ``unavailable``: so many requests are answered with 503 first.
+    ``cut_after`` closes the connection after this number of bytes. ``bytes_per_second`` limits the speed.
+    ``damaged`` flips a bit of the file's last byte, so that no checksum matches. ``unavailable`` answers the
+    first requests for a file with 503, this number of times.
     """
 
     cut_after: int | None = None
@@ -37,7 +37,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One answer: the path asked for, from which byte on, and with which status it was answered."""
+    """One answer: the requested path, the first byte and the HTTP status."""
 
     path: str
     start: int
@@ -45,9 +45,9 @@ class Served:
 
 
 class FileServer:
-    """Serves the files below a folder while its context lasts; ``url`` ends without a slash.
+    """Serves the files below a folder within the context ``serving``; ``url`` ends without a slash.
 
-    ``certificate`` is a PEM file with the host's key and certificate. ``answers`` are those given so far.
+    ``certificate`` is a PEM file with the host's key and certificate. ``answers`` are the answers so far.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class FileServer:
 
     @contextmanager
     def serving(self) -> Iterator[FileServer]:
-        """Serve on threads of its own while the context lasts."""
+        """Serve on other threads while the context lasts."""
         thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="files", daemon=True)
         thread.start()
         try:
@@ -90,7 +90,7 @@ class FileServer:
             thread.join()
 
     def find(self, path: str) -> Path | None:
-        """The file of a URL's path, if it is one below the folder."""
+        """The file for a URL's path, None where there is no such file below the folder."""
         found = (self.folder / unquote(path).lstrip("/")).resolve()
         return found if found.is_relative_to(self.folder) and found.is_file() else None
 
@@ -103,7 +103,7 @@ def _handler_of(server: FileServer) -> type[BaseHTTPRequestHandler]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handles one connection."""
 
     protocol_version = "HTTP/1.1"
     timeout = 30
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- http.server's name
-        """``answers`` says it."""
+        """Write no log: ``answers`` has the requests."""
 
     def _answer(self) -> None:
         files = self.files

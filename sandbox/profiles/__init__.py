@@ -1,1 +1,1 @@
-"""The ways to stand a sandbox up, and to find the one that stands."""
+"""The profiles, which start a sandbox in different environments, and the record of the running one."""

@@ -1,4 +1,4 @@
-"""The aws profile: the sandbox in front of AWS itself, every request signed anew with your credentials."""
+"""The aws profile: the sandbox in front of AWS itself; requests are signed again with your credentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.profiles.running import Running
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStartError."""
+    """Relay until SIGINT or SIGTERM; ``ready`` is called when it answers. Raises CannotStartError."""
     if not settings.loopback:
         raise CannotStartError(
             f"whoever reaches {settings.host} could use your AWS credentials: this profile stays on 127.0.0.1"

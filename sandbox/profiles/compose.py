@@ -1,4 +1,4 @@
-"""The compose profile: LocalStack, RabbitMQ and the emulator in front of both, as containers."""
+"""The compose profile: LocalStack and RabbitMQ with the emulator in front, as containers."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _LABEL: Final = "com.docker.compose"
 _PORTS: Final = ("aws", "control", "amqp", "queues", "topics")
 _TRIES: Final = 4
 _READ_IN_THE_CONTAINER: Final = 0o644
-"""Its user is another one."""
+"""The mode of files for the container, whose user is another one."""
 _PORT_TAKEN: Final = re.compile("already in use|already allocated|not available")
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service of the stack: ``state`` is Docker's word, ``health`` too where it has a health check."""
+    """A service of the stack. ``state`` and ``health`` are Docker's; ``health`` needs a health check."""
 
     name: str
     state: str
@@ -53,7 +53,7 @@ class Service:
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Bring the stack up and wait until it is ready; it stays until ``sandbox down``.
+    """Start the stack and wait until it is ready; it runs until ``sandbox down``.
 
     Raises CannotStartError.
     """
@@ -61,16 +61,16 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
     private_files.make_directory(state)
-    variables = _brought_up(settings, name, state)
+    variables = _bring_up(settings, name, state)
     found = _described(settings, name, variables)
     running.write(found)
     ready(found)
 
 
 def stop(found: Running) -> None:
-    """Take the stack down; its volumes, and so what it holds, stay. Raises CannotStopError."""
+    """Stop and remove the stack; its volumes, and so its data, stay. Raises CannotStopError."""
     ran = subprocess.run(
-        # Whatever was started beside it belongs to it: its network and its name do.
+        # "*": services of every compose profile belong to the stack, since they use its network.
         ["docker", "compose", "--project-name", str(found.stack), "-f", FILE, "--profile", "*", "down"],
         capture_output=True,
         text=True,
@@ -82,13 +82,16 @@ def stop(found: Running) -> None:
 
 
 def services(name: str) -> list[Service]:
-    """How each service of a stack is, by name. Raises docker's errors."""
+    """List the services of a stack by name. Raises docker's errors."""
     with _containers(name) as containers:
         return sorted((_service(container) for container in containers), key=lambda each: each.name)
 
 
 def logs(name: str, service: str | None, tail: int, *, follow: bool) -> Iterator[bytes]:
-    """The last lines of the services' logs; ``follow`` goes on with one's. Raises docker's errors."""
+    """Yield the last lines of the services' logs; ``follow`` continues with one service's log.
+
+    Raises docker's errors.
+    """
     with _containers(name) as containers:
         for container in containers:
             if service in (None, _service(container).name):
@@ -100,7 +103,7 @@ def logs(name: str, service: str | None, tail: int, *, follow: bool) -> Iterator
 
 
 def _check(settings: Settings) -> None:
-    """CannotStartError with the first thing that stops it, and what to do."""
+    """Raise CannotStartError with the first obstacle and its remedy."""
     if not FILE.exists():
         raise CannotStartError(f"{FILE} is not there: the compose profile runs from a checkout")
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
@@ -109,19 +112,19 @@ def _check(settings: Settings) -> None:
             raise CannotStartError(f"{finding.found}; {finding.remedy}")
 
 
-def _brought_up(settings: Settings, name: str, state: Path, tries: int = _TRIES) -> dict[str, str]:
-    """The variables with which the stack came up. Raises CannotStartError."""
+def _bring_up(settings: Settings, name: str, state: Path, tries: int = _TRIES) -> dict[str, str]:
+    """Start the stack and return the variables that it was started with. Raises CannotStartError."""
     log = state / LOG_NAME
     variables = _variables(settings, name, state)
     if _up(name, variables, log):
         return variables
     if tries > 1 and _lost_a_chosen_port(settings, variables, log):
-        return _brought_up(settings, name, state, tries - 1)
+        return _bring_up(settings, name, state, tries - 1)
     raise CannotStartError(_why(name, log))
 
 
 def _up(name: str, variables: Mapping[str, str], log: Path) -> bool:
-    """Whether the stack got ready."""
+    """Run docker compose up and return whether the stack became ready."""
     images = ["--no-build"] if os.environ.get("SANDBOX_IMAGE") else ["--build"]
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -141,7 +144,7 @@ def _up(name: str, variables: Mapping[str, str], log: Path) -> bool:
 
 
 def _lost_a_chosen_port(settings: Settings, variables: Mapping[str, str], log: Path) -> bool:
-    """Whether somebody took a port that was ours to choose: the engine binds it up to a minute later."""
+    """Whether another process took a port that we chose: the engine binds it up to a minute later."""
     chosen = [
         variables[f"SANDBOX_{key.upper()}_PORT"] for key in _PORTS if not getattr(settings, f"{key}_port")
     ]
@@ -150,14 +153,14 @@ def _lost_a_chosen_port(settings: Settings, variables: Mapping[str, str], log: P
 
 
 def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
-    """What ``compose.yaml`` takes from the environment."""
+    """The environment variables for ``compose.yaml``; writes the files that they name."""
     variables = {
         "SANDBOX_COMPOSE_NAME": name,
         "SANDBOX_AWS_PORT": str(docker_engine.free_port(settings.aws_port)),
         "SANDBOX_CONTROL_PORT": str(docker_engine.free_port(settings.control_port)),
         "SANDBOX_AMQP_PORT": str(docker_engine.free_port(settings.amqp_port)),
-        "SANDBOX_QUEUES_PORT": str(docker_engine.usual_port(settings.queues_port, QUEUES_PORT)),
-        "SANDBOX_TOPICS_PORT": str(docker_engine.usual_port(settings.topics_port, TOPICS_PORT)),
+        "SANDBOX_QUEUES_PORT": str(docker_engine.port_or_fallback(settings.queues_port, QUEUES_PORT)),
+        "SANDBOX_TOPICS_PORT": str(docker_engine.port_or_fallback(settings.topics_port, TOPICS_PORT)),
         "SANDBOX_REGION": settings.region,
         "SANDBOX_SEED": str(settings.seed),
         "SANDBOX_TOKEN": settings.token or new_uuid(),
@@ -187,7 +190,7 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
 
 
 def _wait(process: subprocess.Popen[bytes], name: str) -> None:
-    """Wait for Compose, and show meanwhile how each service is."""
+    """Wait for docker compose and show the state of each service meanwhile."""
     from docker.errors import DockerException
     from rich.console import Console
 
@@ -204,7 +207,7 @@ def _wait(process: subprocess.Popen[bytes], name: str) -> None:
 
 
 def _why(name: str, log: Path) -> str:
-    """What kept the stack from getting ready, in a few lines."""
+    """The reason why the stack did not become ready, in a few lines."""
     from docker.errors import DockerException
 
     said = log.read_text(errors="replace").strip().splitlines()

@@ -1,4 +1,4 @@
-"""What befell the containers of a stack that do not stand, as the engine's events tell it."""
+"""Findings about the unhealthy containers of a stack, from the Docker engine's events."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from docker.models.containers import Container
 
 _LABEL: Final = "com.docker.compose"
-_LOOKED_BACK_SECONDS: Final = 3600
-_TOLD: Final = ("die", "oom", "kill", "pause", "stop", "disconnect")
-_STANDING: Final = {"running", "healthy", "starting"}
+_HISTORY_SECONDS: Final = 3600
+_EVENTS: Final = ("die", "oom", "kill", "pause", "stop", "disconnect")
+_WELL: Final = {"running", "healthy", "starting"}
 
 
 def ailing(name: str) -> list[Finding]:
-    """A finding for each service of a stack that does not stand: how it is, since what, what to do.
+    """A finding for each unhealthy service of a stack: its state, its last events, the remedy.
 
     Raises docker's errors.
     """
@@ -28,44 +28,44 @@ def ailing(name: str) -> list[Finding]:
     try:
         containers = client.containers.list(all=True, filters={"label": f"{_LABEL}.project={name}"})
         return [
-            _finding(name, container, how, _befell(container))
+            _finding(name, container, how, _recent_events(container))
             for container in containers
-            if (how := _how(container)) is not None
+            if (how := _trouble(container)) is not None
         ]
     finally:
         client.close()
 
 
-def _how(container: Container) -> str | None:
-    """How a container is, None when it is well."""
+def _trouble(container: Container) -> str | None:
+    """The state of an unhealthy container; None for a healthy one."""
     state: dict[str, Any] = container.attrs["State"]
     if state["Status"] == "running" and not container.attrs["NetworkSettings"]["Networks"]:
         return "on no network"
     how: str = (
         state["Status"] if state["Status"] != "running" else state.get("Health", {}).get("Status", "running")
     )
-    return None if how in _STANDING else how
+    return None if how in _WELL else how
 
 
-def _befell(container: Container) -> list[dict[str, Any]]:
-    """The engine's events of the last hour that say what happened to a container, oldest first."""
+def _recent_events(container: Container) -> list[dict[str, Any]]:
+    """The engine's events about a container in the last hour, oldest first."""
     assert container.client is not None
     now = Clock().time()
     events: Iterable[dict[str, Any]] = container.client.events(
-        since=int(now - _LOOKED_BACK_SECONDS), until=int(now) + 1, filters={"event": list(_TOLD)}, decode=True
+        since=int(now - _HISTORY_SECONDS), until=int(now) + 1, filters={"event": list(_EVENTS)}, decode=True
     )
     return [event for event in events if container.id in _concerned(event)]
 
 
 def _concerned(event: dict[str, Any]) -> tuple[str, str]:
-    """The container that an event is of, or that a network lost."""
+    """The ids in an event: of its container, or of the container that a network lost."""
     actor = event["Actor"]
     return actor["ID"], actor["Attributes"].get("container", "")
 
 
-def _finding(name: str, container: Container, how: str, befell: list[dict[str, Any]]) -> Finding:
+def _finding(name: str, container: Container, how: str, events: list[dict[str, Any]]) -> Finding:
     service = container.labels[f"{_LABEL}.service"]
-    said = ", ".join(_in_words(event) for event in befell[-3:])
+    said = ", ".join(_in_words(event) for event in events[-3:])
     command = {"paused": "unpause", "exited": "start", "dead": "start"}.get(how, "restart")
     return Finding(
         "service",

@@ -1,4 +1,4 @@
-"""The Docker engine of this machine: how to reach it, what a stack needs of it, and what is wrong with it."""
+"""The Docker engine of this machine: the connection, and a check of everything that a stack needs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ENGINE_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; ``remedy`` says what to do, and is empty where all is well.
+    """The result of one check; ``remedy`` says what to do and is empty where all is well.
 
-    ``stops`` is whether nothing can run before that is done.
+    ``stops`` means that the stack cannot run before the remedy.
     """
 
     about: str
@@ -35,19 +35,19 @@ class Finding:
 
 
 def connect(environment: Mapping[str, str]) -> DockerClient:
-    """A client of the engine that the ``docker`` command uses too. Raises OSError, and docker's errors."""
+    """Connect to the engine that the ``docker`` command uses. Raises OSError and docker's errors."""
     import docker
 
     host = environment.get("DOCKER_HOST") or _host_of_context() or _DEFAULT_HOST
     if host.startswith("unix://"):
-        # docker's client does not close the socket that it could not connect.
+        # docker's client leaks the socket of a failed connection, so try the socket first.
         with socket.socket(socket.AF_UNIX) as trying:
             trying.connect(host.removeprefix("unix://"))
     return docker.DockerClient(base_url=host, timeout=_ENGINE_SECONDS)
 
 
 def findings(environment: Mapping[str, str], ports: Mapping[str, int]) -> Iterator[Finding]:
-    """What a look at everything that the stack needs finds, what stops it first. ``ports`` by their names."""
+    """Check everything that the stack needs; the checks end at a missing command. ``ports`` are by name."""
     command = _command()
     yield command
     if command.stops:
@@ -126,7 +126,7 @@ def _token(environment: Mapping[str, str]) -> Finding:
 
 
 def _needs_token(image: str) -> bool:
-    """Whether it is LocalStack's own image and newer than 4.14; one that says no version is the newest."""
+    """Whether an image is LocalStack's own and newer than 4.14; a tag without a version is the newest."""
     name, _, tag = image.rpartition(":")
     if not name or "/" in tag:
         name, tag = image, "latest"
@@ -148,7 +148,7 @@ def _port(name: str, port: int) -> Finding:
 
 
 def free_port(port: int) -> int:
-    """The port itself, or for 0 one that is free now."""
+    """The port itself, or for 0 a port that is free now."""
     if port:
         return port
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -156,19 +156,19 @@ def free_port(port: int) -> int:
         return found
 
 
-def usual_port(asked: int | None, usual: int) -> int:
-    """The port that was asked for (0: any free one); without, the usual one, or any where it is taken."""
+def port_or_fallback(asked: int | None, default: int) -> int:
+    """The port that was asked for (0 for any free one), else the default, else any free one."""
     if asked is not None:
         return free_port(asked)
     try:
-        with socket.create_server(("127.0.0.1", usual)):
-            return usual
+        with socket.create_server(("127.0.0.1", default)):
+            return default
     except OSError:
         return free_port(0)
 
 
 def _host_of_context() -> str | None:
-    """Where the engine of the docker command's context is, which Docker Desktop makes use of."""
+    """The engine's address in the docker command's context, which Docker Desktop sets."""
     try:
         ran = subprocess.run(
             ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"],

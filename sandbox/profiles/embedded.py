@@ -1,4 +1,4 @@
-"""The embedded profile: everything in one process, with an engine of its own."""
+"""The embedded profile: everything in one process, with the sandbox's own stream engine."""
 
 from __future__ import annotations
 

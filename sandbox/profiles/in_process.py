@@ -1,4 +1,4 @@
-"""A sandbox as one process of this machine: in the foreground or on its own, and how to stop it."""
+"""A sandbox as one process of this machine: in the foreground or detached, and stopping it."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _LOOK_SECONDS = 0.02
 
 
 class CannotStartError(Exception):
-    """The environment does not allow it: a port in use, a directory in use, one running already."""
+    """The environment does not allow a start: a port or directory is in use, or a sandbox runs already."""
 
 
 class CannotStopError(Exception):
-    """The process does not end."""
+    """The sandbox cannot be stopped."""
 
 
 def refuse_second(directory: Path | None = None) -> None:
-    """CannotStartError when a sandbox runs here already."""
+    """Raise CannotStartError when a sandbox of this directory is already running."""
     found = running.find(directory)
     if found is not None:
         raise CannotStartError(
@@ -51,7 +51,10 @@ def refuse_second(directory: Path | None = None) -> None:
 
 
 def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called once it answers. Raises CannotStartError."""
+    """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called when it answers.
+
+    Raises CannotStartError.
+    """
     os.umask(private_files.UMASK)
     with returning_freed_memory(), asyncio.Runner(loop_factory=_event_loop()) as runner:
         runner.run(_serve(settings, ready))
@@ -90,7 +93,10 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 @asynccontextmanager
 async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None]:
-    """The router, in the topology that has one; put away on a thread, for it asks this one for answers."""
+    """Run the router in the topology that has one.
+
+    It is closed on another thread, because it still sends requests that this event loop answers.
+    """
     if settings.topology != RDSS_TOPOLOGY:
         yield
         return
@@ -108,32 +114,32 @@ async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None
 def start_detached(
     options: Sequence[str], directory: Path | None = None, seconds: float = READY_SECONDS
 ) -> Running:
-    """Start ``sandbox up`` with these options as a process of its own; wait up to ``seconds`` for its answer.
+    """Start ``sandbox up`` with these options in a detached process and wait until it answers.
 
-    ``directory`` is the one that it belongs to, by default the current one. Raises CannotStartError with
-    what the process said.
+    ``directory`` is the sandbox's directory, by default the current one. Raises CannotStartError with the
+    last line of the process when it does not answer within ``seconds``.
     """
-    process, log = _launched(options, directory)
-    found = _answering(process, log, seconds)
-    _let_go(process)
+    process, log = _launch(options, directory)
+    found = _wait_for_answer(process, log, seconds)
+    _abandon(process)
     return found
 
 
 @contextmanager
 def started(options: Sequence[str], directory: Path | None = None) -> Iterator[Running]:
-    """As ``start_detached``, but while the context lasts, and no longer than this process, killed or not."""
-    process, log = _launched(options, directory)
+    """As ``start_detached``, but for the time of the context; it also ends when this process is killed."""
+    process, log = _launch(options, directory)
     with watchdog(process.pid):
-        found = _answering(process, log, READY_SECONDS)
-        _let_go(process)
+        found = _wait_for_answer(process, log, READY_SECONDS)
+        _abandon(process)
         try:
             yield found
         finally:
             stop(found)
 
 
-def _launched(options: Sequence[str], directory: Path | None) -> tuple[subprocess.Popen[bytes], Path]:
-    """The process, and the file in which it leaves what it says about itself."""
+def _launch(options: Sequence[str], directory: Path | None) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start the process; returns it and the file with its standard error."""
     refuse_second(directory)
     state = (directory or Path()) / STATE_DIRECTORY
     private_files.make_directory(state)
@@ -150,10 +156,10 @@ def _launched(options: Sequence[str], directory: Path | None) -> tuple[subproces
     return process, log
 
 
-def _answering(process: subprocess.Popen[bytes], log: Path, seconds: float) -> Running:
-    """Where the process answers, once it does.
+def _wait_for_answer(process: subprocess.Popen[bytes], log: Path, seconds: float) -> Running:
+    """Wait for the line that describes the running sandbox.
 
-    CannotStartError, and the process is ended, when it does not.
+    Without it, the process is ended and CannotStartError raised.
     """
     line = _first_line(process, seconds)
     if line:
@@ -169,7 +175,7 @@ def _answering(process: subprocess.Popen[bytes], log: Path, seconds: float) -> R
 
 
 def stop(found: Running) -> None:
-    """Ask the process to stop and wait until it is gone. Raises CannotStopError when it stays."""
+    """Send SIGTERM to the process and wait for its end. Raises CannotStopError when it does not end."""
     clock = Clock()
     assert found.pid is not None
     try:
@@ -207,15 +213,15 @@ def _described(settings: Settings, emulator: Embedded) -> Running:
     )
 
 
-def _let_go(process: subprocess.Popen[bytes]) -> None:
-    """Leave it running: neither its pipe nor its end is waited for, which Python would warn of."""
+def _abandon(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe and mark the process as ended, so that Python does not warn that it still runs."""
     if process.stdout is not None:
         process.stdout.close()
     process.returncode = 0
 
 
 def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
-    """The first line that the process says, or nothing when it ends or is silent for too long."""
+    """Read the first line of the process; empty when it ends or prints nothing within ``seconds``."""
     stdout = process.stdout
     assert stdout is not None
     heard: list[bytes] = []
@@ -226,7 +232,7 @@ def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
 
 
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The faster loop of uvloop, where there is one."""
+    """The factory of uvloop's faster event loop; None where uvloop is not installed."""
     try:
         import uvloop
     except ImportError:

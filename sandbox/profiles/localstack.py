@@ -1,7 +1,7 @@
-"""The localstack profile: LocalStack 4.14 on this machine, without Docker, and the sandbox in front of it.
+"""The localstack profile: LocalStack 4.14 on this machine without Docker, and the sandbox in front of it.
 
-It has an environment of its own under the state directory, made once, and
-writes nothing outside that.
+LocalStack has its own Python environment under the state directory, which is
+created once, and it writes nothing outside of that directory.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from sandbox.profiles.running import Running
 VERSION: Final = "4.14.0"
 ENGINE: Final = "kinesis-local@0.5.2"
 LOG_NAME: Final = "localstack.log"
-# Newer releases of the first two break its start; its HTTP server needs the third and does not ask for it.
+# Newer releases of cbor2 and pyopenssl break its start. Its HTTP server needs service-identity without
+# declaring it.
 PACKAGES: Final = (f"localstack-core[runtime]=={VERSION}", "cbor2<6", "pyopenssl<26", "service-identity")
-# What its package says of older ones is not so: they cannot read its Kinesis provider.
+# The package declares older versions too, but they cannot parse its Kinesis provider.
 PYTHON: Final = ">=3.13"
 _ROOT: Final = "files"
-# What it takes to make, change or delete a stream; LocalStack's own choice is half a second.
+# The time to create, change or delete a stream; LocalStack's default is half a second.
 _CHANGE_MILLIS: Final = "20"
 _SERVICES: Final = "kinesis,s3,dynamodb,sqs,sns,sts,ssm"
 _READY_SECONDS: Final = 120.0
@@ -44,7 +45,7 @@ _SIGNED: Final = (
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Serve in front of a LocalStack of our own until told to stop, and stop that too.
+    """Start a LocalStack, serve in front of it until SIGINT or SIGTERM, and stop it.
 
     Raises CannotStartError.
     """
@@ -55,7 +56,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 
 def install(home: Path, say: Callable[[str], None]) -> None:
-    """Put LocalStack and its Kinesis engine under ``home``, unless they are there.
+    """Install LocalStack and its Kinesis engine under ``home``, unless they are installed.
 
     Raises CannotStartError.
     """
@@ -69,24 +70,24 @@ def install(home: Path, say: Callable[[str], None]) -> None:
             "LocalStack's Kinesis runs on Node.js: install nodejs and npm, or use sandbox up"
         )
     bootstrap = home / "bootstrap"
-    _do([sys.executable, "-m", "venv", "--clear", str(bootstrap)], home)
+    _run([sys.executable, "-m", "venv", "--clear", str(bootstrap)], home)
     python = str(bootstrap / "bin" / "python")
-    # pip's own resolver tries for ten minutes what uv finds in seconds; and uv finds, or fetches, the Python.
-    _do([python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv"], home)
+    # pip's resolver needs ten minutes for these packages, uv seconds. uv also finds or downloads the Python.
+    _run([python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv"], home)
     uv = [python, "-m", "uv", "--quiet"]
     environment = home / "environment"
-    _do([*uv, "venv", "--clear", "--python", PYTHON, str(environment)], home)
-    _do([*uv, "pip", "install", "--python", str(environment / "bin" / "python"), *PACKAGES], home)
+    _run([*uv, "venv", "--clear", "--python", PYTHON, str(environment)], home)
+    _run([*uv, "pip", "install", "--python", str(environment / "bin" / "python"), *PACKAGES], home)
     say("installing its Kinesis engine")
     engine = home / _ROOT / "usr/lib/localstack/kinesis-local" / ENGINE.rpartition("@")[2]
     engine.mkdir(parents=True, exist_ok=True)
-    _do([npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(engine), ENGINE], home)
+    _run([npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(engine), ENGINE], home)
     done.touch()
 
 
 @contextmanager
 def started(home: Path, environment: Mapping[str, str], say: Callable[[str], None]) -> Iterator[str]:
-    """LocalStack, running while the context lasts; its URL. Raises CannotStartError."""
+    """Run LocalStack for the time of the context and yield its URL. Raises CannotStartError."""
     port = free_port(0)
     url = f"http://127.0.0.1:{port}"
     with (home / LOG_NAME).open("wb") as log:
@@ -101,14 +102,14 @@ def started(home: Path, environment: Mapping[str, str], say: Callable[[str], Non
         )
     try:
         say(f"waiting for LocalStack {VERSION} at {url}")
-        _until_ready(process, url, home / LOG_NAME)
+        _wait_until_ready(process, url, home / LOG_NAME)
         yield url
     finally:
         _stop(process)
 
 
 def _variables(home: Path, environment: Mapping[str, str], port: int) -> dict[str, str]:
-    """Its environment: ours without what would lead it elsewhere, and every path under ``home``."""
+    """LocalStack's environment: ours without AWS and sandbox variables, with all paths under ``home``."""
     ours = {name: value for name, value in environment.items() if not name.startswith(("AWS_", "SANDBOX_"))}
     places = {"FILESYSTEM_ROOT": _ROOT, "TMPDIR": "tmp", "HOME": "home"}
     for place in places.values():
@@ -123,15 +124,15 @@ def _variables(home: Path, environment: Mapping[str, str], port: int) -> dict[st
         "KINESIS_LATENCY": _CHANGE_MILLIS,
         "DISABLE_EVENTS": "1",
         "DNS_ADDRESS": "0",
-        # Where it takes this machine for its own container, it writes to the container's places.
+        # If it took this machine for its own container, it would write to the container's paths.
         "OVERRIDE_IN_DOCKER": "0",
         "SKIP_SSL_CERT_DOWNLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
-def _until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    """Wait until Kinesis itself answers: the gateway does long before."""
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait until Kinesis itself answers; the gateway answers long before."""
     clock = Clock()
     deadline = clock.elapsed() + _READY_SECONDS
     while not _answers(url):
@@ -155,17 +156,17 @@ def _answers(url: str) -> bool:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End it and the engine that it started, which is in its session."""
+    """End LocalStack and its Kinesis engine, which is in the same process group."""
     clock = Clock()
     for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 1.0)):
         deadline = clock.elapsed() + seconds
-        while _tell(process.pid, number) and clock.elapsed() < deadline:
+        while _signal(process.pid, number) and clock.elapsed() < deadline:
             process.poll()
             clock.wait(_LOOK_SECONDS)
     process.wait()
 
 
-def _tell(group: int, number: signal.Signals) -> bool:
+def _signal(group: int, number: signal.Signals) -> bool:
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -173,7 +174,7 @@ def _tell(group: int, number: signal.Signals) -> bool:
     return True
 
 
-def _do(command: Sequence[str], home: Path) -> None:
+def _run(command: Sequence[str], home: Path) -> None:
     within = {"UV_CACHE_DIR": str(home / "cache"), "UV_PYTHON_INSTALL_DIR": str(home / "python")}
     ran = subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""The ways to stand a sandbox up, in one table; each is a file here that is loaded when it is asked for."""
+"""The table of profiles; a profile's module in this folder is imported when it is used."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """``seconds`` is how long to wait for it to be ready.
+    """A profile. ``seconds`` is the time to wait until it is ready.
 
-    ``stays`` is whether it runs as long as the process that starts it, which
-    containers do not.
+    ``stays`` means that it runs in the process that starts it, unlike containers.
     """
 
     help: str
@@ -37,6 +36,6 @@ PROFILES: dict[str, Profile] = {
 
 
 def load(name: str) -> Run:
-    """What stands a profile up: ``run(settings, ready)``."""
+    """Import a profile's ``run(settings, ready)``, which starts it."""
     run: Run = import_module(f"sandbox.profiles.{name}").run
     return run

@@ -1,4 +1,4 @@
-"""The relay profile: the sandbox's faults, audit and screens in front of anything that runs already."""
+"""The relay profile: the sandbox's faults, audit and screens in front of running services."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sandbox.profiles.running import Running
 
 
 def run(settings: Settings, ready: Callable[[Running], None]) -> None:
-    """Relay until told to stop; ``ready`` is called once it answers. Raises CannotStartError."""
+    """Relay until SIGINT or SIGTERM; ``ready`` is called when it answers. Raises CannotStartError."""
     if settings.upstream_aws is None and settings.upstream_amqp is None:
         raise CannotStartError("the profile relay needs --upstream-aws URL, --upstream-amqp URL, or both")
     serve(settings, ready)

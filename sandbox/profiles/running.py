@@ -1,4 +1,4 @@
-"""The sandbox started in a directory: written down when it is ready, found by every later command."""
+"""The record of the sandbox that runs in a directory; later commands find the sandbox by it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _CONNECT_SECONDS = 2.0
 
 
 class Running(msgspec.Struct, frozen=True):
-    """Where a sandbox answers and which process it is; this is what ``sandbox up --json`` prints.
+    """The addresses and the process of a running sandbox; ``sandbox up --json`` prints them.
 
-    ``amqp`` is where RabbitMQ answers once it is up, None where there is none. ``born`` is the process's
-    start as the machine counts it, which tells it from a later one of the same pid. A ``stack`` of containers
-    is known by its name and has no ``pid``. ``notes`` are what people should know of how it stands.
-    is known by its name and has no ``pid``. ``damage`` says what of an earlier sandbox's data was not found.
+    ``amqp`` is the URL of RabbitMQ, which may still be starting, or None. ``born`` is the process's start
+    time as the machine counts it; it distinguishes the process from a later one with the same pid.
+    ``stack`` is the name of a stack of containers, which has no ``pid``. ``notes`` are for the user.
+    ``damage`` names the data of an earlier sandbox that was not found.
     """
 
     aws: str
@@ -43,10 +43,10 @@ class Running(msgspec.Struct, frozen=True):
 
     @property
     def exports(self) -> str:
-        """The line that points every AWS client of a shell at it; not all of them read the same variables."""
+        """The shell line that points AWS clients at the sandbox, with the variables of all of them."""
         credentials = "AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test "
         if self.profile == "aws":
-            credentials = ""  # The shell's own are what makes this profile work.
+            credentials = ""  # This profile needs the shell's own credentials.
         elif self.token:
             credentials += f"AWS_SESSION_TOKEN={shlex.quote(self.token)} "
         name = shlex.quote(self.region)
@@ -55,12 +55,12 @@ class Running(msgspec.Struct, frozen=True):
 
     @property
     def who(self) -> str:
-        """What runs, in words."""
+        """The process or stack, in words."""
         return f"process {self.pid}" if self.stack is None else f"the containers of {self.stack}"
 
     @property
     def alive(self) -> bool:
-        """Whether that process still runs, or the containers' control API still listens."""
+        """Whether the process still runs, or the control API of the containers still listens."""
         if self.pid is None:
             return _listens(self.control)
         try:
@@ -73,12 +73,12 @@ class Running(msgspec.Struct, frozen=True):
 
 
 def place(directory: Path | None = None) -> Path:
-    """The file in which a directory's sandbox is written down."""
+    """The file with the record of a directory's sandbox."""
     return (directory or Path()) / STATE_DIRECTORY / "running.json"
 
 
 def read(directory: Path | None = None) -> Running | None:
-    """What is written down, whether it runs or not; None when there is nothing that can be read."""
+    """Read the record, whether the sandbox runs or not; None without a readable record."""
     try:
         return msgspec.json.decode(place(directory).read_bytes(), type=Running)
     except (OSError, msgspec.DecodeError):
@@ -86,13 +86,13 @@ def read(directory: Path | None = None) -> Running | None:
 
 
 def find(directory: Path | None = None) -> Running | None:
-    """The sandbox that runs; None when there is none, or only what one left behind that died."""
+    """Find the running sandbox; None when there is none, or only the record of a dead one."""
     written = read(directory)
     return written if written is not None and written.alive else None
 
 
 def write(running: Running, directory: Path | None = None) -> None:
-    """Write it down for others to find, readable only by this user since the token is in it."""
+    """Write the record, readable only by this user because it has the token."""
     path = place(directory)
     private_files.make_directory(path.parent)
     draft = path.with_suffix(f".{running.pid}")
@@ -103,7 +103,7 @@ def write(running: Running, directory: Path | None = None) -> None:
 
 
 def remove(pid: int | None, directory: Path | None = None) -> None:
-    """Forget the sandbox of this process; another's is left alone."""
+    """Remove the record of this process; the record of another process is left alone."""
     written = read(directory)
     if written is not None and written.pid == pid:
         place(directory).unlink(missing_ok=True)

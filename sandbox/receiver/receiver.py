@@ -146,11 +146,11 @@ class Receiver:
     def _decide(self, data: bytes) -> None:
         seen, digest = peek(data), sha256(data).digest()
         message_id = None if seen.damaged else seen.message_id
-        standing = self._repository.standing(self._channel.name, message_id, digest, _part(seen))
-        if standing is not ArrivalStatus.NEW:
-            self._repository.count(standing)
+        status = self._repository.arrival_status(self._channel.name, message_id, digest, _part(seen))
+        if status is not ArrivalStatus.NEW:
+            self._repository.count(status)
             return
-        understood, refusal = self._understood(data)
+        understood, refusal = self._to_current_version(data)
         if refusal is not None:
             self._reject(data, seen, digest, *refusal)
         elif seen.total is not None and seen.total > 1:
@@ -158,7 +158,7 @@ class Receiver:
         else:
             self._hand_over(data, understood, seen, digest)
 
-    def _understood(self, data: bytes, *, joined: bool = False) -> tuple[bytes, _Refusal | None]:
+    def _to_current_version(self, data: bytes, *, joined: bool = False) -> tuple[bytes, _Refusal | None]:
         """Return the message in the form of 4.0.0, and the refusal if it is invalid.
 
         A valid message is accepted with any version. An invalid one that claims an older version is upgraded
@@ -167,7 +167,7 @@ class Receiver:
         if not joined and oversize(data):
             why = f"the message has {len(data):,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
             return data, (ErrorCode.GENERR006, why)
-        refusal = self._judged(data, joined=joined)
+        refusal = self._validate(data, joined=joined)
         version = peek(data).version
         if refusal is None or refusal[0] is ErrorCode.GENERR003 or version not in RELEASES:
             return data, refusal
@@ -175,11 +175,11 @@ class Receiver:
             upgraded = upgrade(data, version)
         except CannotUpgradeError as error:
             return data, (refusal[0], f"{error}: {refusal[1]}")
-        if (still := self._judged(upgraded, joined=joined)) is not None:
+        if (still := self._validate(upgraded, joined=joined)) is not None:
             return data, (still[0], f"upgraded from version {version}: {still[1]}")
         return upgraded, None
 
-    def _judged(self, data: bytes, *, joined: bool) -> _Refusal | None:
+    def _validate(self, data: bytes, *, joined: bool) -> _Refusal | None:
         verdict = judge(data, now=self._clock.time(), joined=joined, as_published=self._as_published)
         return _reason(verdict)
 
@@ -189,7 +189,7 @@ class Receiver:
 
     def _hand_over(self, data: bytes, understood: bytes, seen: Peek, digest: bytes) -> None:
         arrival = Arrival(understood, peek(understood), 1)
-        refusal = self._processed(arrival)
+        refusal = self._process(arrival)
         if refusal is None:
             self._repository.record_received(self._channel.name, seen, digest, Outcome.PROCESSED)
         else:
@@ -201,7 +201,7 @@ class Receiver:
         assert seen.sequence is not None
         assert seen.position is not None
         assert seen.total is not None
-        so_far = self._repository.gathered(seen.sequence, seen.position, seen.message_id)
+        so_far = self._repository.sequence_progress(seen.sequence, seen.position, seen.message_id)
         if so_far.finished or (so_far.same is not None and body_of(so_far.same) == body_of(data)):
             self._repository.count(ArrivalStatus.DUPLICATE)
             return
@@ -222,21 +222,21 @@ class Receiver:
         except SequenceError as error:
             self._reject_parts(parts, str(error))
             return
-        understood, refusal = self._understood(whole, joined=True)
+        understood, refusal = self._to_current_version(whole, joined=True)
         arrival = Arrival(understood, peek(understood), len(parts))
         taken = refusal is None
-        refusal = refusal or self._processed(arrival)
+        refusal = refusal or self._process(arrival)
         if refusal is None:
-            self._repository.settle(parts, Outcome.PROCESSED)
+            self._repository.finish_parts(parts, Outcome.PROCESSED)
         else:
             code, why = refusal
-            self._repository.settle(parts, Outcome.REJECTED, code)
+            self._repository.finish_parts(parts, Outcome.REJECTED, code)
             self._rejects.keep(whole, code, why)
             if taken:
                 self._refused(arrival, code, why)
 
     def _reject_parts(self, parts: list[Part], why: str, code: ErrorCode = ErrorCode.GENERR001) -> None:
-        self._repository.settle(parts, Outcome.REJECTED, code)
+        self._repository.finish_parts(parts, Outcome.REJECTED, code)
         for part in parts:
             self._rejects.keep(part.data, code, why)
 
@@ -248,7 +248,7 @@ class Receiver:
         if all(part.position != seen.position for part in waiting):
             self._reject(data, seen, digest, ErrorCode.GENERR008, why)
 
-    def _processed(self, arrival: Arrival) -> _Refusal | None:
+    def _process(self, arrival: Arrival) -> _Refusal | None:
         """Run the application in a savepoint. Returns None, or the refusal after its writes are undone."""
         try:
             with self._repository.transaction() as store:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.profiles.docker_engine import Finding, _needs_token, findings, free_port, usual_port
+from sandbox.profiles.docker_engine import Finding, _needs_token, findings, free_port, port_or_fallback
 
 
 def stopping(environment: dict[str, str], ports: dict[str, int]) -> list[Finding]:
@@ -81,7 +81,7 @@ def test_a_usual_port_gives_way_unless_it_was_asked_for() -> None:
     """Two stacks can stand beside each other; whoever names a port has that one."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         taken = listening.getsockname()[1]
-        assert usual_port(taken, 1) == taken
-        assert usual_port(None, taken) not in {taken, 0}
-        assert usual_port(0, taken) not in {taken, 0}
-    assert usual_port(None, taken) == taken
+        assert port_or_fallback(taken, 1) == taken
+        assert port_or_fallback(None, taken) not in {taken, 0}
+        assert port_or_fallback(0, taken) not in {taken, 0}
+    assert port_or_fallback(None, taken) == taken

@@ -77,7 +77,7 @@ def knows_no_children(shards: int) -> Client:
 class _Forgetful(Repository):
     """Never knows a message."""
 
-    def standing(self, *_: object) -> ArrivalStatus:
+    def arrival_status(self, *_: object) -> ArrivalStatus:
         return ArrivalStatus.NEW
 
 
@@ -283,11 +283,11 @@ class _OwnMemory(Repository):
         super().__init__(site.receiver_store, site.clock)
         self._done: set[str | None] = set()
 
-    def standing(
+    def arrival_status(
         self, channel: str, message_id: str | None, digest: bytes, part: tuple[str, int] | None = None
     ) -> ArrivalStatus:
         if message_id in self._done:
-            return super().standing(channel, message_id, digest, part)
+            return super().arrival_status(channel, message_id, digest, part)
         self._done.add(message_id)
         return ArrivalStatus.NEW
 
