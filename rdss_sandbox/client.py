@@ -52,10 +52,7 @@ class RefusedError(Exception):
 
 
 class Client:
-    """A blocking client of the control API at ``url``.
-
-    A sandbox that listens beyond loopback needs its ``token``. Close the client, or use it as a context.
-    """
+    """A blocking client of the control API at ``url``; beyond loopback, the sandbox needs its ``token``."""
 
     def __init__(self, url: str, *, token: str | None = None) -> None:
         self.url = url.rstrip("/")
@@ -160,10 +157,7 @@ class Client:
     def sequences(
         self, *, offset: int = 0, limit: int = 100, matching: str = "", unfinished: bool = False
     ) -> r.SequencePage:
-        """Up to ``limit`` sequences (messages in several parts), oldest first, from ``offset`` on.
-
-        ``unfinished`` selects those that lack a part.
-        """
+        """Up to ``limit`` sequences from ``offset`` on, oldest first; ``unfinished`` ones lack a part."""
         query = {"offset": offset, "limit": limit, "filter": matching or None, "unfinished": unfinished}
         return self._ask(r.SequencePage, "GET", "/sequences", query=query)
 
@@ -498,8 +492,5 @@ def _segment(name: str) -> str:
 
 
 def _why(error: httpx.TransportError) -> str:
-    return (
-        "it did not answer in time"
-        if isinstance(error, httpx.TimeoutException)
-        else "connection refused or lost"
-    )
+    timed_out = isinstance(error, httpx.TimeoutException)
+    return "it did not answer in time" if timed_out else "connection refused or lost"

@@ -1,4 +1,4 @@
-"""``sandbox claim``: hold messages of a queue for a time, so that nobody else has them meanwhile."""
+"""``sandbox claim``: hold messages of a queue for a time, in which no other worker gets them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def take(
     control: str | None,
     as_json: bool,
 ) -> None:
-    """Hold the oldest messages of QUEUE that nobody holds; the word take may be left out."""
+    """Hold the oldest free messages of QUEUE; the word take may be left out."""
     from rdss_sandbox.shapes.queues import NewClaim
 
     new = NewClaim(worker or getpass.getuser(), ttl, grace, limit)
