@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from math import inf
 from pathlib import Path
 
+from emulator.channels.checkpoints import SHARD_END
 from emulator.clock import Clock
 from emulator.machine.private_files import touch
 from schemas.peek import Peek, peek
@@ -288,15 +288,21 @@ class Repository:
         return found[0] if found else None
 
     def save_checkpoint(self, stream: str, shard: str, sequence_number: str) -> None:
-        """Move the checkpoint of a shard forward, never back, in the open transaction if there is one."""
-        with self.transaction() as store:
-            before = self.checkpoint(stream, shard)
-            if before is None or _reached(sequence_number) > _reached(before):
-                store.execute("REPLACE INTO checkpoints VALUES (?, ?, ?)", (stream, shard, sequence_number))
+        """Move the checkpoint of a shard forward, never back, within the transaction if one is open.
+
+        Sequence numbers are decimal and have no leading zeros: the longer one is the greater.
+        """
+        given = {"stream": stream, "shard": shard, "number": sequence_number, "end": SHARD_END}
+        with self._lock:
+            self._store.execute(_CHECKPOINT, given)
 
     def checkpoints(self, stream: str) -> StreamCheckpoints:
-        """The checkpoints of one stream, for its channel."""
+        """The checkpoints of a stream, which its channel saves with each commit."""
         return StreamCheckpoints(self, stream)
+
+    def transactional_checkpoints(self, stream: str) -> TransactionalCheckpoints:
+        """The checkpoints of a stream whose reader calls ``save_checkpoint`` together with its work."""
+        return TransactionalCheckpoints(self, stream)
 
     # Counting
 
@@ -333,8 +339,8 @@ class Repository:
         names = (seen.message_id, seen.message_class, seen.message_type, seen.sequence)
         envelope = (*names, _storable(seen.position), _storable(seen.total))
         rest = (status, outcome, code, digest, _partition_key(seen, digest), payload, self._clock.time())
-        with self.transaction() as store:
-            store.execute(_INSERT, (channel, *envelope, *rest))
+        with self._lock:
+            self._store.execute(_INSERT, (channel, *envelope, *rest))
 
 
 class StreamCheckpoints:
@@ -351,9 +357,15 @@ class StreamCheckpoints:
         self._repository.save_checkpoint(self._stream, shard, sequence_number)
 
 
-def _reached(position: str) -> float:
-    """The order of checkpoints: by number; a checkpoint that is not a number marks a shard's end."""
-    return int(position) if position.isdecimal() else inf
+class TransactionalCheckpoints(StreamCheckpoints):
+    """Checkpoints that are there before the channel commits: saved by its reader, together with the work.
+
+    The channel saves the end of a shard, which its reader does not see.
+    """
+
+    def put(self, shard: str, sequence_number: str) -> None:
+        if sequence_number == SHARD_END:
+            super().put(shard, sequence_number)
 
 
 def _partition_key(seen: Peek, digest: bytes) -> str:
@@ -375,6 +387,13 @@ _INSERT = """
 INSERT INTO messages (channel, messageId, messageClass, messageType, sequence, position, total,
                       status, outcome, errorCode, digest, partitionKey, payload, recorded)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_CHECKPOINT = """
+INSERT INTO checkpoints VALUES (:stream, :shard, :number)
+ON CONFLICT (stream, shard) DO UPDATE SET sequence_number = :number
+WHERE sequence_number != :end AND (
+  :number = :end OR (length(:number), :number) > (length(sequence_number), sequence_number)
+)
 """
 _KNOWN = """
 SELECT 'echo' FROM messages

@@ -48,7 +48,7 @@ def assembled_receiver(
     with ExitStack() as stack:
 
         def open_by_name(name: str) -> Channel:
-            channel = open_channel(name, repository.checkpoints(name))
+            channel = open_channel(name, repository.transactional_checkpoints(name))
             stack.callback(channel.close)
             return channel
 

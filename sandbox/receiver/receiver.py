@@ -31,7 +31,7 @@ from schemas.error_codes import ErrorCode
 from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
 from schemas.peek import Peek, peek
 from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join, shared_message_id
-from schemas.validation import Verdict, judge
+from schemas.validation import judge
 
 OUTAGE_SECONDS: Final = 30.0
 """The time in seconds that a running receiver tolerates a channel that cannot be read."""
@@ -150,45 +150,50 @@ class Receiver:
         if status is not ArrivalStatus.NEW:
             self._repository.count(status)
             return
-        understood, refusal = self._to_current_version(data)
+        arrival, refusal = self._to_current_version(Arrival(data, seen, 1))
         if refusal is not None:
             self._reject(data, seen, digest, *refusal)
         elif seen.total is not None and seen.total > 1:
             self._take_part(data, seen, digest)
         else:
-            self._hand_over(data, understood, seen, digest)
+            self._hand_over(arrival, data, seen, digest)
 
-    def _to_current_version(self, data: bytes, *, joined: bool = False) -> tuple[bytes, _Refusal | None]:
+    def _to_current_version(
+        self, arrival: Arrival, *, joined: bool = False
+    ) -> tuple[Arrival, _Refusal | None]:
         """Return the message in the form of 4.0.0, and the refusal if it is invalid.
 
         A valid message is accepted with any version. An invalid one that claims an older version is upgraded
         and validated again.
         """
+        data, version = arrival.data, arrival.header.version
         if not joined and oversize(data):
             why = f"the message has {len(data):,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
-            return data, (ErrorCode.GENERR006, why)
+            return arrival, (ErrorCode.GENERR006, why)
         refusal = self._validate(data, joined=joined)
-        version = peek(data).version
         if refusal is None or refusal[0] is ErrorCode.GENERR003 or version not in RELEASES:
-            return data, refusal
+            return arrival, refusal
         try:
             upgraded = upgrade(data, version)
         except CannotUpgradeError as error:
-            return data, (refusal[0], f"{error}: {refusal[1]}")
+            return arrival, (refusal[0], f"{error}: {refusal[1]}")
         if (still := self._validate(upgraded, joined=joined)) is not None:
-            return data, (still[0], f"upgraded from version {version}: {still[1]}")
-        return upgraded, None
+            return arrival, (still[0], f"upgraded from version {version}: {still[1]}")
+        return Arrival(upgraded, peek(upgraded), arrival.parts), None
 
     def _validate(self, data: bytes, *, joined: bool) -> _Refusal | None:
         verdict = judge(data, now=self._clock.time(), joined=joined, as_published=self._as_published)
-        return _reason(verdict)
+        if verdict.valid:
+            return None
+        said = "; ".join(f"{violation.path}: {violation.message}" for violation in verdict.violations[:10])
+        code = verdict.code or ErrorCode.GENERR009
+        return code, said or code.description
 
     def _reject(self, data: bytes, seen: Peek, digest: bytes, code: ErrorCode, why: str) -> None:
         self._repository.record_received(self._channel.name, seen, digest, Outcome.REJECTED, code=code)
         self._rejects.keep(data, code, why)
 
-    def _hand_over(self, data: bytes, understood: bytes, seen: Peek, digest: bytes) -> None:
-        arrival = Arrival(understood, peek(understood), 1)
+    def _hand_over(self, arrival: Arrival, data: bytes, seen: Peek, digest: bytes) -> None:
         refusal = self._process(arrival)
         if refusal is None:
             self._repository.record_received(self._channel.name, seen, digest, Outcome.PROCESSED)
@@ -222,8 +227,7 @@ class Receiver:
         except SequenceError as error:
             self._reject_parts(parts, str(error))
             return
-        understood, refusal = self._to_current_version(whole, joined=True)
-        arrival = Arrival(understood, peek(understood), len(parts))
+        arrival, refusal = self._to_current_version(Arrival(whole, peek(whole), len(parts)), joined=True)
         taken = refusal is None
         refusal = refusal or self._process(arrival)
         if refusal is None:
@@ -269,14 +273,6 @@ def _part(seen: Peek) -> tuple[str, int] | None:
     if seen.damaged or (seen.total or 1) <= 1 or seen.sequence is None or seen.position is None:
         return None
     return seen.sequence, seen.position
-
-
-def _reason(verdict: Verdict) -> _Refusal | None:
-    if verdict.valid:
-        return None
-    said = "; ".join(f"{violation.path}: {violation.message}" for violation in verdict.violations[:10])
-    code = verdict.code or ErrorCode.GENERR009
-    return code, said or code.description
 
 
 def _conflict(part: Peek, so_far: SequenceProgress) -> str | None:

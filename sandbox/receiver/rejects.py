@@ -48,17 +48,23 @@ class Rejects:
         self._clock = clock
         self._machine = machine
         self._rejected = rejected
+        # An earlier process may have kept some that it did not dispatch.
+        self._kept = True
 
     def keep(self, data: bytes, code: ErrorCode, description: str) -> None:
         """Record the decorated message in the open transaction; ``flush`` dispatches it."""
         _LOG.warning("%s: %s", code, description)
+        self._kept = True
         self._gateways[code.queue].keep([self._decorated(data, code, description)])
         self._rejected(data, code, description)
 
     def flush(self) -> None:
         """Dispatch the recorded messages, those of earlier processes included. Raises ``SendFailedError``."""
+        if not self._kept:
+            return
         for gateway in self._gateways.values():
             gateway.flush()
+        self._kept = False
 
     def _decorated(self, data: bytes, code: ErrorCode, description: str) -> bytes:
         description = description[:LONGEST_DESCRIPTION]

@@ -37,7 +37,7 @@ def assembled_router(
     with ExitStack() as stack:
 
         def source(name: str) -> Channel:
-            channel = open_source(name, repository.checkpoints(checkpoints[name]))
+            channel = open_source(name, repository.transactional_checkpoints(checkpoints[name]))
             stack.callback(channel.close)
             return channel
 

@@ -52,6 +52,20 @@ def test_a_checkpoint_only_goes_forward(repository: Repository) -> None:
     assert repository.checkpoints("output").get("shardId-0") is None
 
 
+def test_a_reader_that_saves_its_checkpoints_leaves_the_channel_the_end_of_a_shard(
+    repository: Repository,
+) -> None:
+    """What the channel commits is saved already, with the work; that a shard has ended, only it knows."""
+    checkpoints = repository.transactional_checkpoints("input")
+    checkpoints.put("shardId-0", "9")
+    assert checkpoints.get("shardId-0") is None
+    repository.save_checkpoint("input", "shardId-0", "9")
+    assert checkpoints.get("shardId-0") == "9"
+    checkpoints.put("shardId-0", SHARD_END)
+    repository.save_checkpoint("input", "shardId-0", "10")
+    assert checkpoints.get("shardId-0") == SHARD_END
+
+
 def test_it_is_all_there_when_it_is_opened_again(repository: Repository) -> None:
     """What was committed is found by the next process on the same file."""
     repository.record_to_send("input", [b"{}"])

@@ -116,7 +116,7 @@ class Site:
             store.execute("CREATE TABLE IF NOT EXISTS arrivals (messageId TEXT, data BLOB, parts INTEGER)")
 
         def channel(tape: FakeStream) -> TapeChannel:
-            return TapeChannel(tape, repository.checkpoints(tape.name), self.step)
+            return TapeChannel(tape, repository.transactional_checkpoints(tape.name), self.step)
 
         gateways = {q: Gateway(channel(tape), repository, self.clock) for q, tape in self.queues.items()}
         buckets = {queue: f"rdss-{queue}" for queue in Queue}

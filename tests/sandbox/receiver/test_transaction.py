@@ -1,0 +1,49 @@
+"""What a message costs the receiver: one transaction, one checkpoint, one look at its header."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from sandbox.receiver import receiver
+from schemas.envelope import serialise
+from schemas.peek import Peek, peek
+
+
+def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(site: Any, messages: Any) -> None:
+    """Work, status and checkpoint are committed together, and the channel's commit writes nothing more."""
+    site.input.put(serialise(messages.small()))
+    statements: list[list[str]] = []
+    with closing(site.open()) as repository:
+        reader = site.receiver(repository)
+        reader.step()
+        site.input.put(serialise(messages.small()))
+        repository._store.set_trace_callback(lambda statement: statements.append(statement.split()[:3]))
+        assert reader.step() == 1
+    written = [" ".join(words) for words in statements if words[0] not in {"SELECT", "SAVEPOINT", "RELEASE"}]
+    assert written == [
+        "BEGIN IMMEDIATE",
+        "INSERT INTO arrivals",
+        "INSERT INTO messages",
+        "INSERT INTO checkpoints",
+        "COMMIT",
+    ]
+
+
+def test_the_header_is_read_once(site: Any, messages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What identifies a message also says its version, and is what the application is given."""
+    looks: list[bytes] = []
+
+    def counted(data: bytes) -> Peek:
+        looks.append(data)
+        return peek(data)
+
+    monkeypatch.setattr(receiver, "peek", counted)
+    sent = [serialise(messages.small()) for _ in range(3)]
+    for data in sent:
+        site.input.put(data)
+    site.receive()
+    assert looks == sent
+    assert [message_id for message_id, *_ in site.arrivals()] == [peek(data).message_id for data in sent]
