@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sandbox.pipeline.identities import Identities
+from sandbox.pipeline.tables import read_files
 
 if TYPE_CHECKING:
+    import numpy as np
     from pyspark.sql import DataFrame
 
 KEY = ["stream", "identity"]
@@ -50,3 +54,18 @@ def marked_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataF
         .withColumn("duplicate", F.col("again").isNotNull())
         .drop("again")
     )
+
+
+def marked_in(rows: DataFrame, keys: np.ndarray[Any, Any], first: float, past: Identities) -> DataFrame:
+    """``marked_among`` for the rows of a batch: ``keys`` are theirs, ``first`` is the earliest arrival."""
+    import pyarrow as pa
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
+
+    suspects, files = past.suspects(keys, first)
+    if not len(suspects):
+        return rows.withColumn("duplicate", F.lit(False))
+    spark = rows.sparkSession
+    listed = spark.createDataFrame(pa.table({"key": suspects}))
+    paths = [file.path for file in files]
+    seen = read_files(spark, past.tables.place, "stream STRING, identity STRING", paths)
+    return marked_among(rows, listed, seen).persist()

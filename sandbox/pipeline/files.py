@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.identities import keys
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import COLUMNS, File
 
@@ -21,13 +20,6 @@ _UNIQUE = {"data", "message_id", "identity", "sequence_number"}
 
 WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT"
 """What a writing task tells: its files."""
-
-KEPT = (
-    "part INT, day INT, row INT, key BIGINT, stream STRING, shard STRING, sequence_number STRING, "
-    "arrived TIMESTAMP, identity STRING, code STRING, total INT, tenant BIGINT, published TIMESTAMP, size INT"
-)
-"""What goes on of a row that is kept in ``arrivals``: where it is kept, the hash of its identity, and what
-decides on it."""
 
 Batches = Iterator["pa.RecordBatch"]
 _DAY = 86_400_000_000
@@ -46,9 +38,13 @@ class Attempt:
     batch: int
     token: str
 
-    def path(self, table: str, day: str, part: int) -> str:
-        """Where a partition's rows of a table and a date go, relative to the place."""
-        return f"{table}/date={day}/batch={self.batch:08d}/part-{part:05d}-{self.token}.parquet"
+    def path(self, table: str, day: int | None, part: int) -> str:
+        """Where a partition's rows of a table and a day since 1970 go, relative to the place.
+
+        None is for rows of all days.
+        """
+        folder = "all" if day is None else (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+        return f"{table}/date={folder}/batch={self.batch:08d}/part-{part:05d}-{self.token}.parquet"
 
 
 @dataclass
@@ -60,11 +56,11 @@ class Writers:
     files: dict[str, tuple[str, Any, str]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
 
-    def add(self, table: str, day: str, rows: pa.RecordBatch) -> str:
-        """Write rows to their file; its path."""
+    def add(self, table: str, day: int | None, rows: pa.RecordBatch) -> int:
+        """Write the columns of a table to its file of a day; how many rows the file had before."""
         from pyarrow import parquet
 
-        path = self.attempt.path(table, day, self.part)
+        rows, path = rows.select(NAMES[table]), self.attempt.path(table, day, self.part)
         if path not in self.files:
             place = self.attempt.place
             target = place.path(path) + ("" if place.remote else f".{os.getpid()}.new")
@@ -81,8 +77,9 @@ class Writers:
             )
             self.files[path], self.rows[path] = (table, writer, target), 0
         self.files[path][1].write_batch(rows)
+        before = self.rows[path]
         self.rows[path] += rows.num_rows
-        return path
+        return before
 
     def close(self) -> list[File]:
         """Finish every file; on a disk it gets its name only now, so that a half-written one never has it."""
@@ -91,74 +88,31 @@ class Writers:
             writer.close()
             if target != place.path(path):
                 place.filesystem.move(target, place.path(path))
-            size = place.filesystem.get_file_info(place.path(path)).size
-            closed.append(File(table, path, self.rows[path], size))
+            closed.append(File(table, path, self.rows[path], place.size(path)))
         return closed
 
+    def written(self) -> Batches:
+        """Finish every file, and tell of them in rows of ``WRITTEN``."""
+        import pyarrow as pa
 
-def keep_whole(attempt: Attempt) -> Callable[[Batches], Batches]:
-    """For mapInArrow: write judged rows to ``arrivals``, pass on ``KEPT`` of each.
-
-    The bytes of a message are thus handled once; everything behind works on a few dozen bytes a message.
-    """
-
-    def kept(batches: Batches) -> Batches:
-        writers = Writers(attempt, partition())
-        for batch in batches:
-            for day, rows in _by_day(batch):
-                path = attempt.path("arrivals", dated(day), writers.part)
-                before = writers.rows.get(path, 0)
-                writers.add("arrivals", dated(day), rows.select(NAMES["arrivals"]))
-                yield _kept(rows, writers.part, day, before)
-        writers.close()
-
-    return kept
-
-
-def _kept(rows: pa.RecordBatch, part: int, day: int | None, before: int) -> pa.RecordBatch:
-    import numpy as np
-    import pyarrow as pa
-
-    count = rows.num_rows
-    made = {
-        "part": pa.array(np.full(count, part, np.int32)),
-        "day": pa.array(np.full(count, day or 0, np.int32)),
-        "row": pa.array(np.arange(before, before + count, dtype=np.int32)),
-        "key": pa.array(keys(rows.column("stream"), rows.column("identity"))),
-    }
-    names = [column.split()[0] for column in KEPT.split(", ")]
-    return pa.RecordBatch.from_arrays([made[n] if n in made else rows.column(n) for n in names], names=names)
+        if files := self.close():
+            yield pa.RecordBatch.from_pylist([{name: getattr(f, name) for name in _FILE} for f in files])
 
 
 def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
-    """Write each row to the table that its column ``table`` names.
+    """Write each row to the table that its column ``table`` names; the files that came of it."""
 
-    The files that came of it.
-    """
-    return written(rows.mapInArrow(_route(attempt), WRITTEN))
-
-
-def _route(attempt: Attempt) -> Callable[[Batches], Batches]:
-    def routed(batches: Batches) -> Batches:
+    def write_partition(batches: Batches) -> Batches:
         import pyarrow.compute as pc
 
         writers = Writers(attempt, partition())
         for batch in batches:
             for table in pc.unique(batch.column("table")).to_pylist():
-                chosen = batch.filter(pc.equal(batch.column("table"), table))
-                for day, rows in _by_day(chosen):
-                    writers.add(table, dated(day), rows.select(NAMES[table]))
-        yield from listed(writers.close())
+                for day, chosen in by_day(batch.filter(pc.equal(batch.column("table"), table))):
+                    writers.add(table, day, chosen)
+        yield from writers.written()
 
-    return routed
-
-
-def listed(files: Sequence[File]) -> Batches:
-    """Files as rows of ``WRITTEN``."""
-    import pyarrow as pa
-
-    if files:
-        yield pa.RecordBatch.from_pylist([{name: getattr(f, name) for name in _FILE} for f in files])
+    return collect(rows.mapInArrow(write_partition, WRITTEN))
 
 
 def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
@@ -168,26 +122,21 @@ def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     return write_routed(rows.withColumn("table", F.lit(table)), attempt)
 
 
-def keep(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
+def write_here(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     """Write a few rows to a table from the driver, as one file."""
-    from pyarrow import parquet
-
-    collected = rows.toArrow()
-    if not collected.num_rows:
-        return []
-    path, place = attempt.path(table, "all", 0), attempt.place
-    place.filesystem.create_dir(place.path(path).rpartition("/")[0], recursive=True)
-    parquet.write_table(collected.select(NAMES[table]), place.path(path), filesystem=place.filesystem)
-    size = place.filesystem.get_file_info(place.path(path)).size
-    return [File(table, path, collected.num_rows, int(size or 0))]
+    writers = Writers(attempt, part=0)
+    for batch in rows.toArrow().to_batches():
+        if batch.num_rows:
+            writers.add(table, None, batch)
+    return writers.close()
 
 
-def written(files: DataFrame) -> list[File]:
-    """Rows of ``WRITTEN`` as files."""
+def collect(files: DataFrame) -> list[File]:
+    """Have ``files``, rows of ``WRITTEN``, written."""
     return [File(row.table, row.path, row.rows, row.bytes) for row in files.collect()]
 
 
-def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
+def by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
     """Rows by the day since 1970 in their first time column; rows of a published table all under None."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -202,11 +151,6 @@ def _by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]
     found = pc.unique(days).to_pylist()
     for day in found:
         yield day // _DAY, batch if len(found) == 1 else batch.filter(pc.equal(days, day))
-
-
-def dated(day: int | None) -> str:
-    """The UTC date of a day since 1970, as it stands in a path."""
-    return "all" if day is None else (date(1970, 1, 1) + timedelta(days=day)).isoformat()
 
 
 def partition() -> int:

@@ -13,7 +13,9 @@ if __name__ == "__main__":
     import sandbox.pipeline.files
     import sandbox.pipeline.kinesis_source
     import sandbox.pipeline.parsing
+    import sandbox.pipeline.routing
     import sandbox.pipeline.sequences
+    import sandbox.pipeline.storing
 
     # The validators compile when they are first asked.
     sandbox.pipeline.parsing.verdict(b"{}", 0.0)

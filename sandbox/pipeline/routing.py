@@ -1,12 +1,20 @@
-"""Stage: which tables a row goes to."""
+"""Stage: which table a row goes to, and its way from ``arrivals`` to there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from sandbox.pipeline.files import NAMES, WRITTEN, Attempt, Batches, Writers, collect, partition
+from sandbox.pipeline.storing import kept_path
+from sandbox.pipeline.tables import File
+
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
+
+_WITH_DATA = frozenset(table for table, names in NAMES.items() if "data" in names)
+_LEAN = [name for name in NAMES["arrivals"] if name != "data"]
 
 
 def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
@@ -25,3 +33,55 @@ def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
         .otherwise("messages")
     )
     return marked.withColumn("table", tables)
+
+
+def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
+    """Write each ``routed`` row, whole, to its table; the files that came of it.
+
+    ``rows`` are in the partitions they came in. Each task reads what ``storing`` kept of its partition again,
+    with the bytes only where a table has them.
+    """
+
+    def write_partition(batches: Batches) -> Batches:
+        import pyarrow as pa
+
+        if not (all_of_it := list(batches)):
+            return
+        whole = pa.Table.from_batches(all_of_it)
+        writers = Writers(attempt, partition())
+        for part, day, tables in _by_file(whole):
+            for table, chosen in _rows(attempt, kept_path(attempt, day, part), tables):
+                writers.add(table, day, chosen)
+        yield from writers.written()
+
+    return collect(rows.select("part", "day", "row", "table").mapInArrow(write_partition, WRITTEN))
+
+
+def _by_file(rows: pa.Table) -> Iterator[tuple[int, int, pa.Array]]:
+    """Partition and day of each kept file, and the table of each of its rows in order."""
+    import pyarrow.compute as pc
+
+    for file in rows.select(["part", "day"]).group_by(["part", "day"]).aggregate([]).to_pylist():
+        mine = pc.and_(pc.equal(rows["part"], file["part"]), pc.equal(rows["day"], file["day"]))
+        yield file["part"], file["day"], rows.filter(mine).sort_by("row")["table"].combine_chunks()
+
+
+def _rows(attempt: Attempt, path: str, tables: pa.Array) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of a kept file by table, with the path of the file they are in."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    place, at = attempt.place, 0
+    with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as stored:
+        assert stored.metadata.num_rows == len(tables), f"{path} is not the file that these rows were kept in"
+        for group in range(stored.num_row_groups):
+            named = tables.slice(at, stored.metadata.row_group(group).num_rows)
+            at += len(named)
+            present = pc.unique(named).to_pylist()
+            names = NAMES["arrivals"] if _WITH_DATA.intersection(present) else _LEAN
+            (batch,) = stored.read_row_group(group, columns=names).combine_chunks().to_batches()
+            batch = batch.append_column("file", pa.array([path] * batch.num_rows, pa.string()))
+            for table in present:
+                some = batch if len(present) == 1 else batch.filter(pc.equal(named, table))
+                yield table, some

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
 from sandbox.pipeline.audited import records_of
-from sandbox.pipeline.batch import Incoming, Rules, process
+from sandbox.pipeline.batch import Rules, process
 from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, failure_of
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.session import open_session
+from sandbox.pipeline.storing import Incoming
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Commit, Tables
 

@@ -3,25 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from sandbox.pipeline.files import Attempt, write_routed
 from sandbox.pipeline.parsing import Subject, arrow_schema, moment, subject, verdict
-from sandbox.pipeline.tables import COLUMNS
+from sandbox.pipeline.tables import COLUMNS, File, Tables, read_files
 from schemas.envelope import peek
 from schemas.error_codes import ErrorCode
 from schemas.sequence import SequenceError, body_of, join
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 KEY = ["stream", "sequence"]
+_LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"data BINARY", "file STRING"})
 _SEQUENCES = COLUMNS["sequences"].split(", ")
 _REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
 OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])
 """Columns of ``assembled``: those of ``sequences`` and of ``rejects``, and which of the two a row is for."""
+
+
+def write_finished(
+    spark: SparkSession,
+    new: list[File],
+    tables: Tables,
+    attempt: Attempt,
+    *,
+    now: datetime,
+    limit: float,
+    as_published: bool,
+) -> tuple[list[File], float | None]:
+    """Join what is complete, give up what is overdue after ``limit`` seconds; ``new`` are files of ``parts``.
+
+    The files, and the first arrival of the oldest left open. Of the parts that came before, only those since
+    the oldest sequence left open can matter.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
+
+    oldest = tables.oldest_open
+    paths = [file.path for file in new]
+    if oldest is not None:
+        paths += [file.path for file in tables.files("parts", since=oldest)]
+    since = min(now.timestamp() - limit * 2, oldest or now.timestamp())
+    finished = tables.read(spark, "sequences", columns="stream STRING, sequence STRING", since=since)
+    still = standing(read_files(spark, tables.place, _LEAN_PARTS, paths), finished)
+    verdicts = decided(still, now, limit).persist()
+    waits = F.when(F.col("status").isNull(), F.col("first_arrived"))
+    found = verdicts.agg(F.min(waits).alias("oldest"), F.count("status").alias("acting")).collect()[0]
+    files: list[File] = []
+    if found.acting:
+        acting = verdicts.filter(F.col("status").isNotNull()).select(*KEY, "status")
+        parts = read_files(spark, tables.place, COLUMNS["parts"], paths)
+        whole = parts.join(F.broadcast(acting), KEY)
+        files = write_routed(assembled(whole, as_published=as_published), attempt)
+    verdicts.unpersist()
+    # Spark hands the driver naive times of the machine's own zone.
+    return files, found.oldest.astimezone(UTC).timestamp() if found.oldest else None
 
 
 def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:

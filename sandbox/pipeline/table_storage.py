@@ -71,6 +71,10 @@ class TableStorage:
         if target != path:
             filesystem.move(target, path)
 
+    def size(self, name: str) -> int:
+        """The bytes that a file has."""
+        return int(self.filesystem.get_file_info(self.path(name)).size or 0)
+
     def names(self, folder: str, *, recursive: bool = False) -> list[str]:
         """Paths of the files in a folder, relative to the place, in order; none when there is no folder."""
         from pyarrow.fs import FileSelector, FileType

@@ -157,6 +157,11 @@ class Tables:
             if file.table == table
         ]
 
+    @property
+    def oldest_open(self) -> float | None:
+        """The first arrival of the oldest sequence that the last batch left open; None for none."""
+        return self.commits[-1].oldest_open if self.commits else None
+
     def rows(self) -> dict[str, int]:
         """Rows of every table."""
         return {table: sum(file.rows for file in self.files(table)) for table in COLUMNS}

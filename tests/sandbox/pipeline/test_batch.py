@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.pipeline.batch import Incoming, Rules, process
+from sandbox.pipeline.batch import Rules, process
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.parsing import RECORDS
+from sandbox.pipeline.storing import Incoming
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from schemas.envelope import serialise
