@@ -139,7 +139,7 @@ class SidecarBroker:
         await self._relay.listen()
         process_ids = f"{broker.pid} {broker.mapper.pid}"
         (directory / _PIDS).write_text(process_ids, encoding="ascii")
-        self._fault_engine.targets[TARGET] = Process.of(broker.pid)
+        self._fault_engine.add_target(TARGET, Process.of(broker.pid))
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 

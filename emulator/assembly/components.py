@@ -22,9 +22,8 @@ from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
-from emulator.faults.containers import find_containers
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import FaultRefusedError, Target
+from emulator.faults.fault import FaultRefusedError
 from emulator.faults.targets import parse_targets
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
@@ -201,10 +200,8 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
         if audit:
             audit_log = AuditLog(audit, catalogue, infrastructure.buckets.client, infrastructure.index)
             stack.callback(audit_log.close)
-        fault_engine = FaultEngine(Chance(settings.seed), clock, events)
+        fault_engine = _fault_engine(settings, clock, events, streams, home)
         stack.callback(fault_engine.close)
-        fault_engine.targets.update({**find_containers(settings.containers), **_parse_targets(settings)})
-        fault_engine.control = lambda operation, request: streams.call(operation, request, home)
         archives = Archives(
             streams=streams,
             amqp=amqp,
@@ -290,11 +287,22 @@ def _read_topics(settings: Settings) -> TopicConfiguration | None:
     return read_configuration(settings.topics)
 
 
-def _parse_targets(settings: Settings) -> dict[str, Target]:
+def _fault_engine(
+    settings: Settings, clock: Clock, events: Events, streams: StreamService, home: Scope
+) -> FaultEngine:
+    """The fault engine, and all that it may strike but the processes that the sandbox starts later."""
     try:
-        return parse_targets(settings.targets)
+        named = parse_targets(settings.targets)
     except ValueError as error:
         raise SettingsError(f"targets: {error}") from error
+    return FaultEngine(
+        Chance(settings.seed),
+        clock,
+        events,
+        control=lambda operation, request: streams.call(operation, request, home),
+        streams=lambda: [view.name for view in streams.streams(home)],
+        targets=find_containers(settings.containers) | named,
+    )
 
 
 def _build_destinations(settings: Settings) -> Destinations:

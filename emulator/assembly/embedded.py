@@ -224,7 +224,6 @@ class Embedded:
 
     def _build_aws_app(self) -> App:
         parts, infrastructure = self.parts, self.parts.infrastructure
-        parts.fault_engine.served_streams = lambda: [view.name for view in parts.streams.streams(parts.home)]
         interceptors = [KinesisFaults(parts.fault_engine, parts.clock, infrastructure.stream_of_iterator)]
         self._put_record = partial(intercepted, interceptors, infrastructure.backend, "PutRecord")
         return self._guard(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -60,24 +60,32 @@ class UnknownFaultError(LookupError):
 class FaultEngine:
     """The faults in force. Safe to use from several threads.
 
-    The assembly sets three attributes. ``control`` does Kinesis operations, for
-    the faults that act on a stream. ``targets`` are the processes and containers
-    that ``pause``, ``kill`` and ``isolate`` can name. ``served_streams`` lists the
-    streams that clients reach over HTTP, since a queue may have the name of one.
+    What may be struck besides messages: ``control`` does Kinesis operations for the faults that act on a
+    stream; ``streams`` gives the names of the streams there are, and a queue may have the name of one;
+    ``targets`` are the processes and containers that ``pause``, ``kill`` and ``isolate`` can name.
     """
 
-    def __init__(self, chance: Chance, clock: Clock, events: Events) -> None:
-        self.control: Control | None = None
-        self.targets: dict[str, Target] = {}
+    def __init__(
+        self,
+        chance: Chance,
+        clock: Clock,
+        events: Events,
+        *,
+        control: Control | None = None,
+        streams: Callable[[], Iterable[str]] = tuple,
+        targets: Mapping[str, Target] | None = None,
+    ) -> None:
         self._chance = chance
         self._clock = clock
         self._events = events
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
-        self.served_streams: Callable[[], Iterable[str]] = tuple
+        self._streams = streams
+        self._targets = dict(targets or {})
         self._channels: set[tuple[str, Kind]] = set()
         self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
         self._timers = Timers(clock)
+        self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock.wait)
         self._removals = 0
         self._handlers = Handlers(self._perform, self._emit_failure)
 
@@ -87,7 +95,7 @@ class FaultEngine:
         Raises FaultRefusedError when the fault is invalid, or means nothing on its channel.
         """
         type_ = known_type(wanted.type)
-        self._note_served_streams()
+        self._note_streams_of_queues()
         with self._lock:
             name = wanted.name or self._free_name(type_.name)
             if name in self._faults:
@@ -105,14 +113,14 @@ class FaultEngine:
                 limit=wanted.limit,
                 enabled=wanted.enabled,
             )
-            fault = self._activate(record)
+            fault = self._activate(record, type_)
         self._events.emit("fault.added", fault=name, type=type_.name, channel=record.channel)
         self._schedule(fault)
         return fault.record
 
     def change(self, name: str, wanted: FaultChange) -> Fault:
         """Change a fault and keep its counts. Raises UnknownFaultError, and FaultRefusedError as ``add``."""
-        self._note_served_streams()
+        self._note_streams_of_queues()
         with self._lock:
             before = self._find_active(name)
             given = {
@@ -122,7 +130,7 @@ class FaultEngine:
             }
             if "attributes" in given:
                 given["attributes"] = {**before.attributes, **given["attributes"]}
-            fault = self._activate(msgspec.structs.replace(before.record, **given), before)
+            fault = self._activate(msgspec.structs.replace(before.record, **given), before.type, before)
         if not fault.record.enabled:
             self._release(before)
         self._events.emit("fault.changed", fault=name, **given)
@@ -169,6 +177,15 @@ class FaultEngine:
     def note_channel(self, channel: str, kind: str) -> None:
         """Remember that there is such a channel, so that ``add`` refuses a fault that means nothing there."""
         self._channels.add((channel, Kind(kind)))
+
+    def add_target(self, name: str, target: Target) -> None:
+        """Let faults name a process that was started just now; it takes the place of an earlier one."""
+        self._targets[name] = target
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of the processes and containers that a fault may strike."""
+        return tuple(self._targets)
 
     @property
     def has_faults(self) -> bool:
@@ -236,7 +253,7 @@ class FaultEngine:
         call = Call(channel, Kind(kind), direction, items, single)
         with self._lock:
             faults = self._find_faults(direction, channel, call.kind)
-            injections = strike(faults, call, self._clock.time(), self._environment(), self._handlers)
+            injections = strike(faults, call, self._clock.time(), self._environment, self._handlers)
         for injection in injections:
             self._emit_injection(injection)
         return call
@@ -260,22 +277,21 @@ class FaultEngine:
             self._concerned[asked] = found
             return found
 
-    def _activate(self, record: Fault, before: ActiveFault | None = None) -> ActiveFault:
-        type_ = known_type(record.type)
+    def _activate(self, record: Fault, type_: FaultType, before: ActiveFault | None = None) -> ActiveFault:
         check_record(record, type_, self._channels)
         since = before.added_at if before else self._clock.time()
         fault = ActiveFault(record, type_, self._chance, since, before)
         if "target" in fault.attributes:
-            find_target(fault.attributes["target"], self.targets)
+            find_target(fault.attributes["target"], self._targets)
         self._faults[record.name] = fault
         self._concerned.clear()
         return fault
 
-    def _note_served_streams(self) -> None:
+    def _note_streams_of_queues(self) -> None:
         """Note the streams that share their name with a queue, so that a fault may strike either."""
         queues = {name for name, kind in tuple(self._channels) if kind is not Kind.KINESIS}
         if queues:
-            self._channels |= {(name, Kind.KINESIS) for name in self.served_streams() if name in queues}
+            self._channels |= {(name, Kind.KINESIS) for name in self._streams() if name in queues}
 
     def _schedule(self, fault: ActiveFault) -> None:
         if fault.type.phase is Phase.CONTROL and fault.timed:
@@ -292,16 +308,19 @@ class FaultEngine:
             fault.injected += 1
             no_message = Item(Message(b""), b"")
             call = Call(channel, Kind.KINESIS, Direction.CONTROL, [no_message])
-            now, environment = self._clock.time(), self._environment()
+            now, environment = self._clock.time(), self._environment
             hit = Hit(fault.attributes, chosen.draws, call, no_message, now, environment, fault.hold)
             self._perform(fault, hit)
 
     def _find_channels(self, fault: ActiveFault) -> Sequence[str]:
         wanted = fault.channel.rpartition(":")[2]
-        if "target" in fault.attributes or self.control is None or not any(mark in wanted for mark in "*?["):
+        if (
+            "target" in fault.attributes
+            or self._environment.control is None
+            or not any(mark in wanted for mark in "*?[")
+        ):
             return [wanted]
-        names: Sequence[str] = self.control("ListStreams", {})["StreamNames"]
-        return [name for name in names if fnmatchcase(name, wanted)]
+        return [name for name in self._streams() if fnmatchcase(name, wanted)]
 
     def _perform(self, fault: ActiveFault, hit: Hit) -> None:
         try:
@@ -324,9 +343,6 @@ class FaultEngine:
 
     def _emit_injection(self, injection: Injection) -> None:
         self._events.emit("fault.injected", **injection._asdict())
-
-    def _environment(self) -> Environment:
-        return Environment(self.control, self.targets, self._timers.call_at_latest, self._clock.wait)
 
     def _find_active(self, name: str) -> ActiveFault:
         if name not in self._faults:

@@ -114,7 +114,7 @@ def _environment(
         workers=_workers(scenario.consumer.claims),
     )
     for victim in environment.victims:
-        backend.components.fault_engine.targets[victim.name] = victim
+        backend.components.fault_engine.add_target(victim.name, victim)
     try:
         yield environment
     finally:

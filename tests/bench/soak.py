@@ -72,8 +72,12 @@ class Soak:
         self.ended = ExitStack()
         self.ended.enter_context(events.subscribed(self._note))
         self.engine = Engine(self.folder / "streams", self.clock, events)
-        self.fault_engine = FaultEngine(Chance(1), self.clock, events)
-        self.fault_engine.control = lambda operation, asked: self.engine.call(operation, asked, DEFAULT_SCOPE)
+        self.fault_engine = FaultEngine(
+            Chance(1),
+            self.clock,
+            events,
+            control=lambda operation, asked: self.engine.call(operation, asked, DEFAULT_SCOPE),
+        )
         self.arrivals = ArrivalsReader(self.folder / "receiver.sqlite3")
         self.arrived: Counter[str] = Counter()
         self.deaths: Draws = Chance(1).draws("soak", "deaths")

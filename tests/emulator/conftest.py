@@ -132,7 +132,7 @@ class Bench:
     def target(self) -> Iterator[str]:
         """The name of something that ``pause``, ``kill`` and ``isolate`` can strike."""
         FakeContainer.did.clear()
-        self.fault_engine.targets["broker"] = FakeContainer("project", "broker")
+        self.fault_engine.add_target("broker", FakeContainer("project", "broker"))
         yield "broker"
 
     def struck(self, _count: int) -> list[str]:
@@ -189,8 +189,13 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
     clock = Clock(frozen_at=NOON, autojump=True)
     events = Events(clock, keep=100_000)
     engine = Engine(None, clock, events)
-    fault_engine = FaultEngine(Chance(7), clock, events)
-    fault_engine.control = lambda operation, asked: engine.call(operation, asked, DEFAULT_SCOPE)
+    fault_engine = FaultEngine(
+        Chance(7),
+        clock,
+        events,
+        control=lambda operation, asked: engine.call(operation, asked, DEFAULT_SCOPE),
+        streams=lambda: [view.name for view in engine.streams(DEFAULT_SCOPE)],
+    )
     open_channels: list[Channel] = []
 
     def remembered(channel: Channel) -> Channel:

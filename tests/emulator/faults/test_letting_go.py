@@ -140,7 +140,7 @@ def test_a_process_that_stands_still_goes_on(
             def kill(self) -> None:
                 process.kill()
 
-        fault_engine.targets["sleeper"] = Target()
+        fault_engine.add_target("sleeper", Target())
         fault_engine.add(NewFault("pause", attributes={"target": "sleeper", "lasts": HOUR}))
         fault_engine.run_due()
         assert done == ["paused"]

@@ -140,7 +140,7 @@ def test_pause_halts_a_process_for_a_while(sleeper: subprocess.Popen[bytes]) -> 
     clock = Clock(frozen_at=NOON)
     events = Events(clock)
     fault_engine = FaultEngine(Chance(5), clock, events)
-    fault_engine.targets["sleeper"] = Process.of(sleeper.pid)
+    fault_engine.add_target("sleeper", Process.of(sleeper.pid))
     for ends in (lambda: clock.advance(6), fault_engine.close):
         fault_engine.clear()
         fault_engine.add(NewFault("pause", attributes={"target": str(sleeper.pid)}))
@@ -165,7 +165,7 @@ def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[by
         def kill(self) -> None:
             sleeper.kill()
 
-    fault_engine.targets["broker"] = Named()
+    fault_engine.add_target("broker", Named())
     fault_engine.add(NewFault("kill", attributes={"target": "broker"}, when={"every": 3}))
     for number in range(3):
         assert sleeper.poll() is None
