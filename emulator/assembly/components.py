@@ -22,6 +22,7 @@ from emulator.channels.checkpoint_file import CheckpointFile
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
+from emulator.faults.containers import find_containers
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.targets import parse_targets

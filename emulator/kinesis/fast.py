@@ -11,23 +11,16 @@ from typing import Annotated, Any
 import msgspec
 
 from emulator.kinesis import blobs, hash_keys
+from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.errors import KinesisError, NotFastError
+from emulator.kinesis.iterator_reads import Located, locate, read_on
 from emulator.kinesis.iterators import ShardIterator
-from emulator.kinesis.operations.records import (
-    DEFAULT_LIMIT,
-    encryption,
-    go_on,
-    place,
-    raise_first,
-    raise_when_none_is_stored,
-    ready,
-)
-from emulator.kinesis.reads import Fetched, child_shards, fetch
+from emulator.kinesis.reads import Fetched, child_shards
 from emulator.kinesis.records import array
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.stream import Shard, Stream
-from emulator.kinesis.writes import Entry, Written
+from emulator.kinesis.stream import Stream
+from emulator.kinesis.writes import write
 
 _MAX_BODY_BYTES = 12 * 1024 * 1024
 _MAX_KEY_BYTES = 1024
@@ -76,7 +69,7 @@ def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
     except msgspec.DecodeError as error:
         raise NotFastError from error
     written, stream = _write(registry, request, list(request.Records), scope)
-    raise_when_none_is_stored(written)
+    written.raise_when_none_is_stored()
     answers = ",".join(written.answers)
     return f'{{"FailedRecordCount":{written.failed},"Records":[{answers}]{_encryption(stream)}}}'.encode()
 
@@ -91,34 +84,29 @@ def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
         raise NotFastError from error
     entry = Entry(request.Data, request.PartitionKey, request.ExplicitHashKey)
     written, stream = _write(registry, request, [entry], scope)
-    raise_first(written)
+    written.raise_first()
     return f"{written.answers[0][:-1]}{_encryption(stream)}}}".encode()
 
 
 def get_records(
     registry: Registry, body: bytes, scope: Scope
-) -> tuple[Stream, Shard, Fetched, ShardIterator | None]:
+) -> tuple[Located, Fetched, ShardIterator | None]:
     """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
 
     Raises ProvisionedThroughputExceededException too.
     """
     try:
         request = _decode_get_records(body)
-        found = {"ShardIterator": request.ShardIterator, "StreamARN": request.StreamARN}
-        stream, shard, used = place(registry, found, scope)
+        located = locate(registry, request.ShardIterator, request.StreamARN, scope)
     except (msgspec.DecodeError, KinesisError) as error:
         raise NotFastError from error
-    registry.limits.read(stream, shard)
-    now = registry.now_ms()
-    fetched = fetch(stream, shard, used.ordinal, now, limit=request.Limit or DEFAULT_LIMIT)
-    registry.limits.delivered(shard, sum(map(len, fetched.parts)))
-    return stream, shard, fetched, go_on(registry, shard, used, fetched, now)
+    return located, *read_on(registry, located, request.Limit)
 
 
-def render(stream: Stream, shard: Shard, fetched: Fetched, following: ShardIterator | None) -> bytes:
+def render(located: Located, fetched: Fetched, following: ShardIterator | None) -> bytes:
     """The answer of GetRecords: kept lines, as they are kept."""
     if following is None:
-        tail = b'"ChildShards":' + msgspec.json.encode(child_shards(stream, shard))
+        tail = b'"ChildShards":' + msgspec.json.encode(child_shards(located.stream, located.shard))
     else:
         tail = b'"NextShardIterator":"%b"' % following.token().encode()
     after = b'],"MillisBehindLatest":%d,%b}' % (fetched.millis_behind, tail)
@@ -130,11 +118,11 @@ def _write(
 ) -> tuple[Written, Stream]:
     named: dict[str, Any] = {"StreamName": request.StreamName, "StreamARN": request.StreamARN}
     try:
-        stream = ready(registry, named, scope)
+        stream = registry.find_ready(named, scope)
     except KinesisError as error:
         raise NotFastError from error
     sizes = _sizes(entries, stream.state.max_record_kib * 1024 - _MAX_KEY_BYTES)
-    return registry.write(stream, entries, sizes), stream
+    return write(registry, stream, entries, sizes), stream
 
 
 def _sizes(entries: list[Entry], most: int) -> list[int]:
@@ -155,4 +143,4 @@ def _sizes(entries: list[Entry], most: int) -> list[int]:
 
 
 def _encryption(stream: Stream) -> str:
-    return "".join(f',"{name}":"{value}"' for name, value in encryption(stream).items())
+    return "".join(f',"{name}":"{value}"' for name, value in stream.encryption_type.items())

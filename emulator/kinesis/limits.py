@@ -6,10 +6,10 @@ from collections.abc import Hashable
 from typing import Protocol
 
 from emulator.clock import Clock
+from emulator.kinesis.entries import Written
 from emulator.kinesis.errors import invalid_argument, limit_exceeded, throughput_exceeded
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Routed, Shard, Stream
-from emulator.kinesis.writes import Written
 
 WRITE_RECORDS_A_SECOND = 1000
 WRITE_BYTES_A_SECOND = 1 << 20

@@ -22,7 +22,6 @@ from emulator.kinesis.state import AccountState, Change, Reshard, StreamGone, St
 from emulator.kinesis.state_journal import StateJournal
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.subscriptions import Subscriptions
-from emulator.kinesis.writes import Entry, Written, write
 
 
 class Registry:
@@ -112,6 +111,13 @@ class Registry:
                 return self.named(name, each)
         raise stream_not_found(name, "any")
 
+    def find_ready(self, request: dict[str, Any], scope: Scope) -> Stream:
+        """``find``, for reading and writing: while a stream is created or deleted, it is not found."""
+        stream = self.find(request, scope)
+        if stream.status(self.clock.time()) in ("CREATING", "DELETING"):
+            raise not_found(f"Stream {stream.name} under account {stream.account} not found.")
+        return stream
+
     def find_active(self, request: dict[str, Any], scope: Scope) -> Stream:
         """``find``, for what needs an ACTIVE stream. Raises ResourceInUseException too."""
         stream = self.find(request, scope)
@@ -191,14 +197,10 @@ class Registry:
         """When what begins now is over. At once is at any time: the clock may go back to before now."""
         return self.clock.time() + self.transition if self.transition else 0.0
 
-    def write(self, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
-        """Append records now; what was written is in ``take_touched`` until it is flushed and made known."""
-        written = Written([""] * len(entries))
-        routed = self.limits.admit(stream, stream.route(entries), sizes, written)
-        write(stream, routed, entries, sizes, written, now=self.now_ms())
-        self._written.extend(written.shards)
-        self.touch(stream, written.shards)
-        return written
+    def touch_written(self, stream: Stream, shards: list[Shard]) -> None:
+        """Have ``shards`` flushed, and their readers look again: both are in ``take_touched`` until then."""
+        self._written += shards
+        self._touched += [(stream, shard) for shard in shards]
 
     def touch(self, stream: Stream, shards: Iterable[Shard]) -> None:
         """Have the readers of ``shards`` look again."""

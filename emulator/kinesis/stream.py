@@ -124,6 +124,11 @@ class Stream:
         )
         self._starts = [_hash_bytes(shard.state.starting_hash_key) for shard in self.open_shards]
 
+    @property
+    def encryption_type(self) -> dict[str, str]:
+        """What an answer says about the stream's encryption: nothing when there is none."""
+        return {} if self.state.encryption == "NONE" else {"EncryptionType": self.state.encryption}
+
     def status(self, now: float) -> str:
         """CREATING, UPDATING, DELETING or ACTIVE at ``now`` seconds."""
         return self.state.busy if now < self.state.busy_until else "ACTIVE"

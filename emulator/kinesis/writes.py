@@ -5,36 +5,11 @@ from __future__ import annotations
 from json.encoder import encode_basestring_ascii as quote
 from typing import NamedTuple
 
-import msgspec
-
-from emulator.kinesis.stream import Routed, Shard, Stream
+from emulator.kinesis.entries import Entry, Written
+from emulator.kinesis.registry import Registry
+from emulator.kinesis.stream import Shard, Stream
 
 _LOW = tuple(f"{i:04d}" for i in range(10_000))
-
-
-class Entry(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A record to put; ``Data`` is valid base64."""
-
-    Data: str
-    PartitionKey: str | None = None
-    ExplicitHashKey: str | None = None
-
-
-class Written(msgspec.Struct):
-    """What came of a call: an answer (JSON) for each entry, the shards written, and the last error."""
-
-    answers: list[str]
-    shards: list[Shard] = []
-    failed: int = 0
-    error: tuple[str, str] | None = None
-
-    def fail(self, indexes: range | list[int], code: str, message: str) -> None:
-        """Answer the entries at ``indexes`` with this error."""
-        self.error = (code, message)
-        self.failed += len(indexes)
-        answer = msgspec.json.encode({"ErrorCode": code, "ErrorMessage": message}).decode()
-        for i in indexes:
-            self.answers[i] = answer
 
 
 class _Stamp(NamedTuple):
@@ -52,13 +27,15 @@ class _Block(NamedTuple):
     answers: list[str]
 
 
-def write(
-    stream: Stream, routed: Routed, entries: list[Entry], sizes: list[int], written: Written, *, now: int
-) -> None:
-    """Append ``entries`` with ``sizes`` bytes of data at ``now`` ms, as ``routed``: a block for each shard.
+def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
+    """Append ``entries`` with ``sizes`` bytes of data now: a block for each shard.
 
-    A block that cannot be written fails its own entries and no others.
+    A block that cannot be written fails its own entries and no others. The engine flushes what was written,
+    and makes it known, when it lets go of the registry's lock.
     """
+    written = Written([""] * len(entries))
+    routed = registry.limits.admit(stream, stream.route(entries), sizes, written)
+    now = registry.now_ms()
     horizon = stream.horizon(now)
     for shard, indexes in routed.items():
         stamp = _Stamp(shard.arrival(now, horizon), stream.state.encryption)
@@ -75,6 +52,8 @@ def write(
         else:
             for i, answer in zip(indexes, block.answers, strict=True):
                 written.answers[i] = answer
+    registry.touch_written(stream, written.shards)
+    return written
 
 
 def _render(

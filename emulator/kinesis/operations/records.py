@@ -7,32 +7,31 @@ from typing import Any
 import msgspec
 from pybase64 import b64encode_as_string
 
-from emulator.kinesis import hash_keys, iterators, sequence_numbers, shard_ids
+from emulator.kinesis import hash_keys, sequence_numbers
+from emulator.kinesis.entries import Entry
 from emulator.kinesis.errors import (
     KinesisError,
     invalid_argument,
     no_such_shard,
-    not_found,
-    shard_not_found,
     validation,
 )
+from emulator.kinesis.iterator_reads import locate, read_on
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.operations.shards import require_number
-from emulator.kinesis.reads import Fetched, child_shards, fetch
+from emulator.kinesis.reads import child_shards
 from emulator.kinesis.records import read_lines, shape
 from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope, named
 from emulator.kinesis.starting_positions import starting_ordinal
 from emulator.kinesis.stream import Shard, Stream
-from emulator.kinesis.writes import Entry, Written
+from emulator.kinesis.writes import write
 
 DATA_BYTES_IN_REQUEST = 10 * 1024 * 1024
-DEFAULT_LIMIT = 10_000
 _KIB = 1024
 
 
 def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = ready(registry, request, scope)
+    stream = registry.find_ready(request, scope)
     _require_fit(stream, request, "data")
     _require_hash_key(request)
     ordering = request.get("SequenceNumberForOrdering")
@@ -42,14 +41,14 @@ def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dic
             f"account {stream.account} is invalid."
         )
     _dry_run(request)
-    written = registry.write(stream, [_entry(request)], [len(request["Data"])])
-    raise_first(written)
+    written = write(registry, stream, [_entry(request)], [len(request["Data"])])
+    written.raise_first()
     answer: dict[str, Any] = msgspec.json.decode(written.answers[0])
-    return answer | encryption(stream)
+    return answer | stream.encryption_type
 
 
 def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = ready(registry, request, scope)
+    stream = registry.find_ready(request, scope)
     total = 0
     for i, record in enumerate(request["Records"], 1):
         total += _require_fit(stream, record, f"records.{i}.member.data")
@@ -58,9 +57,10 @@ def put_records(registry: Registry, request: dict[str, Any], scope: Scope) -> di
         raise invalid_argument("Records size exceeds 10 MB limit")
     _dry_run(request)
     sizes = [len(record["Data"]) for record in request["Records"]]
-    written = registry.write(stream, [_entry(record) for record in request["Records"]], sizes)
-    raise_when_none_is_stored(written)
-    return {"FailedRecordCount": written.failed, "Records": _decoded(written)} | encryption(stream)
+    written = write(registry, stream, [_entry(record) for record in request["Records"]], sizes)
+    written.raise_when_none_is_stored()
+    answers = msgspec.json.decode(f"[{','.join(written.answers)}]")
+    return {"FailedRecordCount": written.failed, "Records": answers} | stream.encryption_type
 
 
 def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
@@ -73,94 +73,23 @@ def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope
     ordinal = starting_ordinal(stream, shard, position, registry.now_ms())
     registry.limits.iterator(stream, shard)
     _dry_run(request)
-    given = iterator(stream, shard, ordinal, registry.now_ms())
+    given = ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, registry.now_ms()))
     registry.readers.begin(given)
     shard.pass_to(ordinal)
     return {"ShardIterator": given.token()}
 
 
 def get_records(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream, shard, used = place(registry, request, scope)
+    located = locate(registry, request["ShardIterator"], request.get("StreamARN"), scope)
     _dry_run(request)
-    registry.limits.read(stream, shard)
-    now = registry.now_ms()
-    fetched = fetch(stream, shard, used.ordinal, now, limit=request.get("Limit", DEFAULT_LIMIT))
-    registry.limits.delivered(shard, sum(map(len, fetched.parts)))
+    fetched, following = read_on(registry, located, request.get("Limit"))
     answer: dict[str, Any] = {
         "Records": [shape(line) for line in read_lines(fetched.parts)],
         "MillisBehindLatest": fetched.millis_behind,
     }
-    following = go_on(registry, shard, used, fetched, now)
     if following is None:
-        return answer | {"ChildShards": child_shards(stream, shard)}
+        return answer | {"ChildShards": child_shards(located.stream, located.shard)}
     return answer | {"NextShardIterator": following.token()}
-
-
-def ready(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
-    """The stream to read or write. Raises ResourceNotFoundException while it is created or deleted."""
-    stream = registry.find(request, scope)
-    status = stream.status(registry.clock.time())
-    if status in ("CREATING", "DELETING"):
-        raise not_found(f"Stream {stream.name} under account {stream.account} not found.")
-    return stream
-
-
-def place(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard, ShardIterator]:
-    """The stream and the shard that the request's ShardIterator is for, and the iterator itself.
-
-    Raises InvalidArgumentException, ExpiredIteratorException and ResourceNotFoundException.
-    """
-    found = iterators.read(request["ShardIterator"], registry.now_ms())
-    stream = registry.numbered(found.stream)
-    if stream is None or stream.status(registry.clock.time()) == "DELETING":
-        raise not_found(f"The stream of this ShardIterator under account {scope.account} not found.")
-    if request.get("StreamARN") not in (None, stream.arn):
-        raise invalid_argument(f"The ShardIterator is not for the stream {request['StreamARN']}.")
-    shard_id = shard_ids.of_number(found.shard)
-    shard = stream.shards.get(shard_id)
-    if shard is None:
-        raise shard_not_found(shard_id, stream.name, stream.account)
-    return stream, shard, found
-
-
-def iterator(stream: Stream, shard: Shard, ordinal: int, now: int) -> ShardIterator:
-    """An iterator made at ``now`` ms for the record ``ordinal``."""
-    return ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, now))
-
-
-def go_on(
-    registry: Registry, shard: Shard, used: ShardIterator, fetched: Fetched, now: int
-) -> ShardIterator | None:
-    """The iterator that follows ``used``, None at the shard's end; its reader is followed there."""
-    following = None
-    if fetched.next is not None:
-        following = used._replace(ordinal=fetched.next, created=max(0, now))
-    shard.pass_to(fetched.reached)
-    records = fetched.reached - max(used.ordinal, shard.records.first)
-    registry.readers.go_on(used, following, records)
-    return following
-
-
-def raise_first(written: Written) -> None:
-    """Raise the error of a write of one record, if there was one."""
-    if written.error is not None:
-        code, message = written.error
-        raise KinesisError(code, message, 500 if code == "InternalFailure" else 400)
-
-
-def raise_when_none_is_stored(written: Written) -> None:
-    """Raise InternalFailure when every record of a write failed with it."""
-    if (
-        written.failed == len(written.answers)
-        and written.error is not None
-        and "Internal" in written.error[0]
-    ):
-        raise_first(written)
-
-
-def encryption(stream: Stream) -> dict[str, Any]:
-    """What an answer says about a stream's encryption."""
-    return {} if stream.state.encryption == "NONE" else {"EncryptionType": stream.state.encryption}
 
 
 def _to_read(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard]:
@@ -171,7 +100,7 @@ def _to_read(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple
     shard_id = require_number(request, "ShardId", scope)
     account, name = named(request, scope)
     try:
-        stream = ready(registry, request, scope)
+        stream = registry.find_ready(request, scope)
     except KinesisError as error:
         if error.code == "ResourceNotFoundException" and name:
             raise no_such_shard(shard_id, name, account) from error
@@ -217,11 +146,6 @@ def _require_hash_key(record: dict[str, Any]) -> None:
 def _entry(record: dict[str, Any]) -> Entry:
     data = b64encode_as_string(record["Data"])
     return Entry(data, record.get("PartitionKey"), record.get("ExplicitHashKey"))
-
-
-def _decoded(written: Written) -> list[dict[str, Any]]:
-    answers: list[dict[str, Any]] = msgspec.json.decode(f"[{','.join(written.answers)}]")
-    return answers
 
 
 def _dry_run(request: dict[str, Any]) -> None:

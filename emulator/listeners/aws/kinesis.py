@@ -148,10 +148,9 @@ class KinesisHandler:
         if operation.request:
             check(request, operation.request)
         caller = caller_of(call.headers.get(b"authorization"), call.query)
-        self._access.check(caller, call.operation, request, _scope(caller))
-        response = await intercepted(
-            self._interceptors, self._backend, call.operation, request, _scope(caller)
-        )
+        scope = _scope(caller)
+        self._access.check(caller, call.operation, request, scope)
+        response = await intercepted(self._interceptors, self._backend, call.operation, request, scope)
         if "EventStream" in response:
             return _Subscription(protocol, response["EventStream"])
         body = protocol.write(response, operation.response) if operation.response else b""
