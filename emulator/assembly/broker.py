@@ -24,6 +24,7 @@ from emulator.rabbitmq.server import (
     start_broker,
 )
 from emulator.rabbitmq.server import Broker as Server
+from emulator.relay.amqp.entry import Entry
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 
@@ -127,6 +128,7 @@ class SidecarBroker:
         from emulator.relay.amqp.server import AmqpServer
 
         self._broker = broker
+        token = self._settings.token
         self._relay = AmqpServer(
             broker.url,
             listening,
@@ -134,7 +136,7 @@ class SidecarBroker:
             clock=self._clock,
             events=self._events,
             log=self._log,
-            token=self._settings.token,
+            entry=Entry.by_token(broker.url, token) if token else Entry.by_usual_login(broker.url),
         )
         await self._relay.listen()
         process_ids = f"{broker.pid} {broker.mapper.pid}"

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
+from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.server import AmqpServer, bound
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
@@ -46,7 +47,7 @@ class RelayedBroker:
             clock=self._clock,
             events=self._events,
             log=self._log,
-            token=self._settings.token,
+            entry=Entry.by_token(self._upstream, self._settings.token) if self._settings.token else None,
         )
         self.url = self._server.url
         self._listening = asyncio.ensure_future(self._server.listen())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from emulator.clock import Clock
 from emulator.machine import private_files
@@ -21,6 +26,10 @@ _STOP_SECONDS: Final = 15.0
 _POLL_SECONDS: Final = 0.05
 _AMQP_GREETING: Final = b"AMQP\x00\x00\x09\x01"
 _MORE_TRIES: Final = 3
+USER: Final = "guest"
+"""The one user, by the name that clients are used to."""
+_PASSWORD: Final = "password"
+_DEFINITIONS: Final = "definitions.json"
 _TAKEN: Final = "eaddrinuse"
 _DISTRIBUTION_TAKEN: Final = "dist_port_already_used"
 _ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin", "/sbin")
@@ -75,7 +84,7 @@ def _search_path(environment: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A running server and its port ``mapper`` (epmd). ``url`` is for AMQP clients.
+    """A running server and its port ``mapper`` (epmd). ``url`` holds the password: do not show it.
 
     The ``watchdog`` ends both when this process ends in any way.
     """
@@ -116,7 +125,8 @@ def start_broker(
     """Start a server with its files in ``directory``, and return when it answers.
 
     Port 0 takes a free one. To find the messages again, start it with the same name and
-    directory. Raises BrokerFailedError.
+    directory. The password is drawn at each start: only ``Broker.url`` and the private file
+    ``password`` have it. Raises BrokerFailedError.
     """
     private_files.make_directory(directory)
     for _ in range(_MORE_TRIES):
@@ -133,9 +143,11 @@ def _start_once(
     anywhere, port = port == 0, port or _free_port()
     mapper_port, cluster_port = _free_port(), _free_port()
     settings = _build_environment(environment, directory, f"{name}@localhost", mapper_port, cluster_port)
-    configuration = f"listeners.tcp.1 = {host}:{port}\nlog.console = false\nlog.file.level = warning\n"
-    (directory / "rabbitmq.conf").write_text(configuration, encoding="utf-8")
-    (directory / "enabled_plugins").write_text("[].\n", encoding="utf-8")
+    password = secrets.token_urlsafe(32)
+    private_files.touch(directory / _PASSWORD).write_text(f"{password}\n", encoding="ascii")
+    private_files.touch(directory / _DEFINITIONS).write_bytes(_definitions(password))
+    private_files.touch(directory / "rabbitmq.conf").write_text(_configuration(host, port), encoding="utf-8")
+    private_files.touch(directory / "enabled_plugins").write_text("[].\n", encoding="utf-8")
     mapper = _run(
         ["epmd", "-address", "127.0.0.1", "-port", str(mapper_port)], settings, directory / "epmd.out"
     )
@@ -143,7 +155,7 @@ def _start_once(
     output.unlink(missing_ok=True)
     process = _run([str(server)], settings, output)
     watchdog = start_watchdog(process.pid, mapper.pid)
-    broker = Broker(f"amqp://guest:guest@{host}:{port}/%2F", port, process, mapper, watchdog)
+    broker = Broker(f"amqp://{USER}:{password}@{host}:{port}/%2F", port, process, mapper, watchdog)
     try:
         _wait_until_ready(broker, host, output)
     except BaseException as error:
@@ -152,6 +164,38 @@ def _start_once(
             raise _PortTakenError(str(error)) from error
         raise
     return broker
+
+
+def _configuration(host: str, port: int) -> str:
+    return "\n".join(
+        (
+            f"listeners.tcp.1 = {host}:{port}",
+            # Relative to the server's working directory, whose own name may have what this syntax cannot.
+            f"load_definitions = {_DEFINITIONS}",
+            # Neither lets anybody in without the password, as ANONYMOUS of RabbitMQ 4 may.
+            "auth_mechanisms.1 = PLAIN",
+            "auth_mechanisms.2 = AMQPLAIN",
+            "log.console = false",
+            "log.file.level = warning",
+            "",
+        )
+    )
+
+
+def _definitions(password: str) -> bytes:
+    """What the server reads at each start before it listens: its user's password, also over an older one.
+
+    The hash is RabbitMQ's: four bytes of salt, and SHA-256 of them and the password.
+    """
+    salt = secrets.token_bytes(4)
+    user = {
+        "name": USER,
+        "password_hash": b64encode(salt + hashlib.sha256(salt + password.encode()).digest()).decode(),
+        "hashing_algorithm": "rabbit_password_hashing_sha256",
+        "tags": ["administrator"],
+    }
+    may = {"user": USER, "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}
+    return msgspec.json.encode({"users": [user], "vhosts": [{"name": "/"}], "permissions": [may]})
 
 
 def _build_environment(
@@ -179,7 +223,7 @@ def _build_environment(
 
 def _run(command: list[str], environment: dict[str, str], output: Path) -> subprocess.Popen[bytes]:
     executable = shutil.which(command[0], path=environment["PATH"]) or command[0]
-    with output.open("ab") as said:
+    with private_files.touch(output).open("ab") as said:
         return subprocess.Popen(
             [executable, *command[1:]],
             env=environment,

@@ -1,4 +1,4 @@
-"""Who may log in at the AMQP port of a sandbox with a token: whoever gives that as the password."""
+"""Who may log in at the AMQP port: what clients give as their login is not what the broker behind it has."""
 
 from __future__ import annotations
 
@@ -19,25 +19,37 @@ _PROPERTIES_AT: Final = 11
 
 
 class Entry(NamedTuple):
-    """The ``token`` that clients give, and the ``user`` and ``password`` that the broker gets instead."""
+    """What clients log in with, and the ``user`` and ``password`` that the broker gets instead.
 
-    token: str
+    Without a ``client_user`` any will do, and it is the only way in: nothing else comes to the broker. With
+    one, other logins and other protocols pass as they are, and the broker refuses them.
+    """
+
+    client_password: str
     user: str
     password: str
+    client_user: str | None = None
 
     @classmethod
-    def of(cls, url: str, token: str | None) -> Entry | None:
-        """With the credentials of the broker's URL. None without a token: then clients have their own."""
-        parts = urlsplit(url)
-        if token is None:
-            return None
-        return cls(token, unquote(parts.username or "guest"), unquote(parts.password or "guest"))
+    def by_token(cls, url: str, token: str) -> Entry:
+        """The token for the credentials of the broker's URL, for any user."""
+        return cls(token, *_credentials(url))
+
+    @classmethod
+    def by_usual_login(cls, url: str) -> Entry:
+        """RabbitMQ's own ``guest`` with the password ``guest`` for the credentials of the broker's URL."""
+        return cls("guest", *_credentials(url), client_user="guest")
+
+    @property
+    def is_only_way(self) -> bool:
+        """Whether the broker gets nothing of a client that does not log in by this."""
+        return self.client_user is None
 
     def exchanged(self, frame: bytes) -> bytes:
         """The frame of start-ok (section 1.4.2.2 of the specification) as the broker gets it.
 
-        Without the token there is no password in it, and the broker refuses it in its own words. Raises
-        ``NotAmqpError`` for what is no such frame.
+        With another login there is no password in it, or it is the client's own: the broker refuses it in its
+        own words. Raises ``NotAmqpError`` for what is no such frame.
         """
         try:
             (length,) = _LONG.unpack_from(frame, _PROPERTIES_AT)
@@ -45,10 +57,12 @@ class Entry(NamedTuple):
             mechanism, response_at = text_at(frame, at)
             (size,) = _LONG.unpack_from(frame, response_at)
             end = response_at + _LONG.size + size
-            given = _password(mechanism, frame[response_at + _LONG.size : end])
+            user, password = _login(mechanism, frame[response_at + _LONG.size : end])
         except (error, IndexError, ValueError, UnmarshalingException) as why:
             raise NotAmqpError(str(why)) from why
-        known = hmac.compare_digest(given, self.token.encode())
+        known = hmac.compare_digest(password, self.client_password.encode())
+        if self.client_user is not None and not (known and user == self.client_user.encode()):
+            return frame
         login = f"\0{self.user}\0{self.password if known else ''}".encode()
         payload = b"".join(
             (frame[7:at], b"\x05PLAIN", _LONG.pack(len(login)), login, frame[end:-1]),
@@ -57,11 +71,22 @@ class Entry(NamedTuple):
         return b"".join((_HEAD.pack(kind, channel, len(payload)), payload, frame[-1:]))
 
 
-def _password(mechanism: str, response: bytes) -> bytes:
-    """What a client gives as its password; nothing in a mechanism that has none."""
+def _credentials(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return unquote(parts.username or "guest"), unquote(parts.password or "guest")
+
+
+def _login(mechanism: str, response: bytes) -> tuple[bytes, bytes]:
+    """The user and the password that a client gives; nothing in a mechanism that has none."""
     if mechanism == "PLAIN":
-        return response.split(b"\0")[-1]
+        _, user, password = (b"", b"", *response.split(b"\0"))[-3:]
+        return user, password
     if mechanism == "AMQPLAIN":
-        given = decode.field_table(_LONG.pack(len(response)) + response)[1].get("PASSWORD", "")
-        return given if isinstance(given, bytes) else str(given).encode()
-    return b""
+        given = decode.field_table(_LONG.pack(len(response)) + response)[1]
+        user, password = (_bytes(given.get(name, "")) for name in ("LOGIN", "PASSWORD"))
+        return user, password
+    return b"", b""
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()

@@ -45,7 +45,7 @@ class Upstream(NamedTuple):
 class AmqpServer:
     """A listening port. ``url`` is for clients: the upstream's credentials and virtual host, at this port.
 
-    Where there is a ``token``, that is the password which clients give.
+    Where there is an ``entry``, clients have its password instead.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class AmqpServer:
         clock: Clock,
         events: Events,
         log: AmqpLog,
-        token: str | None = None,
+        entry: Entry | None = None,
     ) -> None:
         self._upstream = Upstream.of(upstream_url)
-        self._entry = Entry.of(upstream_url, token)
+        self._entry = entry
         self._listening = listening
         self.port: int = listening.getsockname()[1]
-        self.url = client_url(upstream_url, listening, token)
+        self.url = client_url(upstream_url, listening, entry.client_password if entry else None)
         self._fault_engine = fault_engine
         self._clock = clock
         self._events = events
@@ -157,14 +157,14 @@ def bound(host: str, port: int) -> socket.socket:
         raise OSError(error.errno, _why_not(error, host, port)) from error
 
 
-def client_url(upstream_url: str, listening: socket.socket, token: str | None = None) -> str:
-    """The upstream's URL with the address of ``listening`` in place of its own, the token as the password."""
+def client_url(upstream_url: str, listening: socket.socket, password: str | None = None) -> str:
+    """The upstream's URL with the address of ``listening`` in place of its own, and another password if given."""
     host, port = listening.getsockname()[:2]
     reachable = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
     parts = urlsplit(upstream_url)
     credentials, at, _ = parts.netloc.rpartition("@")
-    if token is not None:
-        credentials, at = f"{credentials.partition(':')[0] or 'guest'}:{quote(token, safe='')}", "@"
+    if password is not None:
+        credentials, at = f"{credentials.partition(':')[0] or 'guest'}:{quote(password, safe='')}", "@"
     return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))
 
 

@@ -41,7 +41,7 @@ _FAREWELL_SECONDS: Final = 5.0
 class Session:
     """Both sides of a connection and its channels. Whichever side ends, the other does.
 
-    With an ``entry`` nothing passes but AMQP 0-9-1 of a client that logs in by it.
+    With an ``entry`` that is the only way nothing passes but AMQP 0-9-1 of a client that logs in by it.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Session:
         self.close_connection(error.code, str(error))
 
     def _pass_raw(self) -> None:
-        if self._entry is not None:
+        if self._entry is not None and self._entry.is_only_way:
             # As a broker does that does not speak the client's protocol (section 4.2.2). What the client
             # sends now goes to a connection that is closed.
             self.broker.abort()

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pika
 import pytest
@@ -102,6 +103,15 @@ async def test_the_real_server_answers_after_a_while_and_ends_with_us(tmp_path: 
 
     connection = await asyncio.to_thread(pika.BlockingConnection, pika.URLParameters(broker.url))
     await asyncio.to_thread(connection.close)
+    assert urlsplit(broker.url).netloc.startswith("guest:guest@")
+    secret = (tmp_path / "rabbitmq" / "password").read_text().strip()
+    assert secret
+    assert secret not in repr([broker.notes, broker.url, broker._events.since()])
+    for wrong in ("guest:wrong", "bob:guest"):
+        with pytest.raises(pika.exceptions.ProbableAuthenticationError):
+            await asyncio.to_thread(
+                pika.BlockingConnection, pika.URLParameters(broker.url.replace("guest:guest", wrong))
+            )
     await broker.stop()
     with pytest.raises(pika.exceptions.AMQPConnectionError):
         await asyncio.to_thread(pika.BlockingConnection, pika.URLParameters(broker.url))

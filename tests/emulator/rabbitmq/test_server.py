@@ -7,8 +7,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import pika
 import pytest
+from pika.exceptions import ProbableAuthenticationError
 
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
@@ -24,7 +27,10 @@ def server() -> Path:
 
 @pytest.mark.rabbitmq
 def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(server: Path, tmp_path: Path) -> None:
-    """The same directory and name: what was confirmed survives; both processes end by pid."""
+    """The same directory and name: what was confirmed survives; both processes end by pid.
+
+    The password is another each time: so is one that somebody read, or that an earlier version left there.
+    """
     first = start_broker(server, tmp_path, os.environ)
     channel = RabbitMQChannel(first.url, "kept", clock=Clock())
     channel.publish(b"x", "k")
@@ -34,10 +40,37 @@ def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(server: P
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", first.port), timeout=1)
     second = start_broker(server, tmp_path, os.environ)
+    for password in (str(urlsplit(first.url).password), "guest"):
+        with pytest.raises(ProbableAuthenticationError):
+            pika.BlockingConnection(pika.URLParameters(_with_password(second.url, password)))
     channel = RabbitMQChannel(second.url, "kept", clock=Clock())
     assert [delivery.data for delivery in channel.read(wait=10)] == [b"x"]
     channel.close()
     second.stop()
+
+
+@pytest.mark.rabbitmq
+def test_nobody_logs_in_but_who_reads_the_private_file(server: Path, tmp_path: Path) -> None:
+    """Neither as RabbitMQ comes nor by what other users see of it: its arguments, its log, its other files."""
+    directory = tmp_path / "with a space, and #"
+    broker = start_broker(server, directory, os.environ)
+    try:
+        password = str(urlsplit(broker.url).password)
+        with pytest.raises(ProbableAuthenticationError):
+            pika.BlockingConnection(pika.URLParameters(_with_password(broker.url, "guest")))
+        assert (directory / "password").read_text() == f"{password}\n"
+        files = [path for path in directory.rglob("*") if path.is_file()]
+        assert [path.name for path in files if password.encode() in path.read_bytes()] == ["password"]
+        top = {path.name: path.stat().st_mode & 0o077 for path in (directory, *directory.iterdir())}
+        assert not any(top.values()), top
+        processes = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True)
+        assert password not in processes.stdout
+    finally:
+        broker.stop()
+
+
+def _with_password(url: str, password: str) -> str:
+    return url.replace(str(urlsplit(url).password), password)
 
 
 @pytest.mark.rabbitmq

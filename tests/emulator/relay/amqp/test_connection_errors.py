@@ -7,6 +7,7 @@ import socket
 import ssl
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pika
 import pytest
@@ -61,7 +62,7 @@ def test_flow_is_answered_by_the_broker(relay: Relay) -> None:
 )
 def test_connection_errors_are_the_brokers(relay: Relay, sent: Any, code: int) -> None:
     """A method on a channel that is not open, or out of its turn: connection.close with RabbitMQ's code."""
-    answers = [closed_with(port, sent) for port in (relay.server.port, direct_port(relay))]
+    answers = [closed_with(url, sent) for url in (relay.url, relay.direct_url)]
     assert answers[0] == answers[1]
     assert answers[0][0] == code
 
@@ -70,13 +71,14 @@ def direct_port(relay: Relay) -> int:
     return pika.URLParameters(relay.direct_url).port
 
 
-def closed_with(port: int, method: Any) -> tuple[int, str]:
+def closed_with(url: str, method: Any) -> tuple[int, str]:
     """The code and the text with which a connection is closed after a method that is wrong there."""
     number = 0 if isinstance(method, commands.Connection.Open) else 9
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    at = urlsplit(url)
+    with socket.create_connection((at.hostname, at.port), timeout=10) as connection:
         connection.sendall(GREETING)
         connection.recv(65536)
-        start = commands.Connection.StartOk({}, "PLAIN", "\0guest\0guest", "en_US")
+        start = commands.Connection.StartOk({}, "PLAIN", f"\0{at.username}\0{at.password}", "en_US")
         connection.sendall(marshal(start, 0))
         connection.recv(65536)
         opening = marshal(commands.Connection.TuneOk(10, 131072, 0), 0)
@@ -115,7 +117,8 @@ async def test_an_upstream_with_tls_is_verified(
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "broker.pem")
     broker = await tls_in_front_of(relay, context)
-    upstream = f"amqps://guest:guest@localhost:{broker.sockets[0].getsockname()[1]}/%2F"
+    login = urlsplit(relay.direct_url).netloc.partition("@")[0]
+    upstream = f"amqps://{login}@localhost:{broker.sockets[0].getsockname()[1]}/%2F"
     events, log = Events(clock), AmqpLog(None, clock, DEFAULT_SCOPE)
     fault_engine = FaultEngine(Chance(1), clock, events)
     server = await serve_amqp(

@@ -42,7 +42,7 @@ def url(broker_url: str) -> Iterator[str]:
             clock=clock,
             events=events,
             log=log,
-            token=SECRET,
+            entry=Entry.by_token(broker_url, SECRET),
         )
         await server.listen()
         return server
@@ -111,7 +111,32 @@ def test_what_the_broker_gets(mechanism: str, response: str, known: bool) -> Non
     assert (found.client_properties, found.locale) == (properties, "en_GB")
 
 
-def test_without_a_token_the_credentials_are_the_clients_affair() -> None:
-    """They pass as they are."""
-    assert Entry.of("amqp://a:b@h/", None) is None
-    assert Entry.of("amqp://a:b%2F@h/", "t") == Entry("t", "a", "b/")
+def test_the_brokers_credentials_are_those_of_its_url() -> None:
+    """As the URL writes them, and RabbitMQ's own where it has none."""
+    assert Entry.by_token("amqp://a:b%2F@h/", "t") == Entry("t", "a", "b/")
+    assert Entry.by_usual_login("amqp://a:b%2F@h/") == Entry("guest", "a", "b/", client_user="guest")
+    assert Entry.by_token("amqp://h/", "t") == ENTRY._replace(client_password="t")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "response", "known"),
+    [
+        ("PLAIN", "\0guest\0guest", True),
+        ("AMQPLAIN", encode.field_table({"LOGIN": "guest", "PASSWORD": "guest"})[4:].decode(), True),
+        ("PLAIN", "\0guest\0wrong", False),
+        ("PLAIN", "\0bob\0guest", False),
+        ("PLAIN", "guest", False),
+        ("PLAIN", "", False),
+        ("AMQPLAIN", encode.field_table({"LOGIN": "bob", "PASSWORD": "guest"})[4:].decode(), False),
+        ("EXTERNAL", "", False),
+    ],
+)
+def test_the_usual_login_is_exchanged_and_no_other(mechanism: str, response: str, known: bool) -> None:
+    """The broker gets what it knows for guest:guest, and every other login as it came."""
+    frame = encoded(commands.Connection.StartOk({"product": "p"}, mechanism, response, "en_GB"), 0)
+    exchanged = Entry.by_usual_login("amqp://guest:secret@h/").exchanged(frame)
+    if known:
+        found: Any = decoded(exchanged)
+        assert (found.mechanism, found.response) == ("PLAIN", "\0guest\0secret")
+    else:
+        assert exchanged == frame

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from pamqp import commands
@@ -23,13 +24,15 @@ class Client:
     """A connection of AMQP made by hand, open, with channel 1."""
 
     def __init__(self, relay: Relay) -> None:
+        self._login = urlsplit(relay.url)
         self.socket = socket.create_connection(("127.0.0.1", relay.server.port), timeout=20)
         self._read = b""
 
     def open(self) -> None:
         self.socket.sendall(b"AMQP\0\0\x09\x01")
         self.await_(commands.Connection.Start)
-        self.say(commands.Connection.StartOk({}, "PLAIN", "\0guest\0guest"), 0)
+        login = f"\0{self._login.username}\0{self._login.password}"
+        self.say(commands.Connection.StartOk({}, "PLAIN", login), 0)
         self.await_(commands.Connection.Tune)
         self.say(commands.Connection.TuneOk(2047, 131_072, 60), 0)
         self.say(commands.Connection.Open("/"), 0)

@@ -115,7 +115,7 @@ def test_an_unknown_delivery_tag_closes_the_channel(relay: Relay) -> None:
 def test_a_wrong_password_and_a_wrong_virtual_host_are_refused(relay: Relay) -> None:
     """By the broker, in its words."""
     with pytest.raises(exceptions.ProbableAuthenticationError):
-        relay.connection(relay.url.replace("guest:guest", "guest:wrong"))
+        relay.connection(relay.url.replace("guest:", "guest:not"))
     with pytest.raises(exceptions.ProbableAccessDeniedError, match="vhost elsewhere not found"):
         relay.connection(relay.url.replace("%2F", "elsewhere"))
 
