@@ -11,6 +11,8 @@ from emulator.topics.engine.refusals import CommandRefusedError
 
 SOH: Final = "\x01"
 """What FIX ends a field with."""
+MOST_FIELDS: Final = 20_000
+"""Of a message: what it costs to take apart is bounded by that."""
 
 Fields: TypeAlias = dict[str, str | list[str]]
 
@@ -37,6 +39,7 @@ class Nvfix:
     def parse(self, body: msgspec.Raw) -> Fields:
         """The fields by name, in their order. Raises CommandRefusedError."""
         written = self._text(body)
+        self._check_number(written)
         fields: Fields = {}
         for pair in written.removesuffix(self.separator).split(self.separator) if written else ():
             name, equals, value = pair.partition("=")
@@ -45,8 +48,10 @@ class Nvfix:
             known = fields.get(name)
             if known is None:
                 fields[name] = value
+            elif isinstance(known, list):
+                known.append(value)
             else:
-                fields[name] = [*known, value] if isinstance(known, list) else [known, value]
+                fields[name] = [known, value]
         return fields
 
     def render(self, fields: dict[str, Any]) -> msgspec.Raw:
@@ -61,10 +66,16 @@ class Nvfix:
 
     def merge(self, body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:
         """``body`` with the fields of ``delta`` laid over it; a name that comes again is replaced whole."""
-        return self.render(self.parse(body) | self.parse(delta))
+        merged = self.render(self.parse(body) | self.parse(delta))
+        self._check_number(self._text(merged))
+        return merged
 
     def size(self, body: msgspec.Raw) -> int:
         return len(self._text(body).encode())
+
+    def _check_number(self, written: str) -> None:
+        if written.count(self.separator) > MOST_FIELDS:
+            raise CommandRefusedError("bad message", f"a message has {MOST_FIELDS} fields at most")
 
     @property
     def _ending(self) -> str:

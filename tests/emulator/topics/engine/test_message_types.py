@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.clock import stopwatch
 from emulator.topics.engine import BadDefinitionError, Column, ConflatedTopic, Queue, Topic, View
 from emulator.topics.engine.commands import (
     Command,
@@ -23,10 +24,12 @@ from emulator.topics.engine.commands import (
     Subscribe,
 )
 from emulator.topics.engine.message_types import JSON, MessageType, TypeName, message_type
+from emulator.topics.engine.message_types.nvfix import MOST_FIELDS, Nvfix
 from emulator.topics.engine.messages import Ack, SowMessage
 from emulator.topics.engine.refusals import CommandRefusedError
 from tests.emulator.topics.engine.conftest import Client, World, said
 
+NVFIX = Nvfix()
 BINARY = Topic(name="blobs", keys="publisher", logged=True, message_type="binary", expiration=0)
 TEXTS = st.text(st.characters(blacklist_characters="=\x01|", blacklist_categories=["Cs"]))
 NAMES = TEXTS.filter(bool)
@@ -398,3 +401,39 @@ def test_a_view_of_nothing_is_there(world: World) -> None:
     """It has no records."""
     (summary,) = world.topics(View(name="v", of=(), keys=("/id",))).summaries()
     assert (summary.records, summary.message_type) == (0, "json")
+
+
+def test_an_nvfix_message_is_taken_apart_in_linear_time() -> None:
+    """A name that comes thousands of times costs no more than as many names: nobody else waits for it."""
+
+    def seconds(body: str) -> float:
+        began = stopwatch()
+        NVFIX.parse(msgspec.Raw(msgspec.json.encode(body)))
+        return stopwatch() - began
+
+    many = min(seconds("".join(f"{n}=\x01" for n in range(MOST_FIELDS))) for _ in range(3))
+    same = min(seconds("a=\x01" * MOST_FIELDS) for _ in range(3))
+    assert same < 5 * many
+
+
+def test_an_nvfix_message_has_so_many_fields_at_most(world: World) -> None:
+    """Written at once or laid over a record, which stays as it was and is read again."""
+    topic = Topic(name="orders", keys=("/id",), logged=True, expiration=0, message_type="nvfix")
+    topics = world.topics(topic, durable=True)
+    ann = Client(topics, "ann")
+
+    def written(prefix: str, fields: int) -> msgspec.Raw:
+        return NVFIX.render({"id": "1"} | {f"{prefix}{number}": "" for number in range(fields)})
+
+    for command, status in (
+        (Publish("orders", written("a", MOST_FIELDS), ack_type="processed"), "failure"),
+        (Publish("orders", written("a", MOST_FIELDS - 1), ack_type="processed"), "success"),
+        (DeltaPublish("orders", written("b", 1), ack_type="processed"), "failure"),
+    ):
+        ann.do(command)
+        assert ann.acks[-1].status == status, ann.acks[-1]
+    topics.close()
+    bob = Client(world.topics(topic, durable=True), "bob")
+    bob.do(Sow("orders"))
+    (message,) = bob.all(SowMessage)
+    assert len(NVFIX.parse(message.data[0].data)) == MOST_FIELDS
