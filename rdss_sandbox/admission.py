@@ -7,6 +7,7 @@ for them browsers send ``Sec-Fetch-Site``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
@@ -16,6 +17,9 @@ HeaderMap: TypeAlias = dict[bytes, bytes]
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 _OTHER_SITES: Final = (b"cross-site", b"same-site")
+_DECIDING: Final = (b"host", b"origin", b"sec-fetch-site")
+_HOST: Final = re.compile(r"(?:\[([^][@/,\s]+)]|([^][:@/,?#\\\s]+))(?::\d*)?")
+"""What a Host header may be (RFC 9110 section 7.2): a name or an address, and a port."""
 
 
 class Admission(NamedTuple):
@@ -51,18 +55,25 @@ def foreign_page(headers: HeaderMap) -> str | None:
     origin = headers.get(b"origin")
     if origin is not None:
         own = b"http://" + headers.get(b"host", b"").lower()
-        return None if origin.lower() == own else origin.decode("latin-1")
+        return None if origin.lower() == own else origin.decode("latin-1") or "without a name"
     if headers.get(b"sec-fetch-site", b"").lower() in _OTHER_SITES:
         return (_origin_of(headers.get(b"referer", b"")) or b"of another site").decode("latin-1")
     return None
 
 
 def host_name(host: bytes) -> str:
-    """The name in a ``Host`` header, in lower case, without the port and the brackets of IPv6."""
-    written = host.decode("latin-1").lower()
-    if written.startswith("["):
-        return written[1:].partition("]")[0]
-    return written.partition(":")[0]
+    """The name in a Host header, in lower case, without its port and an IPv6 address's brackets.
+
+    Empty for what is no host and port: another reader of it may see another name there.
+    """
+    found = _HOST.fullmatch(host.decode("latin-1").lower())
+    return found[1] or found[2] if found else ""
+
+
+def is_ambiguous(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a header by which requests are let in comes more than once; names are in lower case."""
+    deciding = [name for name, _ in headers if name in _DECIDING]
+    return len(deciding) != len(set(deciding))
 
 
 def _origin_of(url: bytes) -> bytes:

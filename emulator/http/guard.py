@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from emulator.events import Events
 from emulator.http.asgi import App, Headers, HttpScope, Message, Receive, Send, answer
-from rdss_sandbox.admission import Admission, HeaderMap, foreign_page, host_name
+from rdss_sandbox.admission import Admission, HeaderMap, foreign_page, host_name, is_ambiguous
 
 _MOST_REMEMBERED: Final = 1024
 _MOST_TOLD: Final = 100
@@ -50,7 +50,7 @@ class Guard:
     A request must name a host that is ours, and come from no page but the port's own and those that were
     allowed. Where there is a token, it must carry that, and then any host name will do. What is refused as a
     page's gets 403 and nothing else, the same at every port; the event ``request.refused`` has the reason,
-    once for each.
+    once for each. One that says twice who it is for or from gets 400 (RFC 9112 section 3.2).
     """
 
     def __init__(self, app: App, door: AccessPolicy, admission: Admission, events: Events) -> None:
@@ -64,6 +64,9 @@ class Guard:
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         headers: HeaderMap = dict(scope["headers"])
+        if len(headers) != len(scope["headers"]) and is_ambiguous(scope["headers"]):
+            await answer(send, HTTPStatus.BAD_REQUEST, [(b"content-length", b"0")], b"")
+            return
         browsed = b"origin" in headers or b"sec-fetch-site" in headers
         if browsed or self._token is not None or headers.get(b"host") not in self._known:
             refused = self._refused(scope, headers)

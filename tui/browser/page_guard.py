@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from rdss_sandbox.admission import Admission, foreign_page, host_name
+from rdss_sandbox.admission import Admission, foreign_page, host_name, is_ambiguous
 
 _COOKIE: Final = "rdss-sandbox"
 
@@ -33,14 +33,15 @@ def page_guard(admission: Admission) -> Any:
     async def guarded(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        headers = {name.lower(): value for name, value in request.raw_headers}
+        given_headers = [(name.lower(), value) for name, value in request.raw_headers]
+        headers = dict(given_headers)
         given = request.query.get("token", "") if stamp else ""
         entering = bool(given) and hmac.compare_digest(given.encode(), (admission.token or "").encode())
         known = stamp is not None and hmac.compare_digest(
             request.cookies.get(_COOKIE, "").encode(), stamp.encode()
         )
         ours = entering or known or host_name(headers.get(b"host", b"")) in admission.hosts
-        if foreign_page(headers) or not ours:
+        if is_ambiguous(given_headers) or foreign_page(headers) or not ours:
             return web.Response(status=HTTPStatus.FORBIDDEN)
         if entering and stamp:
             answer = web.Response(status=303, headers={"location": request.path})
