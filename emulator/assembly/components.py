@@ -240,6 +240,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
             configured=_read_topics(settings),
             feeding=ObjectSources(catalogue, streams, frozenset(settings.topology.archives)),
             fsync=settings.fsync,
+            destinations=destinations,
         )
         stack.callback(topics.close)
         topics.look()

@@ -19,6 +19,9 @@ _HELD: Final = {
     "positions.log": "how far the audit log had copied; what it has is copied again",
     "streams/state.log": "the names and shards of the streams",
     "amqp/state.log": "the names of the exchanges and queues that were published to",
+    "topics/messages/replication/identity.log": (
+        "by what name sandboxes downstream know this log; they are sent it from its beginning"
+    ),
     "topics/positions.log": "how far the topic objects had read the streams; it reads them again",
     "inventory.log": "the list of logs: whether others are missing is not known",
 }

@@ -7,12 +7,12 @@ import httpx
 from emulator.destinations import Destinations, ForbiddenError, SocketAddress
 
 
-def checked_client(destinations: Destinations, seconds: float) -> httpx.Client:
-    """A client that waits ``seconds`` for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
+def checked_client(destinations: Destinations, timeout: float | httpx.Timeout) -> httpx.Client:
+    """A client that waits so many seconds for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
 
     Redirects that it is told to follow are looked at like any other request.
     """
-    return httpx.Client(transport=_Checked(destinations), timeout=seconds, trust_env=False)
+    return httpx.Client(transport=_Checked(destinations), timeout=timeout, trust_env=False)
 
 
 class _Checked(httpx.BaseTransport):

@@ -9,6 +9,9 @@ from typing import Final
 import httpx
 import msgspec
 
+from emulator.destinations import Destinations, ForbiddenError
+from emulator.http.outgoing import checked_client
+from emulator.topics.engine.definitions import BadDefinitionError
 from emulator.topics.engine.replication import Position, Replication, Shipment
 from rdss_sandbox.shapes.refusals import Refusal
 from rdss_sandbox.shapes.topics import Downstream
@@ -28,20 +31,33 @@ class _UnusableError(Exception):
 
 
 class TopicLinks:
-    """A thread for each downstream of ``replication``, from ``start`` until they are closed."""
+    """A thread for each downstream of ``replication``, from ``start`` until they are closed.
 
-    def __init__(self, replication: Replication, failed: Callable[[Exception], None]) -> None:
+    A downstream is one of ``destinations``, whenever something is sent.
+    """
+
+    def __init__(
+        self, replication: Replication, destinations: Destinations, failed: Callable[[Exception], None]
+    ) -> None:
         self._replication = replication
+        self._destinations = destinations
         self._failed = failed
         self._links: list[_Link] = []
 
     def start(self, downstreams: tuple[Downstream, ...]) -> None:
         """Go to each of them, as ``replication`` knows them."""
-        self._links = [_Link(self._replication, each, self._failed) for each in downstreams]
+        self._links = [
+            _Link(self._replication, each, self._destinations, self._failed) for each in downstreams
+        ]
 
     def point(self, downstreams: tuple[Downstream, ...]) -> None:
         """Go to these instead. Raises ``BadDefinitionError``, and then goes on as before."""
         self._replication.check(downstreams)
+        for each in downstreams:
+            try:
+                self._destinations.check(each.url)
+            except ForbiddenError as error:
+                raise BadDefinitionError(f"downstream {each.name!r}: {error}") from error
         self.close()
         self._replication.point(downstreams)
         self.start(downstreams)
@@ -57,9 +73,14 @@ class TopicLinks:
 
 class _Link:
     def __init__(
-        self, replication: Replication, downstream: Downstream, failed: Callable[[Exception], None]
+        self,
+        replication: Replication,
+        downstream: Downstream,
+        destinations: Destinations,
+        failed: Callable[[Exception], None],
     ) -> None:
         self._replication = replication
+        self._destinations = destinations
         self._downstream = downstream
         self._name = downstream.name
         self._failed = failed
@@ -82,9 +103,9 @@ class _Link:
         headers |= {"x-user-id": said.user} if said.user else {}
         while not self._stopped.is_set():
             try:
-                with httpx.Client(
-                    base_url=said.url.rstrip("/"), headers=headers, timeout=_PATIENCE, trust_env=False
-                ) as http:
+                with checked_client(self._destinations, _PATIENCE) as http:
+                    http.base_url = said.url.rstrip("/")
+                    http.headers.update(headers)
                     self._ship(http)
             except (httpx.HTTPError, _UnusableError) as error:
                 self._replication.lose(self._name, str(error) or repr(error))

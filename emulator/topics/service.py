@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from emulator.clock import Clock
+from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
@@ -48,7 +49,8 @@ class ObjectSources:
 class TopicService:
     """Nothing is made, loaded or run before the first ``open``; ``directory`` None keeps nothing.
 
-    ``configured`` None is the topic of objects alone, for everybody. Thread-safe.
+    ``configured`` None is the topic of objects alone, for everybody. ``destinations`` are what downstreams
+    may be. Thread-safe.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class TopicService:
         configured: TopicConfiguration | None,
         feeding: ObjectSources,
         fsync: bool = False,
+        destinations: Destinations | None = None,
     ) -> None:
         self._configured = configured
         self.fault_engine = fault_engine
@@ -69,6 +72,7 @@ class TopicService:
         self._events = events
         self._feeding = feeding
         self._fsync = fsync
+        self._destinations = destinations or Destinations()
         self._lock = threading.RLock()
         self._running: _Running | None = None
         self._access: Access | None = None
@@ -249,7 +253,7 @@ class TopicService:
             stack.callback(worker.close)
             stack.callback(feeding.arrivals.on_records(lambda _stream, _shard: worker.wake()))
             worker.wake()
-            links = TopicLinks(topics.replication, self._failed)
+            links = TopicLinks(topics.replication, self._destinations, self._failed)
             stack.callback(links.close)
             links.start(self.downstreams)
             return _Running(topics, session, feed, links, stack.pop_all())

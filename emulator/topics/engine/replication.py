@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
-from emulator.machine.private_files import make_directory, touch
+from emulator.journal import Log
 from emulator.rng import new_uuid
 from emulator.topics.engine.commands import Publish
 from emulator.topics.engine.definitions import BadDefinitionError, Definition, Topic
@@ -31,6 +31,9 @@ from rdss_sandbox.shapes.topics import Downstream, TopicLink
 
 MOST_ENTRIES: Final = 1000
 MOST_BYTES: Final = 1 << 22
+MOST_SOURCES: Final = 1000
+"""Logs from which one takes over; each is remembered for good."""
+_LONGEST_SOURCE: Final = 64
 
 
 class Shipment(msgspec.Struct):
@@ -39,10 +42,10 @@ class Shipment(msgspec.Struct):
     It is only taken by one that stands at ``after``.
     """
 
-    source: str
+    source: Annotated[str, msgspec.Meta(max_length=_LONGEST_SOURCE)]
     after: int
     upto: int
-    entries: list[tuple[int, Entry]] = []
+    entries: Annotated[list[tuple[int, Entry]], msgspec.Meta(max_length=MOST_ENTRIES)] = []
 
 
 class Position(msgspec.Struct, omit_defaults=True):
@@ -54,7 +57,10 @@ class Position(msgspec.Struct, omit_defaults=True):
 
 
 class Replication:
-    """Between the log of ``hub``, in ``directory``, and those of others. Thread-safe. BadDefinitionError."""
+    """Between the log of ``hub``, in ``directory``, and those of others. Thread-safe.
+
+    Raises BadDefinitionError, ``DamagedLogError``.
+    """
 
     def __init__(
         self,
@@ -71,20 +77,34 @@ class Replication:
                 self._topics.setdefault(name, []).append(definition.name)
         self._links: dict[str, Link] = {}
         self._peers: dict[str, str] = {}
+        if directory is not None and self._identity_path(directory).exists():
+            # What is wrong with it is told now, and not at some shipment.
+            _ = self.identity
         self.point(downstreams)
 
     @cached_property
     def identity(self) -> str:
-        """Which log it is: the same for as long as its directory is there. Raises OSError."""
+        """Which log it is: the same for as long as its directory is there.
+
+        Raises OSError, ``DamagedLogError``.
+        """
         if self._directory is None:
             return new_uuid()
-        path = self._directory / "identity"
-        if not path.exists():
-            make_directory(self._directory)
-            draft = touch(path.with_suffix(".draft"))
-            draft.write_text(new_uuid(), encoding="ascii")
-            draft.replace(path)
-        return path.read_text(encoding="ascii")
+        log = Log(self._identity_path(self._directory), fsync=True)
+        try:
+            if log.torn_bytes:
+                self._registry.events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
+            for _, known in log.entries():
+                return known.decode("ascii")
+            drawn = new_uuid()
+            log.append(drawn.encode("ascii"))
+        finally:
+            log.close()
+        return drawn
+
+    @staticmethod
+    def _identity_path(directory: Path) -> Path:
+        return directory / "replication" / "identity.log"
 
     def check(self, downstreams: Sequence[Downstream]) -> None:
         """Raises BadDefinitionError when they cannot be, or a topic names one that is not among them."""
@@ -180,6 +200,9 @@ class Replication:
                 return Position(self.identity, at, "a sandbox cannot be downstream of itself")
             if shipment.after != at:
                 return Position(self.identity, at)
+            if shipment.source not in registry.arrivals and len(registry.arrivals) >= MOST_SOURCES:
+                why = f"it is downstream of {MOST_SOURCES} logs already, which is the most"
+                return Position(self.identity, at, why)
             refused = ""
             try:
                 for number, entry in shipment.entries:

@@ -69,6 +69,7 @@ def fill(emulator: Embedded) -> None:
             client.post(f"{queue}/messages", json={"messages": [{"body": number, "ttl": 86400}]})
         client.get(f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
     topics = parts.topics.open()
+    assert topics.replication.identity
     session = topics.session("ada", lambda _: None)
     for number in range(20):
         session.execute(Publish("prices", data=_raw({"id": number}), ack_type="persisted"))
@@ -133,7 +134,8 @@ def test_every_service_has_files(original: Path, whole: dict[str, list[bytes]]) 
         assert name in files
     assert any(name.startswith("streams/streams/") for name in files)
     assert any(name.startswith("amqp/streams/") for name in files)
-    assert any(name.startswith("topics/messages/") for name in files)
+    assert any(name.startswith("topics/messages/0") for name in files)
+    assert "topics/messages/replication/identity.log" in files
     assert {"stream input", "queue jobs", "queue error", "topic prices", "amqp amqp:exchange"} <= whole.keys()
 
 
