@@ -15,7 +15,11 @@ _METADATA: Final = frozenset(
     map(ipaddress.ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16"))
 )
 """Addresses where clouds serve credentials to their machines, beside 169.254.169.254."""
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_STAND_FOR_IPV4: Final = tuple(
+    map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96"))
+)
+"""NAT64, also of a network's own (RFC 8215), stateless translation, and what was once called compatible."""
+_UNSPECIFIED_OR_LOOPBACK: Final = 1
 _LAST_32_BITS: Final = 0xFFFFFFFF
 
 
@@ -93,7 +97,8 @@ def _parse_address(text: str) -> Address:
     """Parse an address. An IPv6 address that stands for an IPv4 address becomes that one."""
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):
-        if address in _NAT64:
+        translated = any(address in network for network in _STAND_FOR_IPV4)
+        if translated and int(address) > _UNSPECIFIED_OR_LOOPBACK:
             return IPv4Address(int(address) & _LAST_32_BITS)
         return address.ipv4_mapped or address.sixtofour or address
     return address
