@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -152,6 +153,11 @@ class Topics:
             if client_name:
                 self._displaced[client_name] = session, displaced
             return session
+
+    @property
+    def lock(self) -> threading.RLock:
+        """What is held while something is done to topics, for as long as that takes."""
+        return self._registry.lock
 
     def tend(self) -> float | None:
         """Do what time asks for: expiry, leases, conflation, long replays.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Any, Final, get_args
 
 import msgspec
@@ -79,13 +80,12 @@ class Conversation:
         """Begin. Raises NameInUseError."""
         if not self._service.opened:
             await asyncio.to_thread(self._service.open)
-        self._session = self._service.session(
-            self._user, self.outbox.put, client_name=self._client_name, ended=self._ended
-        )
+        self._lock = self._service.open().lock
+        await self._do(self._begin)
 
     def close(self) -> None:
-        if self._session is not None:
-            self._service.left(self._session, self._ended)
+        if self._session is not None and not self._done_now(self._leave):
+            asyncio.get_running_loop().run_in_executor(None, self._leave)
 
     async def execute(self, command: Command) -> None:
         """Do it; what comes of it is in the outbox. Raises ClientGoneError when a fault says so."""
@@ -95,7 +95,7 @@ class Conversation:
         elif isinstance(command, Publish) and self._faults.concern(command):
             await self._faults.publish(self._opened, command, self.outbox)
         else:
-            self._opened.execute(command)
+            await self._do(partial(self._opened.execute, command))
 
     def refuse(self, error: BadCommandError) -> None:
         """Say that what came is no command, where that was asked for, and in the events."""
@@ -109,6 +109,28 @@ class Conversation:
     def _opened(self) -> Session:
         assert self._session is not None, "open comes first"
         return self._session
+
+    def _begin(self) -> None:
+        self._session = self._service.session(
+            self._user, self.outbox.put, client_name=self._client_name, ended=self._ended
+        )
+
+    def _leave(self) -> None:
+        self._service.left(self._opened, self._ended)
+
+    async def _do(self, do: Callable[[], None]) -> None:
+        """Do it now, or on another thread while topics are busy with what takes long: this one is everybody's."""
+        if not self._done_now(do):
+            await asyncio.to_thread(do)
+
+    def _done_now(self, do: Callable[[], None]) -> bool:
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            do()
+        finally:
+            self._lock.release()
+        return True
 
     def _look(self, command: Command) -> None:
         if not isinstance(command, Unsubscribe) and command.topic == OBJECTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
@@ -11,7 +12,9 @@ import msgspec
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from emulator.clock import stopwatch
 from emulator.http.asgi import BodyTooLongError, Receive, whole_body
+from emulator.http.limits import SLICE_SECONDS
 from emulator.listeners.control.routing import JSON, ApiError
 from emulator.topics.engine.commands import (
     Command,
@@ -67,7 +70,12 @@ def command_asked(asked: HTTPConnection) -> Subscription:
 
 async def done(conversation: Conversation, commands: Sequence[Command]) -> Response:
     """Execute them one after another, and answer with all that came of it once it is acknowledged."""
+    until = stopwatch() + SLICE_SECONDS
     for command in commands:
+        if stopwatch() > until:
+            # Others have their turn.
+            await asyncio.sleep(0)
+            until = stopwatch() + SLICE_SECONDS
         acknowledged = msgspec.structs.replace(command, ack_type=_with(command.ack_type, "processed"))
         await conversation.execute(acknowledged)
     durable = [each for each in commands if _asks(each.ack_type, "persisted")]
@@ -86,27 +94,31 @@ def refused(messages: Sequence[Message]) -> None:
 async def _answered(outbox: Outbox, durable: list[Command]) -> list[Message]:
     """What came, once those that are to be durable are acknowledged as such, or it takes too long."""
     messages = outbox.taken()
+    waiting = _unpersisted(durable, messages)
     try:
         async with asyncio.timeout(_PERSISTED_SECONDS):
-            while not all(_persisted(each, messages) for each in durable):
+            while waiting:
                 await outbox.wait()
                 if outbox.closed is not None:
                     break
-                messages += outbox.taken()
+                news = outbox.taken()
+                messages += news
+                waiting = _unpersisted(waiting, news)
     except TimeoutError:
         pass
     return messages
 
 
-def _persisted(command: Command, messages: Sequence[Message]) -> bool:
-    """Whether an acknowledgement of its own, or one that covers its sequence number, is among them."""
-    seq = command.seq if isinstance(command, Publish | SowDelete) else None
-    return any(
-        isinstance(each, Ack)
-        and each.ack_type == "persisted"
-        and (each.cmd_id == command.cmd_id if each.cmd_id else each.seq is None or each.seq >= (seq or 0))
-        for each in messages
-    )
+def _unpersisted(commands: list[Command], messages: Sequence[Message]) -> list[Command]:
+    """Those without an acknowledgement of their own, or one that covers their sequence number, among them."""
+    acks = [each for each in messages if isinstance(each, Ack) and each.ack_type == "persisted"]
+    named = {each.cmd_id for each in acks if each.cmd_id}
+    upto = max((math.inf if each.seq is None else each.seq for each in acks if not each.cmd_id), default=-1)
+    return [each for each in commands if each.cmd_id not in named and upto < (_seq(each) or 0)]
+
+
+def _seq(command: Command) -> int | None:
+    return command.seq if isinstance(command, Publish | SowDelete) else None
 
 
 def _status(failure: Ack | None) -> HTTPStatus:

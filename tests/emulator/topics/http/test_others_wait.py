@@ -1,0 +1,74 @@
+"""What one client has topics do, and what the others notice of it: they are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from emulator.clock import stopwatch
+from tests.emulator.topics.http.conftest import Port
+
+
+class Pulse:
+    """Counts turns of the event loop while the context lasts; ``longest`` is that between two of them."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.longest = 0.0
+
+    async def __aenter__(self) -> Pulse:
+        self._task = asyncio.create_task(self._beat())
+        await asyncio.sleep(0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+
+    async def _beat(self) -> None:
+        last = stopwatch()
+        while True:
+            await asyncio.sleep(0)
+            self.longest = max(self.longest, (now := stopwatch()) - last)
+            self.turns, last = self.turns + 1, now
+
+
+async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
+    """Others are served between them, and none is lost: the last is acknowledged as durable too."""
+    commands = [
+        {"cmd": "publish", "topic": "orders", "data": {"id": n}, "cmd_id": str(n), "ack_type": "persisted"}
+        for n in range(5000)
+    ]
+    began = stopwatch()
+    async with Pulse() as pulse:
+        answer = await port.post(*commands)
+    took = stopwatch() - began
+    said = answer.json()["messages"]
+    assert {each["cmd_id"] for each in said if each["ack_type"] == "persisted"} == set(map(str, range(5000)))
+    assert pulse.longest < took / 3
+
+
+async def test_nobody_waits_for_topics_that_are_busy(opened: Callable[..., Any]) -> None:
+    """A client of topics does until they are free; the event loop, which is everybody's, does not."""
+    port = await opened()
+    await port.post({"cmd": "publish", "topic": "orders", "data": {"id": 1}})
+    lock = port.service.open().lock
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            release.wait(60)
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    await asyncio.to_thread(held.wait, 60)
+    asking = asyncio.create_task(port.post({"cmd": "publish", "topic": "orders", "data": {"id": 2}}))
+    async with Pulse() as pulse:
+        while pulse.turns < 1000:
+            await asyncio.sleep(0)
+    assert not asking.done()
+    release.set()
+    assert (await asking).json()["messages"][0]["status"] == "success"
+    await asyncio.to_thread(holding.join)
