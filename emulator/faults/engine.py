@@ -21,6 +21,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Final
 
 import msgspec
 
@@ -55,6 +56,10 @@ class UnknownFaultError(LookupError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no fault is named {name!r}; GET /faults lists those in force")
+
+
+MOST_FAULTS: Final = 200
+"""In force at a time; each is asked about each message."""
 
 
 class FaultEngine:
@@ -97,6 +102,8 @@ class FaultEngine:
         type_ = known_type(wanted.type)
         self._note_streams_of_queues()
         with self._lock:
+            if len(self._faults) >= MOST_FAULTS:
+                raise FaultRefusedError(f"{MOST_FAULTS} faults are in force, which is the most: remove one")
             name = wanted.name or self._free_name(type_.name)
             if name in self._faults:
                 raise FaultRefusedError(

@@ -8,7 +8,7 @@ from emulator.destinations import Destinations, ForbiddenError, SocketAddress
 
 
 def checked_client(destinations: Destinations, timeout: float | httpx.Timeout) -> httpx.Client:
-    """A client that waits so many seconds for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
+    """A client that waits so long for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
 
     Redirects that it is told to follow are looked at like any other request.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -19,6 +18,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.machine import private_files
+from emulator.rng import new_bytes
 from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
 
 START_SECONDS: Final = 60.0
@@ -28,7 +28,7 @@ _AMQP_GREETING: Final = b"AMQP\x00\x00\x09\x01"
 _MORE_TRIES: Final = 3
 USER: Final = "guest"
 """The one user, by the name that clients are used to."""
-_PASSWORD: Final = "password"
+_PASSWORD_FILE: Final = "password"  # noqa: S105 -- where it is, not what
 _DEFINITIONS: Final = "definitions.json"
 _TAKEN: Final = "eaddrinuse"
 _DISTRIBUTION_TAKEN: Final = "dist_port_already_used"
@@ -143,8 +143,8 @@ def _start_once(
     anywhere, port = port == 0, port or _free_port()
     mapper_port, cluster_port = _free_port(), _free_port()
     settings = _build_environment(environment, directory, f"{name}@localhost", mapper_port, cluster_port)
-    password = secrets.token_urlsafe(32)
-    private_files.touch(directory / _PASSWORD).write_text(f"{password}\n", encoding="ascii")
+    password = new_bytes(32).hex()
+    private_files.touch(directory / _PASSWORD_FILE).write_text(f"{password}\n", encoding="ascii")
     private_files.touch(directory / _DEFINITIONS).write_bytes(_definitions(password))
     private_files.touch(directory / "rabbitmq.conf").write_text(_configuration(host, port), encoding="utf-8")
     private_files.touch(directory / "enabled_plugins").write_text("[].\n", encoding="utf-8")
@@ -187,7 +187,7 @@ def _definitions(password: str) -> bytes:
 
     The hash is RabbitMQ's: four bytes of salt, and SHA-256 of them and the password.
     """
-    salt = secrets.token_bytes(4)
+    salt = new_bytes(4)
     user = {
         "name": USER,
         "password_hash": b64encode(salt + hashlib.sha256(salt + password.encode()).digest()).decode(),

@@ -158,7 +158,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def client_url(upstream_url: str, listening: socket.socket, password: str | None = None) -> str:
-    """The upstream's URL with the address of ``listening`` in place of its own, and another password if given."""
+    """The upstream's URL with the address of ``listening`` for its own, and another password if given."""
     host, port = listening.getsockname()[:2]
     reachable = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
     parts = urlsplit(upstream_url)

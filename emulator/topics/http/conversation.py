@@ -119,7 +119,7 @@ class Conversation:
         self._service.left(self._opened, self._ended)
 
     async def _do(self, do: Callable[[], None]) -> None:
-        """Do it now, or on another thread while topics are busy with what takes long: this one is everybody's."""
+        """Do it now, or on another thread while topics are busy with what takes long."""
         if not self._done_now(do):
             await asyncio.to_thread(do)
 

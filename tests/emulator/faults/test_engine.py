@@ -16,7 +16,7 @@ from msgspec import structs
 from emulator.channels import ChannelUnavailableError
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine, UnknownFaultError
+from emulator.faults.engine import MOST_FAULTS, FaultEngine, UnknownFaultError
 from emulator.faults.fault import CARRIERS, Call, FaultRefusedError
 from emulator.faults.message import Message
 from emulator.faults.registry import TYPES
@@ -471,3 +471,12 @@ def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:
             came += [each.data for each in channel.read(limit=1000, wait=0.1)]
     injections = [(e.fields["fault"], e.fields["message_id"], e.fields["did"]) for e in bench.injections()]
     return sorted(injections, key=str)
+
+
+def test_so_many_faults_are_in_force_at_most(bed: Bed) -> None:
+    """Each costs every message something; one that is removed makes room."""
+    names = [bed.add("latency", channel=str(number)) for number in range(MOST_FAULTS)]
+    with pytest.raises(FaultRefusedError, match=f"{MOST_FAULTS} faults are in force"):
+        bed.add("latency")
+    bed.fault_engine.remove(names[0])
+    assert bed.add("latency")

@@ -51,7 +51,7 @@ def test_a_restarted_server_has_its_messages_and_nothing_keeps_running(server: P
 
 @pytest.mark.rabbitmq
 def test_nobody_logs_in_but_who_reads_the_private_file(server: Path, tmp_path: Path) -> None:
-    """Neither as RabbitMQ comes nor by what other users see of it: its arguments, its log, its other files."""
+    """Neither as RabbitMQ comes nor by what others see of it: its arguments, its log, its other files."""
     directory = tmp_path / "with a space, and #"
     broker = start_broker(server, directory, os.environ)
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
-from emulator.clock import stopwatch
-from tests.emulator.topics.http.conftest import Port
+from emulator.clock import Clock, stopwatch
+from tests.emulator.topics.http.conftest import SECONDS, Port
 
 
 class Pulse:
@@ -18,7 +18,7 @@ class Pulse:
         self.turns = 0
         self.longest = 0.0
 
-    async def __aenter__(self) -> Pulse:
+    async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._beat())
         await asyncio.sleep(0)
         return self
@@ -32,6 +32,13 @@ class Pulse:
             await asyncio.sleep(0)
             self.longest = max(self.longest, (now := stopwatch()) - last)
             self.turns, last = self.turns + 1, now
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    began, machine = stopwatch(), Clock()
+    while not holds():
+        assert stopwatch() - began < SECONDS
+        machine.wait(0.01)
 
 
 async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
@@ -66,8 +73,7 @@ async def test_nobody_waits_for_topics_that_are_busy(opened: Callable[..., Any])
     await asyncio.to_thread(held.wait, 60)
     asking = asyncio.create_task(port.post({"cmd": "publish", "topic": "orders", "data": {"id": 2}}))
     async with Pulse() as pulse:
-        while pulse.turns < 1000:
-            await asyncio.sleep(0)
+        await asyncio.to_thread(eventually, lambda: pulse.turns > 1000)
     assert not asking.done()
     release.set()
     assert (await asking).json()["messages"][0]["status"] == "success"
