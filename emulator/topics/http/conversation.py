@@ -26,6 +26,9 @@ from emulator.topics.http.outbox import Outbox
 from emulator.topics.service import TopicService
 from rdss_sandbox.shapes.topics import OBJECTS
 
+_LONG_BYTES: Final = 100_000
+"""Of a message: to take a longer one apart may keep everybody else waiting."""
+
 _decode: Final = msgspec.json.Decoder(Command).decode
 _decode_several: Final = msgspec.json.Decoder(Command | list[Command]).decode
 _NAMES: Final = ", ".join(str(each.__struct_config__.tag) for each in get_args(Command))
@@ -94,6 +97,8 @@ class Conversation:
             await asyncio.to_thread(self._look, command)
         elif isinstance(command, Publish) and self._faults.concern(command):
             await self._faults.publish(self._opened, command, self.outbox)
+        elif isinstance(command, Publish) and len(memoryview(command.data)) > _LONG_BYTES:
+            await asyncio.to_thread(self._opened.execute, command)
         else:
             await self._do(partial(self._opened.execute, command))
 

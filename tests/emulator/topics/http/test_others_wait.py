@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from emulator.clock import Clock, stopwatch
+from emulator.topics.engine.commands import Subscribe
 from tests.emulator.topics.http.conftest import SECONDS, Port
 
 
@@ -78,3 +79,14 @@ async def test_nobody_waits_for_topics_that_are_busy(opened: Callable[..., Any])
     release.set()
     assert (await asking).json()["messages"][0]["status"] == "success"
     await asyncio.to_thread(holding.join)
+
+
+async def test_a_long_message_is_taken_apart_beside_the_event_loop(port: Port) -> None:
+    """It may hold a million arrays; a short one is faster where it is."""
+    threads: list[int] = []
+    session = port.service.open().session("bob", lambda _: threads.append(threading.get_ident()))
+    session.execute(Subscribe("orders", sub_id="s"))
+    await port.post({"cmd": "publish", "topic": "orders", "data": {"id": 1}})
+    assert threads.pop() == threading.get_ident()
+    await port.post({"cmd": "publish", "topic": "orders", "data": {"id": 2, "a": [[]] * 50_000}})
+    assert threads.pop() != threading.get_ident()
