@@ -141,7 +141,7 @@ class Client:
             with self._http.stream("GET", f"{at}/export", params={"filter": matching}) as answer:
                 if answer.is_error:
                     answer.read()
-                yield from _checked(answer).iter_bytes()
+                yield from _check(answer).iter_bytes()
         except httpx.TransportError as error:
             raise UnreachableError(self.url, _why(error)) from error
 
@@ -234,7 +234,7 @@ class Client:
 
     def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
         try:
-            return _checked(self._http.request(method, path, **_request(**given)))
+            return _check(self._http.request(method, path, **_request(**given)))
         except httpx.TransportError as error:
             raise UnreachableError(self.url, _why(error)) from error
 
@@ -323,7 +323,7 @@ class AsyncClient:
             async with self._http.stream("GET", f"{at}/export", params={"filter": matching}) as answer:
                 if answer.is_error:
                     await answer.aread()
-                async for piece in _checked(answer).aiter_bytes():
+                async for piece in _check(answer).aiter_bytes():
                     yield piece
         except httpx.TransportError as error:
             raise UnreachableError(self.url, _why(error)) from error
@@ -434,7 +434,7 @@ class AsyncClient:
                 async with self._http.stream("GET", path, headers=asked) as answer:
                     if answer.is_error:
                         await answer.aread()
-                    _checked(answer)
+                    _check(answer)
                     on_connection(True)
                     async for line in answer.aiter_lines():
                         if line.startswith("data:"):
@@ -449,7 +449,7 @@ class AsyncClient:
 
     async def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
         try:
-            return _checked(await self._http.request(method, path, **_request(**given)))
+            return _check(await self._http.request(method, path, **_request(**given)))
         except httpx.TransportError as error:
             raise UnreachableError(self.url, _why(error)) from error
 
@@ -475,7 +475,7 @@ def _connection(url: str, token: str | None) -> dict[str, Any]:
     }
 
 
-def _checked(answer: httpx.Response) -> httpx.Response:
+def _check(answer: httpx.Response) -> httpx.Response:
     if answer.is_success:
         return answer
     try:

@@ -78,5 +78,5 @@ def _wait_until_ready(process: subprocess.Popen[bytes], errors: IO[bytes]) -> Ru
     if not line:
         errors.seek(0)
         last = errors.read()[-2000:].decode(errors="replace").strip()
-        raise SandboxNotStartedError(last or "it ended before it was ready, and said nothing")
+        raise SandboxNotStartedError(last or "the sandbox stopped before it was ready")
     return msgspec.json.decode(line, type=RunningSandbox)

@@ -35,7 +35,7 @@ class FollowingClock(Clock):
         with Client(url, token=token) as client:
             reading = client.clock()
         self._lead = self.elapsed() - reading.elapsed
-        self._go_on(reading)
+        self._apply(reading)
         self._loop = asyncio.new_event_loop()
         self._following = self._loop.create_task(self._follow())
         self._thread = threading.Thread(target=self._run, name="following clock", daemon=True)
@@ -63,28 +63,28 @@ class FollowingClock(Clock):
     async def _follow(self) -> None:
         connected = False
 
-        def heed(connection: bool) -> None:
+        def on_connection(connection: bool) -> None:
             nonlocal connected
             connected = False
             if not connection:
                 self.run_at(1.0)
 
         async with AsyncClient(self._url, token=self._token) as client:
-            async for reading in client.follow_clock(on_connection=heed):
+            async for reading in client.follow_clock(on_connection=on_connection):
                 if connected:
-                    self._go_on(reading)
+                    self._apply(reading)
                 else:
-                    self._begin(reading)
+                    self._apply_first(reading)
                     connected = True
 
-    def _begin(self, reading: ClockReading) -> None:
+    def _apply_first(self, reading: ClockReading) -> None:
         """Apply the first reading of a connection, which may be to a restarted sandbox.
 
         If it is ahead of this clock, the difference has elapsed during the interruption.
         """
         self._lead = self.elapsed() + max(0.0, reading.time - self.time()) - reading.elapsed
-        self._go_on(reading)
+        self._apply(reading)
 
-    def _go_on(self, reading: ClockReading) -> None:
+    def _apply(self, reading: ClockReading) -> None:
         same = reading.real and abs(self._machine.time() - reading.time) < _SAME_SECONDS
         self.set_state(ClockState(reading.time, reading.speed, same, reading.elapsed + self._lead))

@@ -48,7 +48,7 @@ def decorate(
     parts = _readable_parts(raw)
     if parts is None:
         header = _leading_object(raw) or _synthesised_header(raw, now)
-        parts = {"messageHeader": _raw_json(header), "messageBody": _raw_json(_kept(raw))}
+        parts = {"messageHeader": _raw_json(header), "messageBody": _raw_json(_raw_body(raw))}
     else:
         header = _object_of(parts["messageHeader"])
     header["errorCode"] = str(code)
@@ -102,7 +102,7 @@ def _synthesised_header(raw: bytes, now: float) -> dict[str, Any]:
     return header
 
 
-def _kept(raw: bytes) -> dict[str, str]:
+def _raw_body(raw: bytes) -> dict[str, str]:
     try:
         return {"raw": raw.decode()}
     except UnicodeDecodeError:

@@ -46,8 +46,8 @@ def _flaw(error: ValidationError) -> Flaw:
     schema = error.schema if isinstance(error.schema, dict) else {}
     title = schema.get("title", "")
     rule = str(error.validator)
-    if rule in _SAYS:
-        message = _SAYS[rule](error)
+    if rule in _EXPLANATIONS:
+        message = _EXPLANATIONS[rule](error)
     elif title in _EXPECTED:
         message = f"{show(error.instance)} is not {_EXPECTED[title]}"
         rule = "format" if rule == "anyOf" else rule
@@ -76,13 +76,13 @@ _TYPES: Final = {
 _FEW_TERMS: Final = 8
 
 
-def _say_type(error: ValidationError) -> str:
+def _explain_type(error: ValidationError) -> str:
     schema = error.schema if isinstance(error.schema, dict) else {}
     expected = _EXPECTED.get(schema.get("title", ""), _TYPES.get(str(error.validator_value), "of the type"))
     return f"{show(error.instance)} is not {expected}"
 
 
-def _say_enum(error: ValidationError) -> str:
+def _explain_enum(error: ValidationError) -> str:
     schema = error.schema if isinstance(error.schema, dict) else {}
     known = [str(term) for term in schema.get("enum", [])]
     if len(known) <= _FEW_TERMS:
@@ -92,9 +92,9 @@ def _say_enum(error: ValidationError) -> str:
     return f"{show(error.instance)} is none of the {len(known)} terms of {schema.get('title')}{hint}"
 
 
-_SAYS: Final[Mapping[str, Callable[[ValidationError], str]]] = {
-    "type": _say_type,
-    "enum": _say_enum,
+_EXPLANATIONS: Final[Mapping[str, Callable[[ValidationError], str]]] = {
+    "type": _explain_type,
+    "enum": _explain_enum,
     "const": lambda error: f"{show(error.instance)} is not {error.validator_value}",
     "minLength": lambda _: "must not be empty",
     "minItems": lambda _: "needs at least one item",
@@ -201,22 +201,22 @@ def _validator(name: str) -> Any:
     for form, check in FORMATS.items():
         checker.checks(form)(lambda value, check=check: not isinstance(value, str) or check(value))
     ref = reference(name)
-    return kind(_inlined(definition(ref), ref.partition("#")[0]), format_checker=checker)
+    return kind(_inline(definition(ref), ref.partition("#")[0]), format_checker=checker)
 
 
-def _inlined(schema: Schema, urn: str) -> Schema:
+def _inline(schema: Schema, urn: str) -> Schema:
     """Replace each reference in a schema by its target; resolving them took most of the time."""
     inlined: Schema = {}
     for keyword, value in schema.items():
         if keyword == "properties":
-            inlined[keyword] = {field: _inlined(below, urn) for field, below in value.items()}
+            inlined[keyword] = {field: _inline(below, urn) for field, below in value.items()}
         elif keyword in ("items", "contains"):
-            inlined[keyword] = _inlined(value, urn)
+            inlined[keyword] = _inline(value, urn)
         elif keyword == "anyOf":
-            inlined[keyword] = [_inlined(below, urn) for below in value]
+            inlined[keyword] = [_inline(below, urn) for below in value]
         elif keyword != "$ref":
             inlined[keyword] = value
     if "$ref" not in schema:
         return inlined
-    base = _inlined(definition(schema["$ref"], urn), schema["$ref"].partition("#")[0] or urn)
+    base = _inline(definition(schema["$ref"], urn), schema["$ref"].partition("#")[0] or urn)
     return inlined | {"allOf": [base]} if inlined.keys() - {"description"} else base

@@ -65,7 +65,7 @@ def upgrade(raw: bytes, version: str) -> bytes:
         header, body = message["messageHeader"], message["messageBody"]
         if is_part(message):
             return serialise(message | {"messageHeader": _with_tenant(header, {})})
-        upgraded = _upgraded(body)
+        upgraded = _upgrade_value(body)
         header = _with_tenant(header, upgraded) | {"version": SPECIFICATION_VERSION}
     except _NoSuchNameError as error:
         raise CannotUpgradeError(version, str(error)) from error
@@ -99,19 +99,19 @@ def _with_tenant(header: JSON, body: object) -> JSON:
     return header | {"tenantJiscID": tenant if known == UNKNOWN_TENANT and tenant is not None else known}
 
 
-def _upgraded(value: Any) -> Any:
+def _upgrade_value(value: Any) -> Any:
     if isinstance(value, list):
-        return [_upgraded(item) for item in value]
+        return [_upgrade_value(item) for item in value]
     if not isinstance(value, dict):
         return value
     found: JSON = {}
     for name, content in value.items():
         if name not in _REMOVED:
-            found[_renamed(name)] = _field(name, content, value)
+            found[_rename(name)] = _field(name, content, value)
     return found
 
 
-def _renamed(name: str) -> str:
+def _rename(name: str) -> str:
     return _RENAMED.get(name, f"{name.removesuffix('Uuid')}UUID" if name.endswith("Uuid") else name)
 
 
@@ -123,7 +123,7 @@ def _field(name: str, content: Any, holder: JSON) -> Any:
     key = name if name != "role" else "person" if "person" in holder else "organisation"
     names = names_of_numbers().get(key)
     if names is None or isinstance(content, str | dict):
-        return _upgraded(content)
+        return _upgrade_value(content)
     if isinstance(content, bool) or not isinstance(content, int) or not 1 <= content <= len(names):
         raise _NoSuchNameError(name, content)
     if (found := names[content - 1]) is None:

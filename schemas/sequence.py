@@ -70,27 +70,27 @@ def split_raw(raw: bytes, *, limit: int = MAX_MESSAGE_BYTES, new_id: Callable[[]
     place = header.get("messageSequence")
     if not isinstance(place, dict) or place.get("total", 1) not in (0, 1):
         raise NotAPartError(f"only a whole message can be split, and this one's messageSequence is {place!r}")
-    escaped = _escaped(bytes(body))
+    escaped = _escape(bytes(body))
     ids = [str(header.get("messageId"))]
     total = 1
     while True:
-        slices = list(_slices(escaped, limit - len(_part(_placed(header, ids[0], total, total), b""))))
+        slices = list(_slices(escaped, limit - len(_part(_with_position(header, ids[0], total, total), b""))))
         if len(slices) <= total:
             break
         total = len(slices)
     ids.extend(new_id() for _ in slices[1:])
     return [
-        _part(_placed(header, part_id, position, len(slices)), fragment)
+        _part(_with_position(header, part_id, position, len(slices)), fragment)
         for position, (part_id, fragment) in enumerate(zip(ids, slices, strict=True), 1)
     ]
 
 
 def size_in_string(text: bytes) -> int:
     """The number of bytes that JSON text takes up inside a JSON string."""
-    return len(_escaped(text))
+    return len(_escape(text))
 
 
-def _escaped(text: bytes) -> bytes:
+def _escape(text: bytes) -> bytes:
     return msgspec.json.encode(text.decode())[1:-1]
 
 
@@ -112,7 +112,7 @@ def _slices(escaped: bytes, room: int) -> Iterator[bytes]:
         start += len(chunk)
 
 
-def _placed(header: dict[str, Any], message_id: str, position: int, total: int) -> dict[str, Any]:
+def _with_position(header: dict[str, Any], message_id: str, position: int, total: int) -> dict[str, Any]:
     place = header["messageSequence"] | {"position": position, "total": total}
     return header | {"messageId": message_id, "messageSequence": place}
 
@@ -181,7 +181,7 @@ class Assembly:
         """
         if not self.complete:
             raise MissingPartsError(self.sequence or "(none)", self.missing)
-        header = _placed(self._first, self._first["messageId"], 1, 1)
+        header = _with_position(self._first, self._first["messageId"], 1, 1)
         body = "".join(self._fragments[at] for at in sorted(self._fragments)).encode()
         return b'{"messageHeader":%b,"messageBody":%b}' % (msgspec.json.encode(header), body)
 

@@ -92,7 +92,7 @@ def places(told: Iterable[Told]) -> dict[str, VersionState]:
     roots = _works(newer)
     for line in lines:
         works[roots[line.members[0]]].append(line)
-    return {place.uuid: place for lines in works.values() for place in _places_of_work(lines, known)}
+    return {place.uuid: place for lines in works.values() for place in _states_of_work(lines, known)}
 
 
 class _Line:
@@ -154,11 +154,11 @@ def _circles(newer: dict[str, set[str]]) -> list[list[str]]:
                 if way:
                     low[way[-1][0]] = min(low[way[-1][0]], low[at])
                 if low[at] == index[at]:
-                    found.append(_popped(open_, at))
+                    found.append(_pop_until(open_, at))
     return found
 
 
-def _popped(open_: dict[str, None], until: str) -> list[str]:
+def _pop_until(open_: dict[str, None], until: str) -> list[str]:
     members = []
     while True:
         uuid, _ = open_.popitem()
@@ -207,23 +207,23 @@ def _works(newer: dict[str, set[str]]) -> dict[str, str]:
     return {uuid: root(uuid) for uuid in newer}
 
 
-def _places_of_work(lines: list[_Line], known: dict[str, Told]) -> list[VersionState]:
+def _states_of_work(lines: list[_Line], known: dict[str, Told]) -> list[VersionState]:
     tips = [line for line in lines if line.latest is not None and line.ahead is None]
     tip = max(tips, key=lambda line: _order(line.latest) if line.latest else (0.0, ""), default=None)
     current = tip.latest if tip else None
     members = [known[uuid] for line in lines for uuid in line.members if uuid in known]
     deleted = max((each.deleted for each in members if each.deleted is not None), default=None)
     work = tip.first if tip else min((-line.depth, line.first) for line in lines)[1]
-    gone = _before(current, deleted)
+    gone = _is_deleted(current, deleted)
     return [
         VersionState(
             uuid,
             work,
             line.first,
             line.depth,
-            None if current is None or uuid == current.uuid else _instead(uuid, line, current),
+            None if current is None or uuid == current.uuid else _replacement(uuid, line, current),
             current is not None and uuid == current.uuid,
-            gone or _before(known[uuid], deleted),
+            gone or _is_deleted(known[uuid], deleted),
         )
         for line in lines
         for uuid in line.members
@@ -231,13 +231,13 @@ def _places_of_work(lines: list[_Line], known: dict[str, Told]) -> list[VersionS
     ]
 
 
-def _before(told: Told | None, deleted: float | None) -> bool:
+def _is_deleted(told: Told | None, deleted: float | None) -> bool:
     """Whether a version was deleted after its publication, or was never published but deleted."""
     published = told.published if told else None
     return deleted is not None and (published is None or published <= deleted)
 
 
-def _instead(uuid: str, line: _Line, current: Told) -> str:
+def _replacement(uuid: str, line: _Line, current: Told) -> str:
     latest = line.latest
     if latest is not None and latest.uuid != uuid:
         return latest.uuid

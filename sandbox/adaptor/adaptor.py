@@ -15,7 +15,7 @@ from sandbox.adaptor.known import Known
 from sandbox.adaptor.mapping import Mapping, Watermark
 from sandbox.adaptor.source import Source
 from sandbox.adaptor.state import State, Unmapped
-from sandbox.adaptor.template import NOTHING, TemplateError, look
+from sandbox.adaptor.template import NOTHING, TemplateError, resolve
 from sandbox.gateway.next_version import as_new_version
 from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.triggers import Trigger, trigger
@@ -71,25 +71,25 @@ class Adaptor:
         start = self._state.watermark()
         furthest = self._mapping.place.start if start is None else start
         # Unmapped items are tried again, because the mapping may have changed.
-        self._take_all((each.item for each in self._state.unmapped()), polled)
+        self._process_items((each.item for each in self._state.unmapped()), polled)
         for items in self._source.changes(furthest if start is None else start):
-            self._take_all(items, polled)
+            self._process_items(items, polled)
             furthest = self._furthest(furthest, items)
         if furthest != start:
             self._state.advance(furthest)
         return polled
 
-    def _take_all(self, items: Iterable[JSON], polled: Polled) -> None:
+    def _process_items(self, items: Iterable[JSON], polled: Polled) -> None:
         with self._state.repository.transaction() as store:
             for item in items:
-                self._take(store, item, polled)
+                self._process_item(store, item, polled)
         self._outbox.flush()
 
-    def _take(self, store: sqlite3.Connection, item: JSON, polled: Polled) -> None:
-        found = look(self._mapping.place.id, item)
+    def _process_item(self, store: sqlite3.Connection, item: JSON, polled: Polled) -> None:
+        found = resolve(self._mapping.place.id, item)
         item_id = _digest(item) if found is NOTHING else str(found)
         try:
-            told = self._tell(store, item_id, item)
+            told = self._record_change(store, item_id, item)
         except TemplateError as error:
             unmapped = Unmapped(item_id, item, str(error))
             if self._state.keep_unmapped(store, unmapped):
@@ -99,15 +99,15 @@ class Adaptor:
         if told is not None:
             polled.told.append(told)
 
-    def _tell(self, store: sqlite3.Connection, item_id: str, item: JSON) -> Told | None:
+    def _record_change(self, store: sqlite3.Connection, item_id: str, item: JSON) -> Told | None:
         """Record the message for the item's change, if it needs one. Raises ``TemplateError``."""
-        if look(self._mapping.place.id, item) is NOTHING:
+        if resolve(self._mapping.place.id, item) is NOTHING:
             raise TemplateError(f"the item has no {self._mapping.place.id}")
         work = None if self._mapping.is_hidden(item) else self._mapping.object(item)
         if work is not None and confidential(work):
             work = None
         digest = None if work is None else _digest(work)
-        before = self._state.known(store, item_id)
+        before = self._state.find_known(store, item_id)
         wanted = trigger(
             was_public=before is not None and before.published,
             is_public=digest is not None,
@@ -122,7 +122,7 @@ class Adaptor:
             raise TemplateError("; ".join(f"{v.path}: {v.message}" for v in verdict.violations[:10]))
         self._outbox.keep_message(message)
         known = Known(body["objectUUID"], digest or "", published=wanted is not Trigger.DELETE)
-        self._state.know(store, item_id, known)
+        self._state.save_known(store, item_id, known)
         return Told(item_id, wanted, known.object_uuid)
 
     def _body(self, wanted: Trigger, before: Known | None, work: JSON) -> JSON:
@@ -135,7 +135,7 @@ class Adaptor:
     def _furthest(self, so_far: Watermark, items: list[JSON]) -> Watermark:
         """The highest modification mark of the items; marks of another type than ``so_far`` are skipped."""
         for item in items:
-            mark = look(self._mapping.place.modified, item)
+            mark = resolve(self._mapping.place.modified, item)
             if isinstance(mark, str | int | float) and _beyond(mark, so_far):
                 so_far = mark
         return so_far

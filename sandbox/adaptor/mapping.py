@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.adaptor.template import NOTHING, Scope, fill, look
+from sandbox.adaptor.template import NOTHING, Scope, fill, resolve
 
 JSON = dict[str, Any]
 Watermark = str | int | float
@@ -47,7 +47,7 @@ class Mapping:
 
     def is_hidden(self, item: JSON) -> bool:
         """Whether the application hides the item."""
-        return any(look(path, item) in values for path, values in self.hidden)
+        return any(resolve(path, item) in values for path, values in self.hidden)
 
     def object(self, item: JSON) -> JSON:
         """Build the digital object of an item, without its objectUUID. Raises ``TemplateError``."""
@@ -59,7 +59,7 @@ class Mapping:
 def read_mapping(path: Path) -> Mapping:
     """Read a mapping file. Raises ``MappingError``."""
     try:
-        written = _parsed(path, path.read_text(encoding="utf-8"))
+        written = _parse(path, path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MappingError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -84,7 +84,7 @@ def as_mapping(written: Any, name: str) -> Mapping:
     return Mapping(written["application"], written["tenantJiscID"], place, hidden, written["object"])
 
 
-def _parsed(path: Path, text: str) -> Any:
+def _parse(path: Path, text: str) -> Any:
     if path.suffix == ".toml":
         return tomllib.loads(text)
     import yaml

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from sandbox.adaptor.mapping import ItemSource, Watermark
-from sandbox.adaptor.template import NOTHING, look
+from sandbox.adaptor.template import NOTHING, resolve
 
 JSON = dict[str, Any]
 _MOST_PAGES: Final = 100_000
@@ -53,9 +53,9 @@ class Source:
         while url not in seen and len(seen) < _MOST_PAGES:
             seen.add(url)
             answer = self._ask(url)
-            items = look(self.place.items, answer)
+            items = resolve(self.place.items, answer)
             yield self._items(url, [] if items is NOTHING else items)
-            following = look(self.place.next, answer) if self.place.next else NOTHING
+            following = resolve(self.place.next, answer) if self.place.next else NOTHING
             if following is NOTHING:
                 return
             url = self._same_origin(url, url.join(str(following)))

@@ -52,13 +52,13 @@ class State:
         with self.repository.transaction() as store:
             store.execute("REPLACE INTO watermark VALUES (1, ?)", (_encode(value).decode(),))
 
-    def known(self, store: sqlite3.Connection, item_id: str) -> Known | None:
+    def find_known(self, store: sqlite3.Connection, item_id: str) -> Known | None:
         """The last published state of an item."""
         query = "SELECT objectUUID, digest, published FROM adapted WHERE id = ?"
         found = store.execute(query, (item_id,)).fetchone()
         return Known(found[0], found[1], bool(found[2])) if found else None
 
-    def know(self, store: sqlite3.Connection, item_id: str, known: Known) -> None:
+    def save_known(self, store: sqlite3.Connection, item_id: str, known: Known) -> None:
         row = (item_id, known.object_uuid, known.digest, known.published)
         store.execute("REPLACE INTO adapted VALUES (?, ?, ?, ?)", row)
 

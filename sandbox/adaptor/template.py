@@ -62,7 +62,7 @@ def fill(template: Any, scope: Scope) -> Any:
     return filled if filled or not template else NOTHING
 
 
-def look(path: str, item: Any) -> Any:
+def resolve(path: str, item: Any) -> Any:
     """The value of a path in an item, or ``NOTHING``."""
     return _path(path, Scope(item, item, uuid.NAMESPACE_OID))
 

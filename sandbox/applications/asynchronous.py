@@ -81,7 +81,7 @@ class Asynchronous:
             clock,
             events,
             parameters=parameters or Parameters(throttling=None),
-            confirm=self._ended,
+            confirm=self._on_confirmation,
         )
         self.administration = Administration(self._processing)
 
@@ -131,7 +131,7 @@ class Asynchronous:
             store.execute("INSERT INTO worked VALUES (?)", (message_id,))
         return b""
 
-    def _ended(self, confirmation: Confirmation, /) -> None:
+    def _on_confirmation(self, confirmation: Confirmation, /) -> None:
         if confirmation.result == State.FAILED:
             coded = _CODED.match(confirmation.additional_info or "")
             code = ErrorCode[coded[1]] if coded else ErrorCode.GENERR009

@@ -78,16 +78,16 @@ class InstitutionalRepository:
             return  # without an objectUUID, there is no valid answer
         wanted, error = return_address(arrival.data), (code, why[:LONGEST_DESCRIPTION])
         try:
-            self._say(arrival, asked, to=wanted, error=error)
+            self._send_answer(arrival, asked, to=wanted, error=error)
         except UnknownAddressError:
-            self._say(arrival, asked, to=None, error=error)
+            self._send_answer(arrival, asked, to=None, error=error)
 
     def _create(self, works: Works, arrival: Arrival, uuid: str, body: JSON) -> str:
         """Create a work. A known object is published again, as after an outage, and becomes visible."""
         known = works.holds(uuid)
-        place = works.publish(uuid, body, self._published(arrival))
+        place = works.publish(uuid, body, self._publication_time(arrival))
         if not place.current:
-            return _filed(place)
+            return _describe_filing(place)
         files = body.get("objectFile")
         count = len(files) if isinstance(files, list) else 0
         return f"{'replaced' if known else 'created'} a work with {count or 'no'} files"
@@ -97,13 +97,13 @@ class InstitutionalRepository:
         if not any(works.knows(each) for each in (*named.previous, *named.following, uuid)):
             unknown = " or ".join(named.previous or (uuid,))
             raise ApplicationError(ErrorCode.APPERRMET001, f"there is no object {unknown} to update")
-        place = works.publish(uuid, body, self._published(arrival))
-        return f"updated the work {place.work}" if place.current else _filed(place)
+        place = works.publish(uuid, body, self._publication_time(arrival))
+        return f"updated the work {place.work}" if place.current else _describe_filing(place)
 
     def _hide(self, works: Works, arrival: Arrival, uuid: str) -> str:
         if not works.knows(uuid):
             raise ApplicationError(ErrorCode.APPERRMET002, f"there is no object {uuid} to delete")
-        place = works.delete(uuid, self._published(arrival))
+        place = works.delete(uuid, self._publication_time(arrival))
         return f"hid the work {place.work}" if place.deleted else f"kept the work {place.work}: it is newer"
 
     def _answer(self, works: Works, arrival: Arrival, uuid: str) -> str:
@@ -111,12 +111,12 @@ class InstitutionalRepository:
         if found is None:
             raise ApplicationError(ErrorCode.APPERRMET003, f"there is no object {uuid} to read")
         try:
-            self._say(arrival, found, to=return_address(arrival.data))
+            self._send_answer(arrival, found, to=return_address(arrival.data))
         except UnknownAddressError as error:
             raise ApplicationError(ErrorCode.GENERR004, str(error)) from error
         return "answered with the object"
 
-    def _say(
+    def _send_answer(
         self, arrival: Arrival, body: JSON, *, to: str | None, error: tuple[ErrorCode, str] | None = None
     ) -> None:
         self._outbox.keep(
@@ -133,7 +133,7 @@ class InstitutionalRepository:
         known = works.preserve(uuid, package_uuid)
         return f"took note of package {package_uuid}{'' if known else ' of an object that is elsewhere'}"
 
-    def _published(self, arrival: Arrival) -> float:
+    def _publication_time(self, arrival: Arrival) -> float:
         found = instant(arrival.header.published) if arrival.header.published else None
         return self._clock.time() if found is None else found
 
@@ -143,5 +143,5 @@ def _asks(arrival: Arrival) -> bool:
     return arrival.header.message_class != "Document" and arrival.header.error_code is None
 
 
-def _filed(place: VersionState) -> str:
+def _describe_filing(place: VersionState) -> str:
     return f"filed an older version of the work {place.work}"

@@ -85,10 +85,10 @@ class PreservationSystem:
             for _, path in fetched:
                 shutil.rmtree(path.parent)
         store.execute("REPLACE INTO packages VALUES (?, ?, ?, NULL)", (package_uuid, object_uuid, len(files)))
-        self._tell(arrival, object_uuid, package_uuid, len(files))
+        self._publish_event(arrival, object_uuid, package_uuid, len(files))
         return f"made package {package_uuid} with {len(files) or 'no'} files"
 
-    def _tell(self, arrival: Arrival, object_uuid: str, package_uuid: str, files: int) -> None:
+    def _publish_event(self, arrival: Arrival, object_uuid: str, package_uuid: str, files: int) -> None:
         event = {
             "preservationEventValue": package_uuid,
             "preservationEventType": "informationPackageCreation",

@@ -65,22 +65,22 @@ class Works:
         named = named_versions(body)
         follows = [(older, uuid) for older in named.previous] + [(uuid, newer) for newer in named.following]
         self._store.executemany("INSERT OR IGNORE INTO follows VALUES (?, ?)", follows)
-        told = self._told(uuid)
+        told = self._known_versions(uuid)
         at = after_deletes(at, told)
         before = next((each.published for each in told if each.uuid == uuid), None)
         if before is None or before <= at:
             self._store.execute(_PUT, {"uuid": uuid, "object": msgspec.json.encode(body)})
             self._store.execute(_PUBLISHED, {"uuid": uuid, "at": at})
-        return self._settle(uuid)
+        return self._update_states(uuid)
 
     def delete(self, uuid: str, at: float) -> VersionState:
         """Hide the whole work of this version and return the version's state; nothing is removed."""
         self._store.execute(_DELETED, {"uuid": uuid, "at": at})
-        return self._settle(uuid)
+        return self._update_states(uuid)
 
     def knows(self, uuid: str) -> bool:
         """Whether this is a version of a stored work, even if the version itself is known only by name."""
-        return any(each.published is not None for each in self._told(uuid))
+        return any(each.published is not None for each in self._known_versions(uuid))
 
     def holds(self, uuid: str) -> bool:
         """Whether this version itself is stored, hidden or not."""
@@ -104,7 +104,7 @@ class Works:
         update = "UPDATE versions SET preserved = ? WHERE objectUUID = ?"
         return self._store.execute(update, (package_uuid, uuid)).rowcount > 0
 
-    def _told(self, uuid: str) -> list[Told]:
+    def _known_versions(self, uuid: str) -> list[Told]:
         """Every version of a work, by any of its objectUUIDs."""
         rows = self._store.execute(_CONNECTED, (uuid,)).fetchall()
         return [
@@ -116,8 +116,8 @@ class Works:
         found = self._store.execute("SELECT older FROM follows WHERE newer = ?", (uuid,))
         return tuple(older for (older,) in found)
 
-    def _settle(self, uuid: str) -> VersionState:
-        found = places(self._told(uuid))
+    def _update_states(self, uuid: str) -> VersionState:
+        found = places(self._known_versions(uuid))
         rows = [(each.work, each.current, not each.deleted, each.uuid) for each in found.values()]
         self._store.executemany(
             "UPDATE versions SET work = ?, current = ?, visible = ? WHERE objectUUID = ?", rows

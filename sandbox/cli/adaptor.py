@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream, followed_clock
+from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
 
@@ -66,8 +66,8 @@ def run(
     except MappingError as error:
         raise CommandFailedError(str(error), Exit.USAGE) from error
     with (
-        followed_clock(control) as clock,
-        _opened(mapping, source, channel, control, clock) as opened,
+        follow_clock(control) as clock,
+        _open(mapping, source, channel, control, clock) as opened,
     ):
         while True:
             try:
@@ -111,7 +111,7 @@ def example(port: int) -> None:
 
 
 @contextmanager
-def _opened(
+def _open(
     mapping: Mapping, address: str, channel_name: str, control: str | None, clock: Clock
 ) -> Iterator[Adaptor]:
     """Open the adaptor with its local data repository, one for each application."""

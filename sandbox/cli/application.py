@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import FoundStream, control_option, find_stream, followed_clock
+from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option, print_json
@@ -118,8 +118,8 @@ def run(
 
     try:
         with (
-            followed_clock(control) as clock,
-            _opened(kind, found, answers, clock, folder=folder, trust=trust) as opened,
+            follow_clock(control) as clock,
+            _open(kind, found, answers, clock, folder=folder, trust=trust) as opened,
             _later(kind, found, opened, clock, wanted=asynchronous) as later,
             receiver_over_kinesis(
                 found.endpoint,
@@ -171,7 +171,7 @@ def _later(
 
 
 @contextmanager
-def _opened(
+def _open(
     kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
 ) -> Iterator[_Opened]:
     """Open the application with its local data repository and its outbox."""

@@ -28,7 +28,7 @@ def clock() -> None:
 @json_option
 def show(control: str | None, as_json: bool) -> None:
     """Show the clock."""
-    _say(control, None, as_json)
+    _change_and_show(control, None, as_json)
 
 
 @clock.command()
@@ -38,7 +38,7 @@ def freeze(control: str | None, as_json: bool) -> None:
     """Stop the clock where it is."""
     from rdss_sandbox.shapes.clock import ClockChange
 
-    _say(control, ClockChange("freeze"), as_json)
+    _change_and_show(control, ClockChange("freeze"), as_json)
 
 
 @clock.command()
@@ -49,7 +49,7 @@ def advance(length: float, control: str | None, as_json: bool) -> None:
     """Let DURATION pass at once: 90, 30s, 6m, 24h, 7d."""
     from rdss_sandbox.shapes.clock import ClockChange
 
-    _say(control, ClockChange("advance", seconds=length), as_json)
+    _change_and_show(control, ClockChange("advance", seconds=length), as_json)
 
 
 @clock.command()
@@ -60,7 +60,7 @@ def speed(factor: float, control: str | None, as_json: bool) -> None:
     """Let time run FACTOR times as fast from now on."""
     from rdss_sandbox.shapes.clock import ClockChange
 
-    _say(control, ClockChange("speed", speed=factor), as_json)
+    _change_and_show(control, ClockChange("speed", speed=factor), as_json)
 
 
 @clock.command()
@@ -70,10 +70,10 @@ def real(control: str | None, as_json: bool) -> None:
     """Go back to the machine's own time."""
     from rdss_sandbox.shapes.clock import ClockChange
 
-    _say(control, ClockChange("real"), as_json)
+    _change_and_show(control, ClockChange("real"), as_json)
 
 
-def _say(control: str | None, change: ClockChange | None, as_json: bool) -> None:
+def _change_and_show(control: str | None, change: ClockChange | None, as_json: bool) -> None:
     with connect(control) as client:
         found = client.clock() if change is None else client.change_clock(change)
     if as_json:

@@ -60,7 +60,7 @@ def connect(control: str | None) -> Client:
 
 
 @contextmanager
-def followed_clock(control: str | None) -> Iterator[Clock]:
+def follow_clock(control: str | None) -> Iterator[Clock]:
     """Follow the clock of the running sandbox for the time of the context.
 
     Raises CommandFailedError when none was started here.
@@ -73,7 +73,7 @@ def followed_clock(control: str | None) -> Iterator[Clock]:
 
 
 @contextmanager
-def clock_at_hand(control: str | None) -> Iterator[Clock]:
+def available_clock(control: str | None) -> Iterator[Clock]:
     """Follow the clock of the sandbox of ``control`` or of this directory; else use the machine's."""
     from emulator.clock import Clock
     from sandbox.profiles import running
@@ -81,7 +81,7 @@ def clock_at_hand(control: str | None) -> Iterator[Clock]:
     if control is None and running.find() is None:
         yield Clock()
         return
-    with followed_clock(control) as clock:
+    with follow_clock(control) as clock:
         yield clock
 
 

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from schemas.documents import Document
 
 
-def found_in(files: Iterable[str]) -> Iterator[Document | str]:
+def read_documents(files: Iterable[str]) -> Iterator[Document | str]:
     """Yield the documents in the files, and a reason for each unreadable file; ``-`` is standard input."""
     from schemas.documents import documents
 
     for name in files:
         try:
-            with _opened(name) as lines:
+            with _open(name) as lines:
                 yield from documents("standard input" if name == "-" else name, lines)
         except OSError as error:
             yield f"{name} cannot be read: {error.strerror or error}"
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[IO[bytes]]:
+def _open(name: str) -> Iterator[IO[bytes]]:
     if name == "-":
         yield sys.stdin.buffer
     else:

@@ -38,26 +38,26 @@ def logs(service: str | None, tail: int, follow: bool, control: str | None, as_j
 
     found = None if control else running.read()
     if found is not None and found.stack is not None:
-        _of_containers(found, service, tail, follow=follow)
+        _print_container_logs(found, service, tail, follow=follow)
         return
     if service is not None:
-        _of_file(service, tail)
+        _print_file(service, tail)
         return
     written = [] if control or as_json else _last_lines(_file("sandbox"), tail)
     for line in written:
         click.echo(line, nl=False)
     if control or (found is not None and found.alive):
-        for event in _told(control, tail, follow=follow):
+        for event in _live_events(control, tail, follow=follow):
             _show(event, as_json)
     elif follow:
         raise CommandFailedError(
             "no sandbox runs here to follow; start one with: sandbox up --detach", Exit.ENVIRONMENT
         )
     else:
-        _of_data_directory(found, tail, as_json, alone=not written)
+        _print_stored_events(found, tail, as_json, alone=not written)
 
 
-def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
+def _live_events(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
     """Yield the last events of a running sandbox, and with ``follow`` the coming ones."""
     from emulator.clock import Clock
 
@@ -73,7 +73,7 @@ def _told(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
             clock.wait(_LOOK_SECONDS)
 
 
-def _of_data_directory(found: Running | None, tail: int, as_json: bool, *, alone: bool) -> None:
+def _print_stored_events(found: Running | None, tail: int, as_json: bool, *, alone: bool) -> None:
     """Print the last events of a stopped sandbox."""
     import os
 
@@ -116,7 +116,7 @@ def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, value if plain else msgspec.json.encode(value).decode()
 
 
-def _of_containers(found: Running, service: str | None, tail: int, *, follow: bool) -> None:
+def _print_container_logs(found: Running, service: str | None, tail: int, *, follow: bool) -> None:
     from docker.errors import DockerException
 
     from sandbox.profiles import compose
@@ -149,7 +149,7 @@ def _file(service: str) -> Path:
     return known[service]
 
 
-def _of_file(service: str, tail: int) -> None:
+def _print_file(service: str, tail: int) -> None:
     path = _file(service)
     if not path.exists():
         raise CommandFailedError(

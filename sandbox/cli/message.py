@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.connection import clock_at_hand, control_option
+from sandbox.cli.connection import available_clock, control_option
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import Exit
-from sandbox.cli.files import found_in
+from sandbox.cli.files import read_documents
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def validate(
         )
     clock = None
     if expired:
-        clock = click.get_current_context().with_resource(clock_at_hand(control))
+        clock = click.get_current_context().with_resource(available_clock(control))
     code = Exit.PASS
     judged = refused = 0
-    for found in found_in(files or ("-",)):
+    for found in read_documents(files or ("-",)):
         if isinstance(found, str):
             click.echo(f"sandbox: {found}", err=True)
             code = Exit.USAGE
@@ -115,7 +115,7 @@ def sample(count: int, seed: int | None, at: float | None, control: str | None, 
     from schemas.samples import Samples
 
     if at is None:
-        with clock_at_hand(control) as clock:
+        with available_clock(control) as clock:
             at = clock.time()
     try:
         samples = Samples(new_seed() if seed is None else seed, now=at)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream, followed_clock
+from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.failures import CommandFailedError, Exit
 from sandbox.cli.output import json_option
@@ -64,7 +64,7 @@ def receive(
     def show(data: bytes) -> None:
         nonlocal printed
         try:
-            click.echo(_on_one_line(data) if as_json else _described(data))
+            click.echo(_on_one_line(data) if as_json else _describe(data))
         except BrokenPipeError as error:
             raise _ReaderGone from error
         printed += 1
@@ -105,7 +105,7 @@ def _stepping(
 
     try:
         with (
-            followed_clock(control) as clock,
+            follow_clock(control) as clock,
             closing(Repository(found.repository("receiver"), clock)) as repository,
         ):
             if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
@@ -142,7 +142,7 @@ def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
     return len(deliveries)
 
 
-def _described(data: bytes) -> str:
+def _describe(data: bytes) -> str:
     from schemas.peek import peek
 
     seen = peek(data)

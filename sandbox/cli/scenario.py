@@ -50,7 +50,7 @@ def show(wanted: str, as_json: bool) -> None:
     """Show what a scenario teaches, sends, breaks and expects."""
     from sandbox.scenarios.page import section
 
-    found = _found(wanted)
+    found = _find(wanted)
     if as_json:
         print_json(found)
     else:
@@ -119,7 +119,7 @@ def run(
 
     chosen = _chosen(wanted, everything=everything)
     seed = new_seed() if seed is None else seed
-    done = _played(chosen, seed, Kind(channel), reports, runs, pace=pace)
+    done = _play_all(chosen, seed, Kind(channel), reports, runs, pace=pace)
     if as_json:
         print_json({"seed": seed, "scenarios": [each.summary() for each in done]})
     else:
@@ -143,9 +143,9 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
     Exit code 0 when every fact is the same, whatever the verdict was.
     """
     from sandbox.scenarios.outcome import Report
-    from sandbox.scenarios.run import recorded, run_scenario
+    from sandbox.scenarios.run import read_run, run_scenario
 
-    before = _unless_refused(lambda: recorded(folder))
+    before = _translate_errors(lambda: read_run(folder))
     again = run_scenario(
         before.scenario,
         before.source,
@@ -177,10 +177,10 @@ def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Sce
 
     if everything == bool(wanted):
         raise click.UsageError("name a scenario or a file, or say --all; sandbox scenario list has the names")
-    return list(library().items()) if everything else [(name, _found(name)) for name in wanted]
+    return list(library().items()) if everything else [(name, _find(name)) for name in wanted]
 
 
-def _played(
+def _play_all(
     chosen: list[tuple[str, Scenario]],
     seed: int,
     kind: Kind,
@@ -240,13 +240,13 @@ def _exit_code(verdicts: Iterable[str]) -> int:
     return Exit.INCONCLUSIVE if "inconclusive" in found else Exit.PASS
 
 
-def _found(wanted: str) -> Scenario:
+def _find(wanted: str) -> Scenario:
     from sandbox.scenarios.scenario import find_scenario
 
-    return _unless_refused(lambda: find_scenario(wanted))
+    return _translate_errors(lambda: find_scenario(wanted))
 
 
-def _unless_refused(ask: Callable[[], T]) -> T:
+def _translate_errors(ask: Callable[[], T]) -> T:
     from sandbox.scenarios.scenario import ScenarioError
 
     try:

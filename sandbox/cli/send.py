@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream, followed_clock
+from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.files import found_in
+from sandbox.cli.files import read_documents
 from sandbox.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     from sandbox.gateway import SendFailedError, SendRefusedError
 
     code = Exit.PASS
-    with followed_clock(control) as clock, _gateway(control, channel, clock) as gateway:
+    with follow_clock(control) as clock, _gateway(control, channel, clock) as gateway:
         try:
             if left := gateway.flush():
                 click.echo(f"sandbox: {left} messages of an earlier send were sent first", err=True)
-            for found in found_in(files):
+            for found in read_documents(files):
                 problem = found if isinstance(found, str) else _send(gateway, clock, found, as_is, as_json)
                 if problem:
                     click.echo(f"sandbox: {problem}", err=True)

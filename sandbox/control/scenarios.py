@@ -90,11 +90,11 @@ class ScenarioResources:
                 status=accepted,
             ),
             Route("GET", one, "A run and its verdict", self._run, ScenarioRunDetail),
-            Route("GET", more, "What happened in a run", self._happened, EventPage, EventQuery),
+            Route("GET", more, "What happened in a run", self._list_events, EventPage, EventQuery),
         ]
 
     def _list(self, _: Asked[Nothing, None]) -> ScenarioList:
-        return ScenarioList(tuple(_shown(scenario) for scenario in _library().values()))
+        return ScenarioList(tuple(_scenario_shape(scenario) for scenario in _library().values()))
 
     def _runs(self, _: Asked[Nothing, None]) -> ScenarioRuns:
         return ScenarioRuns(tuple(_summary(begun) for begun in reversed(tuple(self._begun))))
@@ -134,19 +134,19 @@ class ScenarioResources:
         self._events.emit("scenario.finished", scenario=begun.scenario.name, run=begun.id, **said)
 
     def _run(self, asked: Asked[Nothing, None]) -> ScenarioRunDetail:
-        begun = self._named(asked)
+        begun = self._find(asked)
         judged = begun.run.judgement.lines if begun.run else ()
         lines = tuple(Line(each.claim, each.expected, each.observed, each.holds) for each in judged)
         summary = {name: getattr(_summary(begun), name) for name in _SUMMARY}
         return ScenarioRunDetail(**summary, teach=_teaching(begun.scenario), lines=lines)
 
-    def _happened(self, asked: Asked[EventQuery, None]) -> EventPage:
-        run = self._named(asked).run
+    def _list_events(self, asked: Asked[EventQuery, None]) -> EventPage:
+        run = self._find(asked).run
         events = run.events if run else ()
         found = [flatten(each) for each in events if each.id > asked.query.after][: asked.query.limit]
         return EventPage(tuple(found), events[-1].id if events else 0)
 
-    def _named(self, asked: Asked[Any, Any]) -> _Begun:
+    def _find(self, asked: Asked[Any, Any]) -> _Begun:
         given = asked.path["id"]
         for begun in self._begun:
             if given == str(begun.id):
@@ -166,7 +166,7 @@ def _library() -> dict[str, Scenario]:
     return library()
 
 
-def _shown(scenario: Scenario) -> Shown:
+def _scenario_shape(scenario: Scenario) -> Shown:
     return Shown(scenario.name, scenario.title, _teaching(scenario), scenario.faults, scenario.expect)
 
 

@@ -130,16 +130,18 @@ def _send_in_vain(endpoint: Endpoint, repository: Repository, message: JSON) -> 
     hurried = Clock(autojump=True)
     with ExitStack() as stack:
 
-        def opened(name: str) -> Gateway:
+        def open_gateway(name: str) -> Gateway:
             channel = stack.enter_context(
                 closing(KinesisChannel(endpoint.kinesis(), name, clock=hurried, attempts=1))
             )
             return Gateway(channel, repository, hurried)
 
         originals = S3Originals(stack.enter_context(closing(endpoint.s3())))
-        rejects = Rejects({queue: opened(queue) for queue in Queue}, BUCKETS, originals, hurried, _MACHINE)
+        rejects = Rejects(
+            {queue: open_gateway(queue) for queue in Queue}, BUCKETS, originals, hurried, _MACHINE
+        )
         try:
-            opened(UNREACHABLE).send(message)
+            open_gateway(UNREACHABLE).send(message)
         except SendFailedError as error:
             rejects.keep(serialise(message), error.code, str(error))
         rejects.flush()

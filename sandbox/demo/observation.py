@@ -93,23 +93,23 @@ def observe(
     """
     statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
     arrivals = _arrivals(receiver)
-    fates = _Fates(receiver)
-    parts = [fates.of(part) for part in dict.fromkeys(part for item in items for part in item.parts)]
+    outcomes = _Outcomes(receiver)
+    parts = [outcomes.find(part) for part in dict.fromkeys(part for item in items for part in item.parts)]
     counts = {stream.name: stream.records for stream in control.streams()}
     streams = {name: records(endpoint, clock, name, counts[name]) for name in (CHANNEL, *map(str, Queue))}
     rejected = [delivery.data for queue in Queue for delivery in streams[str(queue)]]
     return Observation(
         sent=statuses.total(),
         acknowledged=statuses["SENT"],
-        delivered=sum(fate is not None for fate in parts),
+        delivered=sum(outcome is not None for outcome in parts),
         stored=len(streams[CHANNEL]),
         duplicates_dropped=receiver.counted("duplicate"),
         waiting=parts.count("waiting"),
-        lost=parts.count(None) + sum(fates.vanished(item, arrivals) for item in items),
+        lost=parts.count(None) + sum(outcomes.vanished(item, arrivals) for item in items),
         arrivals=arrivals,
         rejects=_codes(rejected),
-        kept=_codes(line.data for queue in Queue for line in kept(endpoint, BUCKETS[queue])),
-        audit_missing=_missing(streams, kept(endpoint, AUDIT_BUCKET)),
+        kept=_codes(line.data for queue in Queue for line in read_archive(endpoint, BUCKETS[queue])),
+        audit_missing=_missing(streams, read_archive(endpoint, AUDIT_BUCKET)),
         injections=injections(control, since),
         echoes=echoes,
     )
@@ -125,7 +125,7 @@ def records(endpoint: Endpoint, clock: Clock, stream: str, count: int) -> list[D
     return found
 
 
-def kept(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
+def read_archive(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
     """Yield every record of the archive in a bucket."""
     s3 = endpoint.s3()
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
@@ -158,7 +158,7 @@ def events(control: Client, last: int) -> Iterator[Any]:
         last = page[-1].id
 
 
-class _Fates:
+class _Outcomes:
     """The outcomes of messages in the receiver's repository, by the bytes or else by the messageId."""
 
     def __init__(self, receiver: Repository) -> None:
@@ -170,7 +170,7 @@ class _Fates:
         self._by_digest = {digest: outcome for digest, _, outcome in rows}
         self._by_id = {message_id: outcome for _, message_id, outcome in rows if message_id}
 
-    def of(self, data: bytes) -> str | None:
+    def find(self, data: bytes) -> str | None:
         seen = peek(data)
         by_id = None if seen.damaged else self._by_id.get(seen.message_id)
         return self._by_digest.get(sha256(data).digest(), by_id)
@@ -178,7 +178,7 @@ class _Fates:
     def vanished(self, item: Item, arrivals: dict[str, Arrival]) -> bool:
         """Whether the repository has the item as processed but the application has not recorded it."""
         seen = peek(item.data)
-        processed = all(self.of(part) == "processed" for part in item.parts)
+        processed = all(self.find(part) == "processed" for part in item.parts)
         return processed and seen.total == 1 and seen.message_id not in arrivals
 
 

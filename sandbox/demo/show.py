@@ -29,10 +29,10 @@ def progress_bar(console: Console) -> Iterator[run.Progress]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
 
-        def tell(what: str, share: float) -> None:
+        def update(what: str, share: float) -> None:
             bar.update(task, description=what, completed=share)
 
-        yield tell
+        yield update
 
 
 def show(result: Result, folder: Path, console: Console) -> None:

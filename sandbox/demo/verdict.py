@@ -30,7 +30,12 @@ def judge(
     plan: Plan, seen: Observation, wanted: Expectation, tables: Mapping[str, int] | Exception | None
 ) -> Result:
     """Compare observation and expectation; ``tables`` are the pipeline's, None when it did not run."""
-    lines = [*_ways(seen, wanted), *_outcomes(seen, wanted), *_faults(plan, seen, wanted), *_archives(seen)]
+    lines = [
+        *_delivery(seen, wanted),
+        *_outcomes(seen, wanted),
+        *_faults(plan, seen, wanted),
+        *_archives(seen),
+    ]
     if tables is not None:
         lines += _pipeline(seen, wanted, tables)
     once = sum(arrival.times == 1 for arrival in seen.arrivals.values())
@@ -57,7 +62,7 @@ def _equal(claim: str, observed: int, expected: int) -> VerdictLine:
     return VerdictLine(claim, f"{observed:,}", f"{expected:,}", observed == expected)
 
 
-def _ways(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
+def _delivery(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
     return [
         _equal("sent", seen.sent, wanted.messages),
         _equal("acknowledged", seen.acknowledged, seen.sent),

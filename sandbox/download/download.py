@@ -59,23 +59,23 @@ class Downloads:
                 if not _wrong(file.checksums, digests(target)):
                     return target
                 target.unlink()
-            return self._fetched(file, Partial(target))
+            return self._download(file, Partial(target))
         except OSError as error:
             raise DownloadError(ErrorCode.GENERR006, f"{file.location}: {error}") from error
 
-    def _fetched(self, file: RemoteFile, partial: Partial) -> Path:
-        self._persist(file, partial)
+    def _download(self, file: RemoteFile, partial: Partial) -> Path:
+        self._fetch_with_retries(file, partial)
         if wrong := _wrong(file.checksums, partial.digests()):
             partial.drop()
             raise DownloadError(ErrorCode.APPERRMET004, f"file {file.uuid} ({file.location}): {wrong}")
         return partial.finish()
 
-    def _persist(self, file: RemoteFile, partial: Partial) -> None:
+    def _fetch_with_retries(self, file: RemoteFile, partial: Partial) -> None:
         fruitless = 0
         while True:
             before = partial.size
             try:
-                self._go_on(file, partial)
+                self._fetch_rest(file, partial)
             except DownloadInterruptedError as error:
                 if isinstance(error, FileChangedError):
                     partial.drop()
@@ -87,7 +87,7 @@ class Downloads:
             else:
                 return
 
-    def _go_on(self, file: RemoteFile, partial: Partial) -> None:
+    def _fetch_rest(self, file: RemoteFile, partial: Partial) -> None:
         """Fetch the missing rest of the file in one request."""
         self._require_room(file, file.size - partial.size)
         with self._source(file.location).fetch(file.location, partial.size, partial.tag) as fetch:

@@ -34,7 +34,7 @@ class Authority:
         """Issue a key and certificate for a host, together in PEM; a negative ``life`` is already expired."""
         key = _new_key()
         now = clock.now()
-        builder = _unsigned(_name(host), self.certificate.subject, key)
+        builder = _build_unsigned(_name(host), self.certificate.subject, key)
         certificate = (
             builder.not_valid_before(min(now, now + life) - _LEEWAY)
             .not_valid_after(now + life)
@@ -63,7 +63,7 @@ def new_authority(clock: Clock) -> Authority:
         decipher_only=False,
     )
     certificate = (
-        _unsigned(name, name, key)
+        _build_unsigned(name, name, key)
         .not_valid_before(now - _AUTHORITY_LIFE)
         .not_valid_after(now + _AUTHORITY_LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -73,7 +73,7 @@ def new_authority(clock: Clock) -> Authority:
     return Authority(certificate, key)
 
 
-def _unsigned(
+def _build_unsigned(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
 ) -> x509.CertificateBuilder:
     return (

@@ -65,7 +65,7 @@ class FileServer:
         self.trouble = trouble or Trouble()
         self.answers: list[Served] = []
         self._host = host
-        self._server = ThreadingHTTPServer((host, port), _handler_of(self))
+        self._server = ThreadingHTTPServer((host, port), _make_handler(self))
         self._server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
@@ -95,7 +95,7 @@ class FileServer:
         return found if found.is_relative_to(self.folder) and found.is_file() else None
 
 
-def _handler_of(server: FileServer) -> type[BaseHTTPRequestHandler]:
+def _make_handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
     class Handler(_Handler):
         files = server
 

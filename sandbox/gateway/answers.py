@@ -94,7 +94,7 @@ class _Search:
                 after = answers.after.get(shard)
                 fetched = answers.source.fetch(shard, after, _AT_ONCE)
                 for delivery in fetched.deliveries:
-                    self._look_at(delivery)
+                    self._examine(delivery)
                     answers.after[shard] = delivery.sequence_number
                 if fetched.drained:
                     answers.drained.add(shard)
@@ -106,14 +106,14 @@ class _Search:
             self.failures.append(error)
             self.end()
 
-    def _look_at(self, delivery: Delivery) -> None:
+    def _examine(self, delivery: Delivery) -> None:
         seen = peek(delivery.data)
         if seen.correlation_id != self._message_id:
             return
         with self._lock:
-            self._take(delivery.data, seen.sequence if (seen.total or 1) > 1 else None)
+            self._accept(delivery.data, seen.sequence if (seen.total or 1) > 1 else None)
 
-    def _take(self, data: bytes, sequence: str | None) -> None:
+    def _accept(self, data: bytes, sequence: str | None) -> None:
         if sequence is not None:
             assembly = self._assemblies.setdefault(sequence, Assembly())
             try:

@@ -62,7 +62,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     state = Path(STATE_DIRECTORY).resolve()
     private_files.make_directory(state)
     variables = _bring_up(settings, name, state)
-    found = _described(settings, name, variables)
+    found = _describe(settings, name, variables)
     running.write(found)
     ready(found)
 
@@ -222,7 +222,7 @@ def _why(name: str, log: Path) -> str:
     return f"{line}; see {log}, and sandbox doctor{ends}"
 
 
-def _described(settings: Settings, name: str, variables: dict[str, str]) -> Running:
+def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Running:
     ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in map(str.upper, _PORTS)}
     return Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",

@@ -54,10 +54,10 @@ def _recent_events(container: Container) -> list[dict[str, Any]]:
     events: Iterable[dict[str, Any]] = container.client.events(
         since=int(now - _HISTORY_SECONDS), until=int(now) + 1, filters={"event": list(_EVENTS)}, decode=True
     )
-    return [event for event in events if container.id in _concerned(event)]
+    return [event for event in events if container.id in _container_ids(event)]
 
 
-def _concerned(event: dict[str, Any]) -> tuple[str, str]:
+def _container_ids(event: dict[str, Any]) -> tuple[str, str]:
     """The ids in an event: of its container, or of the container that a network lost."""
     actor = event["Actor"]
     return actor["ID"], actor["Attributes"].get("container", "")

@@ -76,7 +76,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         processing = ProcessingResources(read_integration(settings.integration))
         async with Embedded(settings, more=(scenario_resources, processing.over)) as emulator:
             await asyncio.to_thread(processing.check_destinations)
-            found = _described(settings, emulator)
+            found = _describe(settings, emulator)
             running.write(found)
             try:
                 async with _routing(settings, emulator):
@@ -193,7 +193,7 @@ def stop(found: Running) -> None:
         clock.wait(_LOOK_SECONDS)
 
 
-def _described(settings: Settings, emulator: Embedded) -> Running:
+def _describe(settings: Settings, emulator: Embedded) -> Running:
     pid = os.getpid()
     return Running(
         aws=emulator.aws,

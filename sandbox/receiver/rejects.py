@@ -55,7 +55,7 @@ class Rejects:
         """Record the decorated message in the open transaction; ``flush`` dispatches it."""
         _LOG.warning("%s: %s", code, description)
         self._kept = True
-        self._gateways[code.queue].keep([self._decorated(data, code, description)])
+        self._gateways[code.queue].keep([self._decorate_within_limit(data, code, description)])
         self._rejected(data, code, description)
 
     def flush(self) -> None:
@@ -66,7 +66,7 @@ class Rejects:
             gateway.flush()
         self._kept = False
 
-    def _decorated(self, data: bytes, code: ErrorCode, description: str) -> bytes:
+    def _decorate_within_limit(self, data: bytes, code: ErrorCode, description: str) -> bytes:
         description = description[:LONGEST_DESCRIPTION]
         if not oversize(data) and not oversize(whole := self._decorate(data, code, description)):
             return whole

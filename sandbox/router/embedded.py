@@ -37,11 +37,11 @@ def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
         work = stack.enter_context(closing(_Work(emulator, routes, repository)))
         worker = stack.enter_context(closing(BackgroundWorker("router", [work.run_once], work.failed)))
 
-        def came(stream: str, _shard: str) -> None:
+        def wake_for(stream: str, _shard: str) -> None:
             if stream in routes.services:
                 worker.wake()
 
-        stack.callback(parts.streams.on_records(came))
+        stack.callback(parts.streams.on_records(wake_for))
         worker.wake()
         yield
 
@@ -63,7 +63,7 @@ class _Work:
         generations = {view.name: view.generation for view in views if view.name in self._routes.services}
         if self._router is None or generations != self._generations:
             self._stack.close()
-            self._router = self._stack.enter_context(self._assembled(generations))
+            self._router = self._stack.enter_context(self._build(generations))
             self._generations = generations
         return self._router.run_once()
 
@@ -74,7 +74,7 @@ class _Work:
         self._stack.close()
 
     @contextmanager
-    def _assembled(self, generations: dict[str, str]) -> Iterator[Router]:
+    def _build(self, generations: dict[str, str]) -> Iterator[Router]:
         parts, client = self._parts, self._endpoint.kinesis()
 
         def source(name: str, checkpoints: Checkpoints) -> Channel:

@@ -40,7 +40,7 @@ class KillableProcess:
     def kill(self) -> None:
         self.killed = True
 
-    def die_if_doomed(self) -> None:
+    def die_if_killed(self) -> None:
         """Raise ``Crash`` once after a ``kill``."""
         killed, self.killed = self.killed, False
         if killed:
@@ -98,17 +98,17 @@ class ClientEnvironment:
 
     def open(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
         """Open an observed channel. Its first use raises ``ChannelUnavailableError`` without a broker."""
-        return WatchedChannel(self.channels(name, checkpoints), self.events, self.tell_processed)
+        return WatchedChannel(self.channels(name, checkpoints), self.events, self.emit_processed)
 
     def process(self, arrival: Arrival, store: sqlite3.Connection) -> None:
         """Run the application: work for ``takes`` seconds, then record the message as processed."""
-        self.before_work.die_if_doomed()
+        self.before_work.die_if_killed()
         if self.takes:
             self.clock.wait(self.takes)
         record_arrival(arrival, store, self.clock.time())
-        self.after_work.die_if_doomed()
+        self.after_work.die_if_killed()
 
-    def tell_processed(self) -> None:
+    def emit_processed(self) -> None:
         """Emit ``message.processed`` for each message that was committed since the last call."""
         for each in self._arrivals.more():
             name = each.message_id
@@ -116,7 +116,7 @@ class ClientEnvironment:
                 "message.processed", message_id=name, parts=each.parts, body=each.body, at=each.time
             )
 
-    def tell_kept(self) -> None:
+    def emit_kept(self) -> None:
         """Emit ``original.kept`` for each stored original of a rejected message."""
         for uri, data in self.originals.kept.items():
             self.events.emit("original.kept", uri=uri, size=len(data))

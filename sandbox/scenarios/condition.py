@@ -38,7 +38,7 @@ class Condition:
         right = facts.get(self.wanted, 0) if isinstance(self.wanted, str) else self.wanted
         return _COMPARISONS[self.sign](value, right)
 
-    def shown(self, facts: Mapping[str, float]) -> str:
+    def describe(self, facts: Mapping[str, float]) -> str:
         """The condition as text for a table: ``40``, ``at least 3``."""
         right = facts.get(self.wanted, 0) if isinstance(self.wanted, str) else self.wanted
         text = f"{right:,.10g}"

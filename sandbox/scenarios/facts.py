@@ -46,7 +46,7 @@ CONTRACT: Final = {"lost": 0, "twice": 0, "altered": 0, "misjudged": 0}
 """The facts that must hold in every scenario, without being in its file."""
 
 
-def facts_of(played: Played) -> Facts:
+def compute_facts(played: Played) -> Facts:
     """Compute every fact of ``MEANINGS``, and those of the single codes and faults that occurred."""
     by_kind: dict[str, list[Event]] = defaultdict(list)
     for event in played.events:
@@ -78,10 +78,10 @@ def facts_of(played: Played) -> Facts:
 
 def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[Event]) -> Facts:
     """Compare the outcome of each message with the one that it had to have."""
-    codes = _deserved(played, by_kind["fault.injected"], delivered)
+    codes = _expected_codes(played, by_kind["fault.injected"], delivered)
     valid = [each.data for each in played.offered if codes[id(each)] is None]
     wanted = {identity(data): body_digest(data) for data in valid}
-    deserved = Counter(code for code in codes.values() if code is not None)
+    expected = Counter(code for code in codes.values() if code is not None)
     processed = by_kind["message.processed"]
     times = Counter(event.fields["message_id"] for event in processed)
     rejected = Counter(str(event.fields["code"]) for event in by_kind["message.rejected"])
@@ -89,18 +89,20 @@ def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[E
         "processed": len(times),
         "joined": len({event.fields["message_id"] for event in processed if event.fields["parts"] > 1}),
         "twice": sum(count > 1 for count in times.values()),
-        "lost": len(wanted.keys() - times.keys()) + (deserved - rejected).total(),
+        "lost": len(wanted.keys() - times.keys()) + (expected - rejected).total(),
         "altered": sum(
             event.fields["body"] != wanted.get(event.fields["message_id"], event.fields["body"])
             for event in processed
         ),
-        "misjudged": len(times.keys() - wanted.keys()) + (rejected - deserved).total(),
+        "misjudged": len(times.keys() - wanted.keys()) + (rejected - expected).total(),
         "rejected": rejected.total(),
         **{f"rejected.{code}": count for code, count in sorted(rejected.items())},
     }
 
 
-def _deserved(played: Played, injections: Iterable[Event], delivered: list[Event]) -> dict[int, str | None]:
+def _expected_codes(
+    played: Played, injections: Iterable[Event], delivered: list[Event]
+) -> dict[int, str | None]:
     """The error code that each offered message must get, by the faults' changes and its arrival time."""
     spoiled = {event.fields["message_id"]: code for event in injections if (code := _spoils(event.fields))}
     came: dict[str, float] = {}

@@ -44,5 +44,5 @@ def _lines(scenario: Scenario, facts: Facts) -> Iterator[VerdictLine]:
         holds = condition.holds(value, facts)
         shown = fact.partition(".")[0] == "injected"
         yield VerdictLine(
-            fact, f"{value:,.10g}", condition.shown(facts), holds if holds or not shown else None
+            fact, f"{value:,.10g}", condition.describe(facts), holds if holds or not shown else None
         )

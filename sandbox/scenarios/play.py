@@ -23,7 +23,7 @@ from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Cr
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario
 from sandbox.scenarios.workers import OUR_WORKERS
-from sandbox.scenarios.workload import Offered, identity, offered
+from sandbox.scenarios.workload import Offered, identity, make_messages
 from schemas.error_codes import Queue
 from schemas.peek import peek
 
@@ -75,7 +75,7 @@ def play(
 ) -> Played:
     """Play a scenario from its first message until nothing happens any more. Raises ``UnplayableError``."""
     clock = DrivenClock(START, show.pace)
-    messages = tuple(offered(scenario.workload, seed, START))
+    messages = tuple(make_messages(scenario.workload, seed, START))
     try:
         with open_backend(scenario, seed, kind, clock) as backend:
             if backend.control:
@@ -86,7 +86,7 @@ def play(
                 clock.on_move = backend.components.fault_engine.run_due
                 backend.components.fault_engine.run_due()
                 _Play(scenario, environment, backend, client or _ours(scenario)).run(messages)
-                environment.tell_kept()
+                environment.emit_kept()
             views = backend.components.streams.streams(backend.components.home)
             shards = next(view.shards for view in views if view.name == INPUT)
             events = backend.components.events
@@ -201,7 +201,7 @@ class _Play:
             self._emit("receiver.failed", why=f"{type(error).__name__}: {error}"[:300])
             self._stop_receiver()
             came = 1
-        self._environment.tell_processed()
+        self._environment.emit_processed()
         return came
 
     def _follow_queues(self) -> int:

@@ -13,7 +13,7 @@ from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
 from sandbox.judging.runs import RUNS, new_folder, point_latest
 from sandbox.judging.verdict import Verdict
-from sandbox.scenarios.facts import facts_of
+from sandbox.scenarios.facts import compute_facts
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
 from sandbox.scenarios.outcome import Report, Run
@@ -44,9 +44,9 @@ def run_scenario(
             judgement = unplayable(str(error))
         else:
             events = played.events
-            judgement = judge_facts(scenario, facts_of(played))
+            judgement = judge_facts(scenario, compute_facts(played))
     run = Run(scenario, source, seed, kind, judgement, events, folder)
-    _leave(run, reports)
+    _write_reports(run, reports)
     return run
 
 
@@ -62,7 +62,7 @@ class Recorded:
     facts: dict[str, float]
 
 
-def recorded(folder: Path) -> Recorded:
+def read_run(folder: Path) -> Recorded:
     """Read the summary in a run's folder. Raises ``ScenarioError`` when it has none."""
     path = folder / SUMMARY if folder.is_dir() else folder
     try:
@@ -83,7 +83,7 @@ class _Summary(msgspec.Struct, frozen=True):
     facts: dict[str, float]
 
 
-def _leave(run: Run, reports: frozenset[Report]) -> None:
+def _write_reports(run: Run, reports: frozenset[Report]) -> None:
     summary = run.summary() | {"source": run.source, "scenario": msgspec.to_builtins(run.scenario)}
     _write(run.folder / SUMMARY, msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
     _write(run.folder / "repeat.txt", f"{run.command}\n".encode())

@@ -123,7 +123,7 @@ def _place(drawing: Timeline, event: Event, lane: str) -> None:
             _continue(ways, 3, (slot, lane))
             for way in ways:
                 way.shape = "way bad"
-    drawing.dots.append((slot, lane, style, _said(event)))
+    drawing.dots.append((slot, lane, style, _describe(event)))
 
 
 def _lanes(way: _Way) -> list[tuple[str, int]]:
@@ -139,7 +139,7 @@ def _continue(ways: list[_Way], least: int, stop: tuple[int, str]) -> None:
     ways.append(_Way([stop], "way again" if ways else "way"))
 
 
-def _said(event: Event) -> str:
+def _describe(event: Event) -> str:
     fields = event.fields
     about = {
         "message.refused": "code",
@@ -173,8 +173,8 @@ def draw(found: Timeline) -> Drawing:
         *_bands(lanes, found, width),
         *_times(found, pace, height),
         *_strikes(found, pace, heights, height),
-        *_drawn_ways(found, pace, heights),
-        *_drawn_dots(found, pace, heights),
+        *_draw_ways(found, pace, heights),
+        *_draw_dots(found, pace, heights),
     ]
     picture = (
         f'<svg id="timeline" role="img" aria-label="what happened to each message" width="{width:.0f}" '
@@ -228,7 +228,7 @@ def _strikes(found: Timeline, pace: float, heights: dict[str, float], height: fl
     ]
 
 
-def _drawn_ways(found: Timeline, pace: float, heights: dict[str, float]) -> list[str]:
+def _draw_ways(found: Timeline, pace: float, heights: dict[str, float]) -> list[str]:
     drawn = []
     for name, ways in found.ways.items():
         for way in ways:
@@ -239,7 +239,7 @@ def _drawn_ways(found: Timeline, pace: float, heights: dict[str, float]) -> list
     return drawn
 
 
-def _drawn_dots(found: Timeline, pace: float, heights: dict[str, float]) -> list[str]:
+def _draw_dots(found: Timeline, pace: float, heights: dict[str, float]) -> list[str]:
     return [
         f'<circle class="dot {style}" cx="{slot * pace:.1f}" cy="{heights[lane]:.0f}" '
         f'r="{_SIZES.get(style, 2.6)}"><title>{escape(said)}</title></circle>'

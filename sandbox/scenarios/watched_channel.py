@@ -37,16 +37,16 @@ class WatchedChannel:
         for (data, _), outcome in zip(entries, outcomes, strict=True):
             if isinstance(outcome, Receipt):
                 answer = {"shard": outcome.shard, "sequence_number": outcome.sequence_number}
-                self._events.emit("message.acknowledged", **self._named(data), **answer)
+                self._events.emit("message.acknowledged", **self._event_fields(data), **answer)
             else:
-                self._events.emit("message.refused", **self._named(data), code=outcome.code)
+                self._events.emit("message.refused", **self._event_fields(data), code=outcome.code)
         return outcomes
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
         deliveries = self._channel.read(limit=limit, wait=wait)
         for each in deliveries:
             place = {"shard": each.shard, "sequence_number": each.sequence_number}
-            self._events.emit("message.delivered", **self._named(each.data), **place)
+            self._events.emit("message.delivered", **self._event_fields(each.data), **place)
         return deliveries
 
     def commit(self, delivery: Delivery) -> None:
@@ -56,7 +56,7 @@ class WatchedChannel:
     def close(self) -> None:
         self._channel.close()
 
-    def _named(self, data: bytes) -> dict[str, Any]:
+    def _event_fields(self, data: bytes) -> dict[str, Any]:
         seen = peek(data)
         part = seen.total is not None and seen.total > 1
         sequence = {"sequence": seen.sequence, "position": seen.position} if part else {}

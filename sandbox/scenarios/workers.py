@@ -84,7 +84,7 @@ class Worker:
         self._victim = victim
         self._environment = environment
         self._claimed = ClaimedChannel(environment, victim.name)
-        self._channel = WatchedChannel(self._claimed, environment.events, environment.tell_processed)
+        self._channel = WatchedChannel(self._claimed, environment.events, environment.emit_processed)
         self._hand: deque[Delivery] = deque()
         with ExitStack() as stack:
             stack.callback(repository.close)
@@ -108,7 +108,7 @@ class Worker:
             self._hand.extend(self._channel.read())
         if not self._hand:
             return 0
-        self._victim.die_if_doomed()
+        self._victim.die_if_killed()
         if not self._victim.paused:
             self.work(self._hand.popleft())
         return 1
@@ -150,7 +150,7 @@ class Workers:
             worker.close()
             self._workers[place] = self.worker(self._environment, self._environment.workers[place])
             return 1
-        self._environment.tell_processed()
+        self._environment.emit_processed()
         return done
 
     def close(self) -> None:

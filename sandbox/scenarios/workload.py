@@ -31,7 +31,7 @@ def identity(data: bytes) -> str:
     return f"unreadable {data[:24]!r}"
 
 
-def offered(workload: Workload, seed: int, start: float) -> list[Offered]:
+def make_messages(workload: Workload, seed: int, start: float) -> list[Offered]:
     """Make all messages of a workload, in order; ``start`` is in seconds since the epoch."""
     samples = Samples(seed, now=start)
     messages = [serialise(message) for message in samples.stream(workload.messages)]

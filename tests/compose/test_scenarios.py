@@ -25,11 +25,11 @@ from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.backend import BROKER_SECONDS, ScenarioBackend
 from sandbox.scenarios.client import OURS
 from sandbox.scenarios.client_environment import ClientEnvironment
-from sandbox.scenarios.facts import Facts, facts_of
+from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import QUIET_SECONDS, START, Played, _Play
 from sandbox.scenarios.scenario import INPUT, Scenario, library
-from sandbox.scenarios.workload import offered
+from sandbox.scenarios.workload import make_messages
 from tests.compose.stack import Stack
 
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
@@ -62,7 +62,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
         channels=partial(channels, stack, clock),
     )
     scene = cast("ScenarioBackend", SimpleNamespace(channels=site.channels, wait=BROKER_SECONDS))
-    messages = tuple(offered(scenario.workload, 7, START))
+    messages = tuple(make_messages(scenario.workload, 7, START))
     since = control.last_event()
     clock.run_at(SPEED)
     for fault in scenario.faults:
@@ -73,7 +73,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
         site.close()
         control.change_clock(ClockChange("real"))
     found = [*events.since(0, events.last), *injected(control, since)]
-    return facts_of(Played(messages, tuple(found), shards(control)))
+    return compute_facts(Played(messages, tuple(found), shards(control)))
 
 
 def over_kinesis(stack: Stack, clock: Clock, name: str, checkpoints: Checkpoints | None) -> Channel:

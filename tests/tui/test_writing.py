@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.text import figures, sequence_parts
-from tui.text.columns import Column, choose, fitted
+from tui.text.columns import Column, choose_columns, fit
 from tui.text.rates import Rates, range_bar, sparkline
 
 
@@ -30,8 +30,8 @@ def test_figures_are_written_for_reading() -> None:
 def test_a_cell_is_exactly_as_wide_as_its_column(text: str, width: int) -> None:
     """Whatever comes from outside, wide and control characters included, a row keeps its columns."""
     column: Column[str] = Column("", width, str)
-    assert cell_len(column.fitted(text, width)) == width
-    assert column.fitted(text, width).isprintable()
+    assert cell_len(column.fit(text, width)) == width
+    assert column.fit(text, width).isprintable()
 
 
 @given(
@@ -40,16 +40,16 @@ def test_a_cell_is_exactly_as_wide_as_its_column(text: str, width: int) -> None:
 def test_columns_fit_and_the_least_worth_goes_first(made: list[tuple[int, int]], width: int) -> None:
     """No row is wider than its list, and nothing is left out that was worth more than what was kept."""
     columns = [Column(str(number), size, str, worth=worth) for number, (size, worth) in enumerate(made)]
-    chosen = [column for column, _ in choose(columns, width)]
-    assert sum(cells + 1 for _, cells in choose(columns, width)) - 1 <= width
+    chosen = [column for column, _ in choose_columns(columns, width)]
+    assert sum(cells + 1 for _, cells in choose_columns(columns, width)) - 1 <= width
     gone = [column.worth for column in columns if column not in chosen]
     assert not gone or max(gone) <= min(column.worth for column in chosen)
 
 
 def test_text_that_does_not_fit_says_so() -> None:
     """An ellipsis stands where something was cut."""
-    assert fitted("PreservationEvent", 8) == "Preserv…"
-    assert fitted("7", 3, right=True) == "  7"
+    assert fit("PreservationEvent", 8) == "Preserv…"
+    assert fit("7", 3, right=True) == "  7"
 
 
 def test_rates_come_from_counters() -> None:

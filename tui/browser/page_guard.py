@@ -30,7 +30,7 @@ def page_guard(admission: Admission) -> Any:
     stamp = hmac.digest(admission.token.encode(), b"page", "sha256").hex() if admission.token else None
 
     @web.middleware
-    async def guarded(
+    async def guard(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         given_headers = [(name.lower(), value) for name, value in request.raw_headers]
@@ -51,4 +51,4 @@ def page_guard(admission: Admission) -> Any:
             return web.Response(status=401, text="Open the address with ?token=..., as it was printed.\n")
         return await handler(request)
 
-    return guarded
+    return guard

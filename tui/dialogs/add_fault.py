@@ -109,7 +109,7 @@ class AddFault(ModalScreen[None]):
         try:
             fault = self._fault()
         except ValueError as error:
-            self._say(str(error))
+            self._show_error(str(error))
             return
         self._add(fault)
 
@@ -125,12 +125,12 @@ class AddFault(ModalScreen[None]):
             self.post_message(self.Answered(f"{added.name} is in force on {added.channel}", command, ""))
 
     def on_add_fault_answered(self, message: Answered) -> None:
-        self._say(message.wrong)
+        self._show_error(message.wrong)
         if not message.wrong:
             self.app.post_message(ActionDone(message.said, message.command))
             self.dismiss(None)
 
-    def _say(self, wrong: str) -> None:
+    def _show_error(self, wrong: str) -> None:
         self.query_one("#wrong", Label).update(wrong)
 
     def _fault(self) -> NewFault:

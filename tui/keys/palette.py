@@ -17,16 +17,16 @@ class ActionCommands(Provider):
     """Offers every registered action that works on the screen below the palette."""
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        for title, run, sentence in self._offered():
+        for title, run, sentence in self._list_actions():
             yield DiscoveryHit(title, run, help=sentence)
 
     async def search(self, query: str) -> AsyncIterator[Hit]:
         matcher = self.matcher(query)
-        for title, run, sentence in self._offered():
+        for title, run, sentence in self._list_actions():
             if (score := matcher.match(title)) > 0:
                 yield Hit(score, matcher.highlight(title), run, help=sentence)
 
-    def _offered(self) -> list[tuple[str, Callable[[], Any], str]]:
+    def _list_actions(self) -> list[tuple[str, Callable[[], Any], str]]:
         offered = {}
         for active in self.screen.active_bindings.values():
             action = _BY_ID.get(active.binding.id or "")

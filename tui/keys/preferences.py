@@ -47,11 +47,11 @@ class Preferences:
         draft.replace(self.path)
 
     def _as_toml(self) -> str:
-        lines = [_WHAT_IT_IS, f"theme = {_quoted(self.theme)}\n"]
+        lines = [_WHAT_IT_IS, f"theme = {_quote(self.theme)}\n"]
         for title, table in (("keys", self.keymap), ("filters", self.filters)):
             lines += [
                 f"\n[{title}]\n",
-                *(f"{_quoted(name)} = {_quoted(value)}\n" for name, value in table.items()),
+                *(f"{_quote(name)} = {_quote(value)}\n" for name, value in table.items()),
             ]
         return "".join(lines)
 
@@ -75,6 +75,6 @@ def _texts(table: object) -> bool:
     return isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # A JSON string is also a valid TOML basic string.
     return json.dumps(text, ensure_ascii=True)

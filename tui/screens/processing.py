@@ -19,7 +19,7 @@ from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
-from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, life_of
+from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
 from tui.widgets.waterfall import Waterfall
@@ -173,7 +173,7 @@ class ProcessingScreen(MainScreen):
         self.query_one("#named", Static).update(
             f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
         )
-        self.query_one(Waterfall).show(life_of(found))
+        self.query_one(Waterfall).show(history_of(found))
         self.query_one(TextLines).show(pretty(_filled_fields(found)), json=True)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:

@@ -205,12 +205,12 @@ class RunScreen(Screen[None]):
             ("A correct client", run.teach.client),
         )
         told = [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts if text]
-        judged = [_judged(line.claim, line.observed, line.expected, line.holds) for line in run.lines]
+        judged = [_verdict_line(line.claim, line.observed, line.expected, line.holds) for line in run.lines]
         again = [Content.assemble(("Again: ", "bold $text-accent"), run.command)] if run.command else []
         return Content("\n\n").join([*told, Content("\n").join(judged), *again])
 
 
-def _judged(claim: str, observed: str, expected: str, holds: bool | None) -> Content:
+def _verdict_line(claim: str, observed: str, expected: str, holds: bool | None) -> Content:
     sign, style = _ANSWERS[holds]
     wanted = Content.styled(f"  must be {expected}", "$text-muted")
     return Content.assemble((f"{sign} ", style), f"{claim} is {observed}", wanted)

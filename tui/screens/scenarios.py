@@ -114,7 +114,7 @@ class ScenariosScreen(MainScreen):
         library = self.query_one("#library", RowList)
         library.fill(message.scenarios)
         if message.why:
-            library.say(message.why)
+            library.show_empty(message.why)
 
     def _fetch_runs_if_changed(self) -> None:
         if self.is_current and self._movement.since(self.sandbox.snapshot):

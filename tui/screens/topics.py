@@ -147,7 +147,7 @@ class TopicsScreen(MainScreen):
         if (message.topic, message.matching, message.after) != (self._topic, self._matching, self._after):
             return
         if (empty := self._why_empty(message.topics)) and not message.page.total:
-            self.query_one("#records", RowList).say(empty)
+            self.query_one("#records", RowList).show_empty(empty)
         else:
             self.query_one("#records", RowList).fill(message.page.records)
         if message.changes.last < self._after:

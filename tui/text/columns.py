@@ -33,15 +33,15 @@ class Column(Generic[Row]):
     worth: int = 5
     stretch: bool = False
 
-    def fitted(self, row: Row, width: int) -> str:
+    def fit(self, row: Row, width: int) -> str:
         """The text in exactly ``width`` cells, with an ellipsis where it was cut."""
         text = self.cell(row)
         if text.isascii() and text.isprintable() and len(text) <= width:
             return text.rjust(width) if self.right else text.ljust(width)
-        return fitted(printable(text), width, right=self.right)
+        return fit(printable(text), width, right=self.right)
 
 
-def fitted(text: str, width: int, *, right: bool = False) -> str:
+def fit(text: str, width: int, *, right: bool = False) -> str:
     """``text`` in exactly ``width`` cells."""
     length = len(text) if text.isascii() else cell_len(text)
     if length > width > 1 and text.isascii():
@@ -51,7 +51,7 @@ def fitted(text: str, width: int, *, right: bool = False) -> str:
     return " " * (width - length) + text if right else text + " " * (width - length)
 
 
-def choose(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> list[tuple[Column[Row], int]]:
+def choose_columns(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> list[tuple[Column[Row], int]]:
     """The columns that fit into ``width`` cells, in order, each with its width."""
     kept = list(columns)
     while len(kept) > 1 and sum(column.width + gap for column in kept) - gap > width:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from rdss_sandbox.shapes.messages import MessageDetail
-from tui.text.pretty import pretty, wrapped
+from tui.text.pretty import pretty, wrap
 
 _WIDTH = 120
 _CONTEXT = 3
@@ -15,7 +15,7 @@ def lines_of(detail: MessageDetail) -> list[str]:
     """The message as lines to compare: indented JSON, or its text."""
     if detail.header is not None:
         return pretty({"messageHeader": detail.header, "messageBody": detail.body})
-    return wrapped(detail.raw if detail.raw is not None else detail.raw_base64 or "", _WIDTH)
+    return wrap(detail.raw if detail.raw is not None else detail.raw_base64 or "", _WIDTH)
 
 
 def difference(before: list[str], after: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ def pretty(value: Any) -> list[str]:
     return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """The lines of a text; a line longer than ``width`` becomes several."""
     return [
         line[start : start + width]

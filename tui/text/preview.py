@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from rdss_sandbox.installation import how_to_add
-from tui.text.pretty import pretty, wrapped
+from tui.text.pretty import pretty, wrap
 
 _WIDTH = 400
 _ROWS = 100
@@ -38,7 +38,7 @@ def preview(key: str, data: bytes) -> Preview:
     rows = text.rstrip("\n").split("\n")
     if rows and all(_is_json(row) for row in rows[:_ROWS]):
         return Preview(f"NDJSON, {len(rows):,} rows", rows, json=True)
-    return Preview("text", wrapped(text, _WIDTH), json=False)
+    return Preview("text", wrap(text, _WIDTH), json=False)
 
 
 def _is_json(row: str) -> bool:

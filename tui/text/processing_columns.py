@@ -29,7 +29,7 @@ def _object(row: AsyncMessage) -> str:
     return " ".join(each for each in (row.entity_type, row.object_id) if each)
 
 
-def life_of(found: AsyncMessageDetail) -> list[Hop]:
+def history_of(found: AsyncMessageDetail) -> list[Hop]:
     """The changes of state and the calls of a message, oldest first."""
     changes = [
         Hop(

@@ -11,7 +11,7 @@ from textual.widgets.tree import TreeNode
 
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from tui.text import figures
-from tui.text.pretty import pretty, wrapped
+from tui.text.pretty import pretty, wrap
 from tui.text.reasons import Reasons
 from tui.text.trace import Hop
 from tui.widgets.text_lines import TextLines
@@ -64,12 +64,12 @@ class MessageDetail(Vertical):
         body = "" if detail.body is None else detail.body
         if isinstance(body, str):
             self.query_one("#body-text", TextLines).show(
-                wrapped(body or _why_empty(detail), _RAW_WIDTH), json=True
+                wrap(body or _why_empty(detail), _RAW_WIDTH), json=True
             )
         else:
             self.query_one("#body-text", TextLines).show(pretty(body), json=True)
         raw = detail.raw if detail.raw is not None else detail.raw_base64 or ""
-        self.query_one("#raw-text", TextLines).show(wrapped(raw, _RAW_WIDTH), json=detail.raw is not None)
+        self.query_one("#raw-text", TextLines).show(wrap(raw, _RAW_WIDTH), json=detail.raw is not None)
         self.query_one(Waterfall).show(hops)
 
     def open_tab(self, name: str) -> None:

@@ -68,7 +68,7 @@ class ReaderList(RowList[ReaderLine]):
     def show(self, snapshot: Snapshot) -> None:
         """Draw the readers of a snapshot."""
         if not snapshot.readers.known:
-            self.say("the streams are an upstream's, which does not say who reads them")
+            self.show_empty("the streams are an upstream's, which does not say who reads them")
             return
         now = int(snapshot.status.clock.time)
         lines = [ReaderLine(reader, now) for reader in snapshot.readers.readers]

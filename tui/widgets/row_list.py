@@ -27,7 +27,7 @@ from tui.keys.actions import Group, bindings
 from tui.state.movement import Movement
 from tui.state.paging import Page, Pages, Source
 from tui.state.worker_messages import Snapshot
-from tui.text.columns import Column, choose, fitted
+from tui.text.columns import Column, choose_columns, fit
 
 Row = TypeVar("Row")
 
@@ -168,7 +168,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._pages.put(Page(0, rows, len(rows)))
         self._set_total(len(rows))
 
-    def say(self, empty: str) -> None:
+    def show_empty(self, empty: str) -> None:
         """Show no rows and the text ``empty``."""
         self._empty = empty
         self.fill(())
@@ -244,7 +244,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             self._set_total(message.page.total)
         self._reach_goal()
         self._ask_for_missing()
-        self._tell_highlighted()
+        self._post_highlighted()
         self.refresh()
 
     # Length and place.
@@ -266,14 +266,14 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         elif total:
             self.cursor = min(self.cursor, total - 1)
         self.post_message(self.Changed(self))
-        self._tell_highlighted()
+        self._post_highlighted()
         self.refresh()
 
     def watch_cursor(self, before: int, after: int) -> None:
         self.refresh_line(before + 1)
         self.refresh_line(after + 1)
         self._show_cursor()
-        self._tell_highlighted()
+        self._post_highlighted()
 
     def watch_following(self, following: bool) -> None:
         if following:
@@ -298,7 +298,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def on_resize(self) -> None:
         self._strips.clear()
-        self._chosen = choose(self._columns, self.scrollable_content_region.width - 2)
+        self._chosen = choose_columns(self._columns, self.scrollable_content_region.width - 2)
         self._fit_scrollbar()
         self._ask_for_missing()
         self._show_cursor()
@@ -327,7 +327,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         elif self.cursor > last and self.size.height > 1:
             self.scroll_to(y=self.cursor - (last - first), animate=False)
 
-    def _tell_highlighted(self) -> None:
+    def _post_highlighted(self) -> None:
         row = self.current
         if (self.cursor, row) != self._told:
             self._told = (self.cursor, row)
@@ -417,13 +417,13 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         if index >= self.total:
             note = self._empty if y == 2 and not self.total else ""
             style = self._tone("dim")
-            return Strip([Segment(fitted(f"  {note}", width), style)], width)
+            return Strip([Segment(fit(f"  {note}", width), style)], width)
         here = index == self.cursor
         if strip := self._strips.get((index, here)):
             return strip
         row = self._pages.row(index)
         if row is None:
-            return Strip([Segment(fitted(" …", width), self._tone("dim"))], width)
+            return Strip([Segment(fit(" …", width), self._tone("dim"))], width)
         if len(self._strips) > _STRIPS_KEPT:
             self._strips.clear()
         strip = self._strips[index, here] = self._line(row, width, here=here)
@@ -434,7 +434,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         text, left = "▶" if self._marked(row) else " ", width - 1
         segments: list[Segment] = []
         for column, cells in self._chosen:
-            cell = column.fitted(row, cells) + " "
+            cell = column.fit(row, cells) + " "
             tone = "" if here else column.tone(row)
             wanted = self._tone(tone) if tone else plain
             if wanted is not style and not cell.isspace():
@@ -450,8 +450,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def _heading(self, width: int) -> Strip:
         style = self._tone("heading")
-        titles = [fitted(c.title, cells, right=c.right) for c, cells in self._chosen]
-        return Strip([Segment(fitted(" " + " ".join(titles), width), style)], width)
+        titles = [fit(c.title, cells, right=c.right) for c, cells in self._chosen]
+        return Strip([Segment(fit(" " + " ".join(titles), width), style)], width)
 
     def _tone(self, tone: str) -> Style:
         if (style := self._styles.get(tone)) is None:

@@ -71,11 +71,11 @@ class TextLines(ScrollView, can_focus=True):
         if self._signs and line[:1] in {"-", "+"}:
             name = "removed" if line[0] == "-" else "added"
             base += self.get_component_rich_style(f"text-lines--{name}", partial=True)
-        segments = list(self._coloured(line, base)) if self._json else [Segment(line, base)]
+        segments = list(self._colour(line, base)) if self._json else [Segment(line, base)]
         strip = Strip(segments).crop_extend(left, left + self.size.width, base)
         return strip.apply_offsets(left, top + y)
 
-    def _coloured(self, line: str, base: Style) -> list[Segment]:
+    def _colour(self, line: str, base: Style) -> list[Segment]:
         segments, place = [], 0
         for match in _JSON_PARTS.finditer(line):
             segments.append(Segment(line[place : match.start()], base))

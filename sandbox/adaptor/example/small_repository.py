@@ -31,7 +31,7 @@ class SmallRepository:
         self._clock = clock
         self._deposits: dict[str, JSON] = {}
         self._lock = threading.RLock()
-        self._server = ThreadingHTTPServer((host, port), _handler_of(self))
+        self._server = ThreadingHTTPServer((host, port), _make_handler(self))
         self._server.daemon_threads = True
         self.url = f"http://{host}:{self._server.server_address[1]}"
 
@@ -83,7 +83,7 @@ def sample_deposits() -> list[JSON]:
     return found
 
 
-def _handler_of(repository: SmallRepository) -> type[BaseHTTPRequestHandler]:
+def _make_handler(repository: SmallRepository) -> type[BaseHTTPRequestHandler]:
     class Handler(_Handler):
         app = repository
 

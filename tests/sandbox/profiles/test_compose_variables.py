@@ -18,7 +18,7 @@ def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path)
     """Their ports are the same within and without, and written down for the commands."""
     settings = read_settings({"topics_port": 19007, "queues_port": 18888}, {}, tmp_path)
     variables = compose._variables(settings, "stack", tmp_path)
-    described = compose._described(settings, "stack", variables)
+    described = compose._describe(settings, "stack", variables)
     assert (described.topics, described.queues) == ("http://127.0.0.1:19007", "http://127.0.0.1:18888")
     emulator = yaml.safe_load(STACK.read_text())["services"]["emulator"]
     for name, usual in (("TOPICS", 9007), ("QUEUES", 8888)):

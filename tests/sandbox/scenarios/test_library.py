@@ -9,7 +9,7 @@ import pytest
 from emulator.faults.fault import Kind
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.client import Client
-from sandbox.scenarios.facts import facts_of
+from sandbox.scenarios.facts import compute_facts
 from sandbox.scenarios.judgement import Judgement, judge_facts
 from sandbox.scenarios.play import play
 from sandbox.scenarios.scenario import library
@@ -53,7 +53,7 @@ def judged(
     name: str, folder: Path, client: Client | None = None, seed: int = 7, kind: Kind = Kind.MEMORY
 ) -> Judgement:
     scenario = LIBRARY[name]
-    return judge_facts(scenario, facts_of(play(scenario, folder, seed=seed, kind=kind, client=client)))
+    return judge_facts(scenario, compute_facts(play(scenario, folder, seed=seed, kind=kind, client=client)))
 
 
 def broken(judgement: Judgement) -> dict[str, str]:

@@ -19,7 +19,7 @@ from sandbox.scenarios.scenario import (
     read_scenario,
     schema,
 )
-from sandbox.scenarios.workload import offered
+from sandbox.scenarios.workload import make_messages
 
 ROOT = Path(__file__).parents[3]
 WHOLE = {
@@ -89,8 +89,8 @@ def test_the_published_schema_is_one_and_the_library_keeps_to_it() -> None:
 def test_a_workload_is_the_same_for_the_same_seed() -> None:
     """Messages, their ids and their order come from the seed."""
     workload = library()["poison-message"].workload
-    assert offered(workload, 7, START) == offered(workload, 7, START)
-    assert offered(workload, 7, START) != offered(workload, 8, START)
+    assert make_messages(workload, 7, START) == make_messages(workload, 7, START)
+    assert make_messages(workload, 7, START) != make_messages(workload, 8, START)
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_the_pages_example_is_true(tmp_path: Path) -> None:
     """The scenario that the page shows as one's own passes, its reshard by the clock included."""
-    from sandbox.scenarios.facts import facts_of
+    from sandbox.scenarios.facts import compute_facts
     from sandbox.scenarios.judgement import judge_facts
 
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
     scenario = read_scenario("docs/scenarios.md", page.partition("```yaml\n")[2].partition("```")[0])
-    judgement = judge_facts(scenario, facts_of(play(scenario, tmp_path, seed=5)))
+    judgement = judge_facts(scenario, compute_facts(play(scenario, tmp_path, seed=5)))
     assert judgement.verdict == "pass", judgement.lines
