@@ -124,11 +124,17 @@ def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
 
 def write_here(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     """Write a few rows to a table from the driver, as one file."""
-    writers = Writers(attempt, part=0)
-    for batch in rows.toArrow().to_batches():
-        if batch.num_rows:
-            writers.add(table, None, batch)
-    return writers.close()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    collected = rows.toArrow()
+    if not collected.num_rows:
+        return []
+    buffer, path = pa.BufferOutputStream(), attempt.path(table, None, 0)
+    parquet.write_table(collected.select(NAMES[table]), buffer)
+    content = buffer.getvalue().to_pybytes()
+    attempt.place.write(path, content)
+    return [File(table, path, collected.num_rows, len(content))]
 
 
 def collect(files: DataFrame) -> list[File]:
