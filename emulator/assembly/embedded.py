@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -53,8 +52,6 @@ from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 
 VERSION = version("rdss-sandbox")
-
-_COUNTING_SECONDS = 0.05
 
 MakeResources: TypeAlias = Callable[[Components], Resources]
 
@@ -124,10 +121,7 @@ class Embedded:
         """
         parts, settings = self.parts, self.settings
         notes = [*parts.damage, *self.notes]
-        try:
-            parts.index.catch_up(_COUNTING_SECONDS)
-        except sqlite3.OperationalError as error:
-            notes.append(f"messages are not counted: {error}")
+        indexed, read_up_to = parts.index.progress()
         if parts.events.trouble:
             notes.append(parts.events.trouble)
         return Status(
@@ -142,7 +136,7 @@ class Embedded:
             seed=settings.seed,
             clock=read_clock(parts.clock),
             streams=summarise_streams(parts.catalogue),
-            messages=parts.index.last,
+            messages=indexed + parts.catalogue.count_waiting(read_up_to),
             events=parts.events.last,
             topology=settings.topology,
             notes=tuple(notes),

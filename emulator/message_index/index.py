@@ -123,6 +123,11 @@ class MessageIndex:
                     return False
         return True
 
+    def progress(self) -> tuple[int, dict[ShardKey, str | None]]:
+        """Return how many messages are indexed, and up to which sequence number of each shard."""
+        with self._lock:
+            return self.last, {key: cursor.read_up_to for key, cursor in self._cursors.items()}
+
     def page(
         self, filter_text: str = "", *, offset: int | None = None, after: int | None = None, limit: int = 100
     ) -> MessagePage:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
-from emulator.kinesis import KinesisError, Scope, StreamView
+from emulator.kinesis import KinesisError, Scope, ShardView, StreamView
 from emulator.streams.amqp_log import is_amqp, stream_of_channel
 from emulator.streams.merged_reading import Record, ShardKey
 from emulator.streams.service import StreamService
@@ -57,13 +57,14 @@ class Catalogue:
 
     def shards(self) -> Iterator[ShardKey]:
         """Every shard to index. Its first sequence number is the generation of its stream."""
-        for listed in self.list_streams():
-            if listed.label not in self._copies:
-                yield from _shard_keys(listed)
-        for view in self._amqp.streams(self.home):
-            name = view.name.removeprefix(AMQP_PREFIX)
-            for shard in view.shards:
-                yield ShardKey(name, shard.id, shard.starting_sequence_number)
+        return (key for key, *_ in self._list_indexed())
+
+    def count_waiting(self, read_up_to: Mapping[ShardKey, str | None]) -> int:
+        """Count the records after these sequence numbers in the shards to index, as far as known."""
+        return sum(
+            streams.unread(stream, shard, read_up_to.get(key))
+            for key, streams, stream, shard in self._list_indexed()
+        )
 
     def shards_of(self, label: str) -> Iterator[ShardKey]:
         """The shards of one stream, also of one in ``copies``; none when there is no such stream."""
@@ -85,6 +86,18 @@ class Catalogue:
             return streams.at(name, shard.shard, sequence_number, scope)
         except KinesisError:
             return None
+
+    def _list_indexed(self) -> Iterator[tuple[ShardKey, StreamService, str, ShardView]]:
+        """Yield the shards to index, with the service that has each and its stream's name there."""
+        for label, _, view in self.list_streams():
+            if label not in self._copies:
+                for shard in view.shards:
+                    key = ShardKey(label, shard.id, shard.starting_sequence_number)
+                    yield key, self._streams, view.name, shard
+        for view in self._amqp.streams(self.home):
+            name = view.name.removeprefix(AMQP_PREFIX)
+            for shard in view.shards:
+                yield ShardKey(name, shard.id, shard.starting_sequence_number), self._amqp, view.name, shard
 
     def _locate(self, shard: ShardKey) -> tuple[StreamService, str, Scope]:
         if is_amqp(shard.shard):

@@ -15,8 +15,9 @@ class Status(msgspec.Struct, frozen=True):
     """The running sandbox: its addresses, its contents and notes for the user.
 
     ``aws``, ``control``, ``amqp``, ``queues`` and ``topics`` are URLs, None where nothing listens. ``uptime``
-    is in real seconds. ``messages`` is the number of messages in the index, ``events`` the newest event's id.
-    ``topology`` is the one it started with; it names the audit log and the error and invalid queues.
+    is in real seconds. ``messages`` counts messages in the index or known to wait for it; ``events`` is the
+    newest event's id. ``topology`` is the one it started with; it names the audit log and the error and
+    invalid queues.
     """
 
     version: str

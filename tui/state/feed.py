@@ -19,7 +19,7 @@ _READERS_SECONDS = 1.0
 
 async def take_snapshot(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
     """Fetch the state of the sandbox; streams and faults that did not change are taken from ``before``."""
-    status = await client.status()
+    status, listed = await asyncio.gather(client.status(), _count_messages(client))
     known = dict(zip(before.status.streams, before.streams, strict=True)) if before else {}
 
     async def detail(stream: Stream) -> StreamDetail:
@@ -29,14 +29,22 @@ async def take_snapshot(client: AsyncClient, before: Snapshot | None = None) -> 
     now = asyncio.get_running_loop().time
     if before is None:
         faults, readers = await asyncio.gather(client.faults(), client.readers())
-        return Snapshot(now(), now(), status, tuple(streams), faults, readers)
+        return Snapshot(now(), now(), status, listed, tuple(streams), faults, readers)
     same = (status.pid, status.events) == (before.status.pid, before.status.events)
     faults = before.faults if same else await client.faults()
     # Reads make no event, so readers are fetched by time.
     stale = now() - before.readers_at >= _READERS_SECONDS
     readers = await client.readers() if stale else before.readers
     readers_at = now() if stale else before.readers_at
-    return Snapshot(now(), readers_at, status, tuple(streams), faults, readers)
+    return Snapshot(now(), readers_at, status, listed, tuple(streams), faults, readers)
+
+
+async def _count_messages(client: AsyncClient) -> int | None:
+    """Count the messages that can be listed. To ask for them indexes them; the status does not."""
+    try:
+        return (await client.messages(limit=1)).total
+    except RefusedError:
+        return None
 
 
 async def poll_sandbox(client: AsyncClient, post: Callable[[Message], object]) -> None:

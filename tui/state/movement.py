@@ -9,7 +9,7 @@ class Movement:
     """Remembers the counters of the last snapshot that it was given."""
 
     def __init__(self) -> None:
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: tuple[int, int | None, int] | None = None
 
     def since(self, snapshot: Snapshot | None) -> bool:
         """Remember this snapshot and return whether it differs from the last one; None never does."""

@@ -14,19 +14,23 @@ from rdss_sandbox.shapes.streams import StreamDetail
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of the sandbox at ``at``, and its readers at ``readers_at`` (seconds of the event loop)."""
+    """The state of the sandbox at ``at``, and its readers at ``readers_at`` (seconds of the event loop).
+
+    ``listed`` is how many messages can be listed, None while they cannot.
+    """
 
     at: float
     readers_at: float
     status: Status
+    listed: int | None
     streams: tuple[StreamDetail, ...]
     faults: tuple[Fault, ...]
     readers: ReaderList
 
     @property
-    def moved(self) -> tuple[int, int, int]:
+    def moved(self) -> tuple[int, int | None, int]:
         """Counters that differ when a list may have changed: process id, messages, events."""
-        return self.status.pid, self.status.messages, self.status.events
+        return self.status.pid, self.listed, self.status.events
 
 
 class SnapshotTaken(Message):

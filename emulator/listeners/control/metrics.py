@@ -60,7 +60,7 @@ class MetricsResources:
             yield gauge
         yield GaugeMetricFamily("sandbox_uptime_seconds", "Real seconds since the start", status.uptime)
         yield GaugeMetricFamily("sandbox_clock_seconds", "The clock, in epoch seconds", status.clock.time)
-        yield GaugeMetricFamily("sandbox_messages", "Messages in the index", status.messages)
+        yield GaugeMetricFamily("sandbox_messages", "Messages that came", status.messages)
         events = CounterMetricFamily("sandbox_events", "Events since the start", labels=["kind"])
         for kind, count in sorted(self._counts.by_kind.items()):
             events.add_metric([kind], count)

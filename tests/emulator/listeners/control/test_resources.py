@@ -26,6 +26,18 @@ def put(emulator: Embedded, data: bytes, stream: str = "input", key: str = "k") 
     emulator.parts.streams.call("PutRecord", request, emulator.parts.home)
 
 
+def test_the_status_changes_nothing_and_counts_what_waits(emulator: Embedded, api: Client) -> None:
+    """Messages are indexed when somebody asks for messages; how many there are is known before."""
+    index = emulator.parts.index
+    for count in (1, 2, 3):
+        put(emulator, b"x")
+        assert [api.status().messages for _ in range(2)] == [count, count]
+        assert index.progress() == (0, {})
+    assert api.messages(limit=1).total == 3
+    put(emulator, b"x")
+    assert (api.status().messages, index.progress()[0]) == (4, 3)
+
+
 def test_status_says_where_everything_is(emulator: Embedded, api: Client) -> None:
     """Endpoints, process, seed, clock, streams: what a person or a script needs to go on."""
     put(emulator, b"x")
