@@ -103,8 +103,8 @@ class Asynchronous:
 
     def work(self) -> int:
         """Process the messages that are due and return their number."""
-        self._processing.look_after()
-        self._processing.take_up()
+        self._processing.maintain_leases()
+        self._processing.queue_due()
         return self._processing.drain()
 
     @property

@@ -1,4 +1,4 @@
-"""Asynchronous messages through the control API: send, find, look at, restart, cancel; script the systems."""
+"""The control API of asynchronous messages: send, search, show, restart and cancel them, script systems."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from rdss_sandbox.shapes.processing import (
 )
 from sandbox.processing.administration import Administration, Details, Search
 from sandbox.processing.errors import ProcessingError
-from sandbox.processing.integration import Integration, routes_of, systems_of
+from sandbox.processing.integration import Integration, build_routes, build_systems
 from sandbox.processing.integration_file import IntegrationError
 from sandbox.processing.processing import Processing
-from sandbox.processing.records import CallRecord, Message, NewMessage
+from sandbox.processing.records import Message, NewMessage
 from sandbox.processing.simulated_systems import SimulatedSystems
-from sandbox.processing.sources import Sources, refused_destination
+from sandbox.processing.sources import Sources, find_forbidden_destination
 from sandbox.processing.transitions import IllegalTransitionError
 
 _STORE = "processing.sqlite3"
-_ROW = AsyncMessage.__struct_fields__
+_FIELDS = AsyncMessage.__struct_fields__
 _BODY_SHOWN = 10_000
 
 
 class SearchQuery(Search, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What to find, and how many of it."""
+    """Search criteria, and the maximal number of results."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
@@ -57,15 +57,18 @@ class _Running(NamedTuple):
     sources: Sources
 
     def close(self) -> None:
-        """Stop processing, wait until that is so, and tell nobody any more."""
+        """Stop processing, wait for its workers, and close the connections to source systems."""
         self.processing.close()
         self.sources.close()
 
 
 class ProcessingResources:
-    """``/processing``. Nothing runs before somebody asks, but where an earlier sandbox left messages."""
+    """The resources under ``/processing``.
 
-    _parts: Components
+    Processing starts with the first request, or at once if the data directory has messages.
+    """
+
+    _components: Components
 
     def __init__(self, integration: Integration) -> None:
         self._integration = integration
@@ -73,20 +76,20 @@ class ProcessingResources:
         self._lock = threading.Lock()
         self._folder: TemporaryDirectory[str] | None = None
 
-    def over(self, parts: Components) -> ProcessingResources:
-        """Of the sandbox with these parts."""
-        self._parts = parts
-        parts.on_reset.append(self.reset)
-        if parts.settings.data_dir is not None and self._path().exists():
-            self._open()
+    def attach(self, components: Components) -> ProcessingResources:
+        """Serve the sandbox with these components."""
+        self._components = components
+        components.on_reset.append(self.reset)
+        if components.settings.data_dir is not None and self._path().exists():
+            self._ensure_running()
         return self
 
     def check_destinations(self) -> None:
-        """IntegrationError when a source would be told at a place that must not be called.
+        """Raise IntegrationError for a confirmation URL that is forbidden.
 
-        It is to be asked once the sandbox's ports are open.
+        Call it after the sandbox's ports are open, since those are forbidden too.
         """
-        if (why := refused_destination(self._integration, self._parts)) is not None:
+        if (why := find_forbidden_destination(self._integration, self._components)) is not None:
             raise IntegrationError(why)
 
     def routes(self) -> list[Route]:
@@ -112,17 +115,24 @@ class ProcessingResources:
                 "POST", f"{one}/answer", "Give it the answer it waits for", self._answer, detail, body=Answer
             ),
             Route("GET", systems, "The simulated outside systems", self._systems, OutsideSystemList),
-            Route("PUT", script, "What a system answers next", self._script, OutsideSystemList, body=Script),
+            Route(
+                "PUT",
+                script,
+                "What a system answers next",
+                self._replace_script,
+                OutsideSystemList,
+                body=Script,
+            ),
         ]
 
     def reset(self) -> None:
-        """Forget every message, call and script. What a worker is at ends on its own, and nobody hears of it.
+        """Delete every message, call and script. Workers finish their current call without events.
 
-        Another process that has the store open keeps what is in it, on a file that has no name any more.
+        Another process that has the store open keeps its contents, in a file that is unlinked.
         """
         with self._lock:
             running, self._running = self._running, None
-            if running is None and self._parts.settings.data_dir is None:
+            if running is None and self._components.settings.data_dir is None:
                 return
             if running is not None:
                 running.processing.abandon()
@@ -130,11 +140,11 @@ class ProcessingResources:
             for file in (path, path.with_name(f"{_STORE}-wal"), path.with_name(f"{_STORE}-shm")):
                 file.unlink(missing_ok=True)
         if running is not None:
-            # A worker may wait for an outside system: a reset does not wait for that.
+            # A worker may be waiting for an outside system; the reset must not wait with it.
             threading.Thread(target=running.close, name="abandoned", daemon=True).start()
 
     def close(self) -> None:
-        """Stop processing; what is not done is done by the next sandbox on this data."""
+        """Stop processing; the next sandbox on this data directory continues the open messages."""
         with self._lock:
             running, self._running = self._running, None
         if running is not None:
@@ -142,37 +152,37 @@ class ProcessingResources:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _open(self) -> _Running:
+    def _ensure_running(self) -> _Running:
         with self._lock:
             if self._running is None:
-                parts, integration = self._parts, self._integration
-                outside = systems_of(integration, parts.clock, parts.fault_engine)
-                sources = Sources(integration, parts)
+                components, integration = self._components, self._integration
+                outside = build_systems(integration, components.clock, components.fault_engine)
+                sources = Sources(integration, components)
                 processing = Processing(
                     self._path(),
-                    routes_of(integration),
+                    build_routes(integration),
                     outside,
-                    parts.clock,
-                    parts.events,
+                    components.clock,
+                    components.events,
                     parameters=integration.parameters,
                     confirm=sources,
-                    tellings=sources.tellings,
-                    fsync=parts.settings.fsync,
+                    policies=sources.policies,
+                    fsync=components.settings.fsync,
                 )
                 processing.start()
                 self._running = _Running(processing, outside, Administration(processing), sources)
             return self._running
 
     def _path(self) -> Path:
-        if self._parts.settings.data_dir is not None:
-            return self._parts.settings.data_dir / _STORE
+        if self._components.settings.data_dir is not None:
+            return self._components.settings.data_dir / _STORE
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="sandbox-processing-")
         return Path(self._folder.name) / _STORE
 
     def _search(self, asked: Asked[SearchQuery, None]) -> AsyncMessagePage:
-        found = self._open().administration.search(asked.query, asked.query.limit)
-        return AsyncMessagePage(tuple(map(_row, found)))
+        found = self._ensure_running().administration.search(asked.query, asked.query.limit)
+        return AsyncMessagePage(tuple(map(_to_row, found)))
 
     def _receive(self, asked: Asked[Nothing, NewAsyncMessage]) -> AsyncMessageDetail:
         given = asked.body
@@ -182,7 +192,7 @@ class ProcessingResources:
             body=given.body.encode(),
             source=given.source,
             correlation=given.correlation or new_uuid(),
-            timestamp=self._parts.clock.time() if given.timestamp is None else given.timestamp,
+            timestamp=self._components.clock.time() if given.timestamp is None else given.timestamp,
             process=given.process,
             object_id=given.object_id,
             entity_type=given.entity_type,
@@ -190,18 +200,18 @@ class ProcessingResources:
             guaranteed_order=given.guaranteed_order,
             without_failed=given.without_failed,
         )
-        with _refused():
-            receipt = self._open().processing.receive(new)
+        with _translate_errors():
+            receipt = self._ensure_running().processing.receive(new)
         if receipt.number is None:
             raise ApiError(HTTPStatus.BAD_REQUEST, receipt.code or "refused", receipt.additional_info or "")
         return self._detail(receipt.number)
 
     def _show(self, asked: Asked[Nothing, None]) -> AsyncMessageDetail:
-        return self._detail(_number(asked))
+        return self._detail(_parse_number(asked))
 
     def _restart(self, asked: Asked[Nothing, Restart]) -> AsyncMessageDetail:
-        number, administration = _number(asked), self._open().administration
-        with _refused():
+        number, administration = _parse_number(asked), self._ensure_running().administration
+        with _translate_errors():
             if asked.body.kind == "partial":
                 administration.restart_partly(number)
             else:
@@ -209,25 +219,25 @@ class ProcessingResources:
         return self._detail(number)
 
     def _cancel(self, asked: Asked[Nothing, None]) -> AsyncMessageDetail:
-        number = _number(asked)
-        with _refused():
-            self._open().administration.cancel(number)
+        number = _parse_number(asked)
+        with _translate_errors():
+            self._ensure_running().administration.cancel(number)
         return self._detail(number)
 
     def _answer(self, asked: Asked[Nothing, Answer]) -> AsyncMessageDetail:
-        number = _number(asked)
-        with _refused():
-            self._open().processing.answer(number, asked.body.answer.encode())
+        number = _parse_number(asked)
+        with _translate_errors():
+            self._ensure_running().processing.answer(number, asked.body.answer.encode())
         return self._detail(number)
 
     def _systems(self, _: Asked[Nothing, None]) -> OutsideSystemList:
-        systems = self._open().outside.systems.values()
+        systems = self._ensure_running().outside.systems.values()
         return OutsideSystemList(
             tuple(OutsideSystem(each.name, each.planned, len(each.received)) for each in systems)
         )
 
-    def _script(self, asked: Asked[Nothing, Script]) -> OutsideSystemList:
-        name, systems = asked.path["name"], self._open().outside.systems
+    def _replace_script(self, asked: Asked[Nothing, Script]) -> OutsideSystemList:
+        name, systems = asked.path["name"], self._ensure_running().outside.systems
         if name not in systems:
             message = f"no outside system is named {name!r}; there are: {', '.join(systems) or 'none'}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_system", message)
@@ -238,13 +248,13 @@ class ProcessingResources:
         return self._systems(Asked({}, Nothing(), None, asked.request))
 
     def _detail(self, number: int) -> AsyncMessageDetail:
-        with _refused():
-            return _shown(self._open().administration.show(number))
+        with _translate_errors():
+            return _to_detail(self._ensure_running().administration.show(number))
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
-    """What the processing refuses, as the control API says it."""
+def _translate_errors() -> Iterator[None]:
+    """Translate the errors of processing to those of the control API."""
     try:
         yield
     except LookupError as error:
@@ -255,21 +265,21 @@ def _refused() -> Iterator[None]:
         raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, error.code, str(error)) from error
 
 
-def _number(asked: Asked[Any, Any]) -> int:
+def _parse_number(asked: Asked[Any, Any]) -> int:
     given = asked.path["number"]
     if not given.isdecimal() or len(given) > 18:
         raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"{given!r} is not the number of a message")
     return int(given)
 
 
-def _row(message: Message) -> AsyncMessage:
-    return AsyncMessage(**{name: getattr(message, name) for name in _ROW})
+def _to_row(message: Message) -> AsyncMessage:
+    return AsyncMessage(**{name: getattr(message, name) for name in _FIELDS})
 
 
-def _shown(found: Details) -> AsyncMessageDetail:
+def _to_detail(found: Details) -> AsyncMessageDetail:
     message = found.message
     return AsyncMessageDetail(
-        _row(message),
+        _to_row(message),
         tuple(
             StateChange(*(getattr(each, name) for name in StateChange.__struct_fields__))
             for each in found.changes
@@ -278,13 +288,9 @@ def _shown(found: Details) -> AsyncMessageDetail:
             OutsideCall(*(getattr(each, name) for name in OutsideCall.__struct_fields__))
             for each in found.calls
         ),
-        tuple(map(_row, found.children)),
+        tuple(map(_to_row, found.children)),
         cast("tuple[Action, ...]", tuple(found.actions)),
         message.business_errors,
         message.custom_data,
         message.body[:_BODY_SHOWN].decode(errors="replace"),
     )
-
-
-def _call(call: CallRecord) -> OutsideCall:
-    return OutsideCall(**{name: getattr(call, name) for name in OutsideCall.__struct_fields__})

@@ -1,4 +1,4 @@
-"""Asynchronous processing: what happens to a message after it arrived, until its source is told."""
+"""Asynchronous processing: a message from its arrival to the confirmation to its source system."""
 
 from sandbox.processing.administration import Administration
 from sandbox.processing.calls import KeyKind

@@ -1,6 +1,6 @@
-"""``python -m sandbox.processing``: what docs/processing.md shows of the table of transitions."""
+"""``python -m sandbox.processing`` prints the diagram and the table for docs/processing.md."""
 
-from sandbox.processing.transitions import diagram, listing
+from sandbox.processing.transitions import markdown_table, mermaid_diagram
 
 if __name__ == "__main__":
-    print(f"```mermaid\n{diagram()}\n```\n\n{listing()}")  # noqa: T201 -- the output of a command
+    print(f"```mermaid\n{mermaid_diagram()}\n```\n\n{markdown_table()}")  # noqa: T201 -- the output of a command

@@ -1,4 +1,4 @@
-"""What people do with messages: find them, look at one, restart it, cancel it."""
+"""Operations for people: search messages, show one, restart it, cancel it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import msgspec
 from sandbox.processing.processing import Processing
 from sandbox.processing.records import BODY, CallRecord, Change, Message
 from sandbox.processing.states import State
-from sandbox.processing.transitions import Cause, befores
+from sandbox.processing.transitions import Cause, states_before
 
-MOST: Final = 1000
+MAX_RESULTS: Final = 1000
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """What to find; what is not given may be anything. Times in seconds since the epoch.
+    """Search criteria; a field that is None matches everything. Times are seconds since the epoch.
 
-    ``source``, ``correlation``, ``process``, ``service`` and ``operation`` are parts of the values, ``text``
-    is a part of the message or of what was said of it. ``before``: only messages with a lower number.
+    ``source``, ``correlation``, ``process``, ``service`` and ``operation`` match substrings. ``text`` matches
+    a substring of the body, the description, the business errors or the custom data. ``before`` matches
+    messages with a lower number.
     """
 
     received_from: float | None = None
@@ -37,7 +38,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True):
-    """A message with everything that belongs to it, and what may be done with it."""
+    """A message with its history, calls and children, and the actions that its state allows."""
 
     message: Message
     changes: list[Change]
@@ -55,74 +56,74 @@ _BOUNDS: Final = {
     "error_code": "error_code = ?",
     "before": "number < ?",
 }
-_PARTS: Final = ("source", "correlation", "process", "service", "operation")
+_SUBSTRINGS: Final = ("source", "correlation", "process", "service", "operation")
 _TEXT: Final = (
     f"(CAST({BODY} AS TEXT) LIKE ? OR description LIKE ? OR business_errors LIKE ? OR custom_data LIKE ?)"
 )
 
 
 class Administration:
-    """Looks at the messages of every process on the store, and acts through one of them."""
+    """Shows the messages of all processes that share the store, and acts through one of these processes."""
 
     def __init__(self, processing: Processing) -> None:
         self._processing = processing
         self._store = processing.store
 
     def search(self, wanted: Search, limit: int = 100) -> list[Message]:
-        """The newest messages that are as wanted, at most ``limit`` and never more than a thousand."""
+        """The newest messages that match, at most ``limit`` and at most 1,000."""
         conditions, values = ["1"], list[Any]()
         for name, condition in _BOUNDS.items():
             if (value := getattr(wanted, name)) is not None:
                 conditions.append(condition)
                 values.append(value)
-        for name in _PARTS:
+        for name in _SUBSTRINGS:
             if (part := getattr(wanted, name)) is not None:
                 conditions.append(f"{name} LIKE ? ESCAPE '\\'")
-                values.append(_containing(part))
+                values.append(_like_pattern(part))
         if wanted.text is not None:
             conditions.append(_TEXT.replace("LIKE ?", "LIKE ? ESCAPE '\\'"))
-            values += [_containing(wanted.text)] * 4
+            values += [_like_pattern(wanted.text)] * 4
         found = " AND ".join(conditions)
-        return self._store.messages(f"{found} ORDER BY number DESC LIMIT ?", *values, min(limit, MOST))
+        return self._store.messages(f"{found} ORDER BY number DESC LIMIT ?", *values, min(limit, MAX_RESULTS))
 
     def show(self, number: int) -> Details:
-        """One message. LookupError when there is none of that number."""
+        """Show one message. Raises LookupError when no message has that number."""
         with self._store.transaction():
             message = self._store.message(number)
             return Details(
                 message,
                 self._store.changes(number),
-                self._processing.calls.of(number),
+                self._processing.calls.of_message(number),
                 self._store.children(number),
-                actions_of(message.state),
+                allowed_actions(message.state),
             )
 
     def restart_partly(self, number: int) -> Message:
-        """Have a message processed again, without the calls that succeeded; its end is confirmed anew.
+        """Process a message again and confirm its end again; calls that succeeded are not repeated.
 
-        It may be OK, FAILED or CANCEL. Raises LookupError and IllegalTransitionError.
+        The message must be OK, FAILED or CANCEL. Raises LookupError and IllegalTransitionError.
         """
         return self._restart(number, confirmation_only=True)
 
     def restart_wholly(self, number: int) -> Message:
-        """Have a message processed again with all its calls; raises as ``restart_partly``."""
+        """Process a message again and repeat all its calls. Raises what ``restart_partly`` raises."""
         return self._restart(number, confirmation_only=False)
 
     def cancel(self, number: int) -> Message:
-        """End a message that has not ended, as CANCEL; a worker that is at it writes nothing more.
+        """Move a message that has not ended to CANCEL; a worker that is processing it writes nothing more.
 
         Raises LookupError and IllegalTransitionError.
         """
         cancelled = self._processing.progress.move(number, Cause.CANCELLED, why="by hand")
         assert cancelled is not None
-        self._processing.tell()
+        self._processing.send_confirmations()
         return cancelled
 
     def _restart(self, number: int, *, confirmation_only: bool) -> Message:
         with self._store.transaction():
             why = "the calls that succeeded stay" if confirmation_only else "with all its calls"
             now = self._store.clock.time()
-            # What outside systems and others said before is asked anew together with the calls.
+            # A repeated call gives its answer and its business errors again.
             forgotten = {} if confirmation_only else {"business_errors": None, "answer": None}
             restarted = self._store.change(number, Cause.RESTARTED, why=why, due=now, **forgotten)
             assert restarted is not None
@@ -130,12 +131,12 @@ class Administration:
             return restarted
 
 
-def actions_of(state: State) -> list[str]:
-    """What may be done with a message in that state."""
+def allowed_actions(state: State) -> list[str]:
+    """The actions that the state of a message allows: restart, cancel, answer."""
     actions = {"restart": Cause.RESTARTED, "cancel": Cause.CANCELLED, "answer": Cause.ANSWERED}
-    return [name for name, cause in actions.items() if state in befores(cause)]
+    return [name for name, cause in actions.items() if state in states_before(cause)]
 
 
-def _containing(part: str) -> str:
+def _like_pattern(part: str) -> str:
     escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"

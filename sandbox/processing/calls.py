@@ -1,8 +1,8 @@
-"""Calls to outside systems: whether one is to be made, has been made, or is no longer worth making.
+"""Calls to outside systems: decide whether to make a call, and record its outcome.
 
-A message is processed several times, and its calls are made once. A call is known by its operation, which is
-the target unless the route says otherwise, and by a key: of the message, of the object that the message
-changes, or one that the route gives.
+A message may be processed several times, but each of its calls succeeds once. A call is identified by an
+operation and a key. The operation is the target, unless the route names another. The key comes from the
+message, from the object that the message changes, or from the route.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sandbox.processing.states import CallState
 from sandbox.processing.store import Store
 
 CONFIRMATION: Final = "confirmation"
-"""The operation under which the confirmation of a message's end is written down."""
+"""The operation under which the store keeps the confirmation of a message's end."""
 
 
 class KeyKind(StrEnum):
-    """What a call is checked for repetition by."""
+    """What the key of a call is made from; a call with the same key is a repetition."""
 
     MESSAGE = "message"
     ENTITY = "entity"
@@ -31,7 +31,7 @@ class KeyKind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What is to become of a call that a route wants to make."""
+    """The decision on a call that a route requests."""
 
     CALL = "call"
     REPEATED = "repeated"
@@ -39,8 +39,8 @@ class Verdict(StrEnum):
     LEFT_OUT = "left out"
 
 
-class Prepared(NamedTuple):
-    """The verdict, and what was answered when the call was made before, if only that it made no sense."""
+class CallDecision(NamedTuple):
+    """A verdict with its reason, and the answer or business error of the earlier call, if there was one."""
 
     verdict: Verdict
     answer: bytes | None = None
@@ -49,7 +49,7 @@ class Prepared(NamedTuple):
 
 
 class CallName(NamedTuple):
-    """By what a call is known."""
+    """The identity of a call."""
 
     operation: str
     key: str
@@ -57,19 +57,19 @@ class CallName(NamedTuple):
 
 
 class Calls:
-    """The calls in the store, of every process."""
+    """The calls of all processes that share the store."""
 
     def __init__(self, store: Store, parameters: Parameters) -> None:
         self._store = store
         self._ways = parameters.ways
-        self._skipped = Pattern(parameters.skip_targets) if parameters.skip_targets else None
+        self._skipped_targets = Pattern(parameters.skip_targets) if parameters.skip_targets else None
 
-    def name(
+    def build_name(
         self, message: Message, target: str, kind: KeyKind, key: str | None, operation: str | None
     ) -> CallName:
-        """What a call is known by; ``key`` is the whole of a custom key, and a suffix to the others.
+        """Build the identity of a call. ``key`` is a whole custom key, or a suffix to a key of another kind.
 
-        Raises ValidationError where the message or the route does not give what the key is made of.
+        Raises ValidationError when the message or the route lacks a value that the key needs.
         """
         suffix = f"_{key}" if key else ""
         if kind is KeyKind.MESSAGE:
@@ -80,51 +80,57 @@ class Calls:
             raise ValidationError(f"the call to {target} is to be known by a custom key; give one")
         return CallName(operation or target, key, kind)
 
-    def prepare(self, message: Message, name: CallName, target: str) -> Prepared:
-        """Decide, and write a call that is to be made down as PROCESSING.
+    def prepare(self, message: Message, name: CallName, target: str) -> CallDecision:
+        """Decide on a call; record it as PROCESSING when it must be made.
 
-        Raises LockedError while a call of the same name is being made, ClaimLostError when the message is in
-        other hands.
+        Raises LockedError while another message makes a call with the same identity, and ClaimLostError when
+        this worker no longer has the message.
         """
-        if self._skipped is not None and self._skipped.found_in(target):
-            return Prepared(Verdict.LEFT_OUT, because=f"calls to {target} are switched off")
+        if self._skipped_targets is not None and self._skipped_targets.found_in(target):
+            return CallDecision(Verdict.LEFT_OUT, because=f"calls to {target} are switched off")
         with self._store.transaction() as store:
-            if not self._store.still_held(message.number, message.step):
+            if not self._store.is_at_step(message.number, message.step):
                 raise ClaimLostError(message.number)
             mine = self.find(message.number, name.operation, name.key)
             if mine is not None and mine.state is CallState.OK:
                 because = "it succeeded at an earlier attempt"
-                return Prepared(Verdict.REPEATED, mine.answer, because, mine.description)
-            if name.kind is not KeyKind.MESSAGE and (newer := self._newer(message, name)) is not None:
+                return CallDecision(Verdict.REPEATED, mine.answer, because, mine.description)
+            if name.kind is not KeyKind.MESSAGE and (newer := self._find_newer(message, name)) is not None:
                 verdict = Verdict.OUTDATED if self._ways.obsolete_is_skipped else Verdict.LEFT_OUT
-                return Prepared(verdict, None, f"message {newer} is newer, and has made the same call")
+                return CallDecision(verdict, None, f"message {newer} is newer, and has made the same call")
             self._begin(store, message, name)
-            return Prepared(Verdict.CALL)
+            return CallDecision(Verdict.CALL)
 
-    def succeeded(self, message: Message, name: CallName, answer: bytes, *, why: str | None = None) -> None:
-        """The call was made and answered: it is never made again, whoever has the message now.
+    def record_success(
+        self, message: Message, name: CallName, answer: bytes, *, why: str | None = None
+    ) -> None:
+        """Record that a call was answered, so that it is never made again.
 
-        ``why``: a business error that was the answer.
+        It is recorded even if another worker has the message now. ``why`` is the business error that the
+        system answered, if it did.
         """
-        self._end(message, name, CallState.OK, why=why, answer=answer)
+        self._record_outcome(message, name, CallState.OK, why=why, answer=answer)
 
-    def failed(self, message: Message, name: CallName, why: str) -> None:
-        """The call failed: the next attempt makes it again."""
-        self._end(message, name, CallState.FAILED, why=why)
+    def record_failure(self, message: Message, name: CallName, why: str) -> None:
+        """Record that a call failed; the next attempt makes it again."""
+        self._record_outcome(message, name, CallState.FAILED, why=why)
 
     def find(self, number: int, operation: str, key: str) -> CallRecord | None:
-        """One call of a message."""
+        """A call of a message; None when it was never begun."""
         query = f"SELECT {CALL_COLUMNS} FROM calls WHERE message = ? AND operation = ? AND key = ?"  # noqa: S608
         found = self._store.rows(query, number, operation, key)
-        return _record(found[0]) if found else None
+        return _call_from_row(found[0]) if found else None
 
-    def of(self, number: int) -> list[CallRecord]:
-        """The calls of a message, and its confirmation, in the order in which they began."""
+    def of_message(self, number: int) -> list[CallRecord]:
+        """The calls of a message and its confirmation, in the order in which they began."""
         query = f"SELECT {CALL_COLUMNS} FROM calls WHERE message = ? ORDER BY began"  # noqa: S608 -- names of ours
-        return [_record(row) for row in self._store.rows(query, number)]
+        return [_call_from_row(row) for row in self._store.rows(query, number)]
 
     def give_up_stuck(self, number: int) -> None:
-        """The process that made calls of this message is gone: nobody knows how they went, so they FAILED."""
+        """Mark the unfinished calls of a message FAILED, since the process that made them died.
+
+        Their outcome is unknown, so the next attempt makes them again.
+        """
         now = self._store.clock.time()
         with self._store.transaction() as store:
             store.execute(
@@ -135,7 +141,7 @@ class Calls:
             )
 
     def forget(self, number: int, *, confirmation_only: bool) -> None:
-        """Have the calls of a message made anew, or its end alone confirmed anew."""
+        """Delete the calls of a message, or its confirmation only, so that they are made again."""
         only = " AND operation = ?" if confirmation_only else ""
         values = (number, CONFIRMATION) if confirmation_only else (number,)
         with self._store.transaction() as store:
@@ -154,8 +160,8 @@ class Calls:
     def _newness(self, message: Message) -> float:
         return message.received if self._ways.newer_by_receipt else message.timestamp
 
-    def _newer(self, message: Message, name: CallName) -> int | None:
-        """The number of a newer message that makes this one obsolete."""
+    def _find_newer(self, message: Message, name: CallName) -> int | None:
+        """The number of a newer message that makes this one obsolete; None when there is none."""
         newness = self._newness(message)
         if self._ways.only_success_outdates:
             query = (
@@ -184,7 +190,7 @@ class Calls:
             begun,
         )
 
-    def _end(
+    def _record_outcome(
         self,
         message: Message,
         name: CallName,
@@ -204,7 +210,7 @@ class Calls:
             store.execute(update, (*outcome, message.number, name.operation, name.key, succeeded))
 
 
-def _record(row: tuple[object, ...]) -> CallRecord:
+def _call_from_row(row: tuple[object, ...]) -> CallRecord:
     fields = list(row)
     fields[3] = CallState(str(fields[3]))
     return CallRecord(*fields)  # type: ignore[arg-type] # the columns are the fields

@@ -1,4 +1,4 @@
-"""Confirmation: the source system is told how the processing of its message ended."""
+"""Confirmation callbacks: tell a source system how the processing of its message ended."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from emulator.events import Events
 from rdss_sandbox.timestamps import timestamp
 from sandbox.gateway import Machine
 from sandbox.gateway.authorship import Author
+from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
 from sandbox.processing.errors import TechnicalError, ValidationError
-from sandbox.processing.expressions import MESSAGE, Record, filled, readable
-from sandbox.processing.telling import PUBLISHED
+from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
 from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 from schemas.error_codes import ErrorCode
 from schemas.peek import peek
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     import httpx
 
 _LOG = logging.getLogger(__name__)
-_IDS: Final = UUID("2b4f1f0c-7a4e-5f0b-8a55-3d0f2f6f9a10")
-_KEEPS_ITS_METHOD: Final = frozenset({307, 308})
-_MOST_REDIRECTS: Final = 5
+_ID_NAMESPACE: Final = UUID("2b4f1f0c-7a4e-5f0b-8a55-3d0f2f6f9a10")
+_REDIRECTS_KEEPING_METHOD: Final = frozenset({307, 308})
+_MAX_REDIRECTS: Final = 5
 
 
 class Confirmation(msgspec.Struct, frozen=True):
-    """``result`` is OK, SKIPPED, FAILED or CANCEL; ``additional_info`` why, or business errors on the way.
+    """The end of a message, as its source system is told it.
 
-    ``time`` in seconds since the epoch; ``body`` is the message as it came. ``step`` is that of the end: one
-    that follows a restart has another.
+    ``result`` is OK, SKIPPED, FAILED or CANCEL. ``additional_info`` gives the reason and the business errors.
+    ``time`` is in seconds since the epoch. ``body`` is the message as it arrived. ``step`` tells two ends of
+    one message apart: an end after a restart has a higher step.
     """
 
     number: int
@@ -57,10 +58,10 @@ class Confirmation(msgspec.Struct, frozen=True):
 
     @property
     def record(self) -> Record:
-        """What templates see of it."""
+        """The record that templates read."""
         return {
-            "message": {name: getattr(self, name) for name in MESSAGE},
-            "body": readable(self.body),
+            "message": {name: getattr(self, name) for name in MESSAGE_FIELDS},
+            "body": read_json_or_text(self.body),
             "result": str(self.result),
             "info": self.additional_info,
             "time": timestamp(self.time),
@@ -69,13 +70,13 @@ class Confirmation(msgspec.Struct, frozen=True):
 
 
 class ConfirmationCallback(Protocol):
-    """Tells one source system, or several. What it raises has it told again later."""
+    """Tells one or several source systems. An exception makes the sandbox try again later."""
 
     def __call__(self, confirmation: Confirmation, /) -> None: ...
 
 
 class LogConfirmation:
-    """Writes a line to the log, and tells nobody."""
+    """Writes a line to the log; no source system is told."""
 
     def __call__(self, confirmation: Confirmation, /) -> None:
         info = f": {confirmation.additional_info}" if confirmation.additional_info else ""
@@ -83,7 +84,7 @@ class LogConfirmation:
 
 
 class EventConfirmation:
-    """Says so where everything else that happens is said: the event ``processing.confirmed``."""
+    """Emits the event ``processing.confirmed``."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -100,7 +101,7 @@ class EventConfirmation:
 
 
 class DelegateConfirmation:
-    """Tells each source system in its own way; one that has none by ``otherwise``."""
+    """Chooses the callback by source system; ``otherwise`` serves the systems that have none."""
 
     def __init__(
         self,
@@ -115,10 +116,10 @@ class DelegateConfirmation:
 
 
 class HttpConfirmation:
-    """Sends a request to a URL, by default the fields of the framework's own service as JSON.
+    """Sends a request to a URL; the default body has the fields of the framework's service, as JSON.
 
-    ``body`` is a template; a text is sent as it is. A redirect that keeps the method is followed. Anything
-    but a success is raised, as ``httpx.HTTPError``.
+    ``body`` is a template; a template that makes a text is sent as that text. Redirects that keep the method
+    (307, 308) are followed. Raises ``httpx.HTTPError`` unless the answer is a success.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class HttpConfirmation:
         *,
         method: str = "POST",
         headers: Mapping[str, str] | None = None,
-        body: Any = PUBLISHED,
+        body: Any = FRAMEWORK_FIELDS,
     ) -> None:
         self._url = url
         self._client = client
@@ -137,7 +138,7 @@ class HttpConfirmation:
         self._body = body
 
     def __call__(self, confirmation: Confirmation, /) -> None:
-        content = _content(self._body, confirmation)
+        content = _fill_body(self._body, confirmation)
         kind = "application/json" if not isinstance(content, str) else "text/plain; charset=utf-8"
         data = content.encode() if isinstance(content, str) else msgspec.json.encode(content)
         headers = self._headers
@@ -148,17 +149,17 @@ class HttpConfirmation:
     def _send(self, request: httpx.Request) -> None:
         import httpx
 
-        for _ in range(_MOST_REDIRECTS):
+        for _ in range(_MAX_REDIRECTS):
             where = request.url.copy_with(userinfo=b"", query=None)
             try:
-                # What it answers besides the status is nobody's, and may be endless.
+                # Only the status matters. The body is not read, since it may be endless.
                 answer = self._client.send(request, stream=True)
             except httpx.TransportError as error:
                 raise httpx.TransportError(
                     f"{where}: {str(error) or repr(error)}", request=request
                 ) from error
             answer.close()
-            if answer.status_code not in _KEEPS_ITS_METHOD or answer.next_request is None:
+            if answer.status_code not in _REDIRECTS_KEEPING_METHOD or answer.next_request is None:
                 break
             request = answer.next_request
         if not answer.is_success:
@@ -167,10 +168,10 @@ class HttpConfirmation:
 
 
 class RdssConfirmation:
-    """Answers an RDSS message with one: the same type and body, its messageId as the correlationId.
+    """Answers an RDSS message with another of the same type and body; its messageId is the correlationId.
 
-    What did not end OK has the headers errorCode and errorDescription. An end that is told again is told
-    under the messageId that it had. Raises ValidationError for a message that is none of RDSS, and what the
+    An end other than OK has the headers errorCode and errorDescription. A repeated confirmation has the
+    messageId of the first. Raises ValidationError for a body that is not an RDSS message, and what the
     channel raises.
     """
 
@@ -185,10 +186,10 @@ class RdssConfirmation:
 
         def new_id() -> str:
             end = (confirmation.source, confirmation.correlation, str(confirmation.step), str(next(numbers)))
-            return str(uuid5(_IDS, "\x1f".join(end)))
+            return str(uuid5(_ID_NAMESPACE, "\x1f".join(end)))
 
         try:
-            parts = split(self._answer(confirmation, new_id), new_id=new_id)
+            parts = split(self._build_reply(confirmation, new_id), new_id=new_id)
         except (msgspec.MsgspecError, SequenceError, LookupError, TypeError, UnicodeDecodeError) as error:
             why = f"the message is no RDSS message that could be answered: {error}"
             raise ValidationError(why) from error
@@ -196,7 +197,7 @@ class RdssConfirmation:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    def _answer(self, confirmation: Confirmation, new_id: Callable[[], str]) -> dict[str, Any]:
+    def _build_reply(self, confirmation: Confirmation, new_id: Callable[[], str]) -> dict[str, Any]:
         received = msgspec.json.decode(confirmation.body)
         header, error = received["messageHeader"], None
         if confirmation.result != "OK":
@@ -215,23 +216,24 @@ class RdssConfirmation:
 
 
 class TopicConfirmation:
-    """Publishes to a topic, by default the fields of the framework's own service.
+    """Publishes to a topic; the default body has the fields of the framework's service.
 
-    ``publish`` gives a message to the topic, and says why it was not taken if it was not.
+    ``publish`` returns None, or the reason why the topic refused the message. Raises TechnicalError when the
+    topic refused it.
     """
 
-    def __init__(self, publish: Callable[[bytes], str | None], *, body: Any = PUBLISHED) -> None:
+    def __init__(self, publish: Callable[[bytes], str | None], *, body: Any = FRAMEWORK_FIELDS) -> None:
         self._publish = publish
         self._body = body
 
     def __call__(self, confirmation: Confirmation, /) -> None:
-        refused = self._publish(msgspec.json.encode(_content(self._body, confirmation)))
+        refused = self._publish(msgspec.json.encode(_fill_body(self._body, confirmation)))
         if refused is not None:
             raise TechnicalError(refused)
 
 
-def _content(template: Any, confirmation: Confirmation) -> Any:
-    content = filled(template, confirmation.record)
-    if template is PUBLISHED or template == PUBLISHED:
-        return dict.fromkeys(PUBLISHED) | content
+def _fill_body(template: Any, confirmation: Confirmation) -> Any:
+    content = fill_template(template, confirmation.record)
+    if template == FRAMEWORK_FIELDS:
+        return dict.fromkeys(FRAMEWORK_FIELDS) | content
     return content

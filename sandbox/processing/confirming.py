@@ -1,4 +1,4 @@
-"""The confirmations that are due: written down with the end that they tell of, tried until they are told."""
+"""Pending confirmations: recorded in the transaction that ends a message, and retried until they succeed."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from collections.abc import Mapping
 
 from sandbox.processing.calls import CONFIRMATION
 from sandbox.processing.confirmation import Confirmation, ConfirmationCallback
+from sandbox.processing.confirmation_policies import ANY_SOURCE, ConfirmationPolicy
 from sandbox.processing.errors import final_error
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.records import Message
 from sandbox.processing.states import CallState, State
 from sandbox.processing.store import Store
-from sandbox.processing.telling import EVERYBODY, Telling
 
 _LOG = logging.getLogger(__name__)
-_AT_ONCE = 100
-_USUAL = Telling()
+_BATCH = 100
+_DEFAULT_POLICY = ConfirmationPolicy()
 _SHORTEST_PERIOD = 1.0
 
 
 class Confirmations:
-    """Of every process on the store; each is told by one at a time, and again when that one is gone.
+    """The pending confirmations of all processes that share the store.
 
-    ``tellings`` say by source, in capitals, of what and how often; ``*`` is whoever is not named.
+    One process sends a confirmation at a time. When that process dies, another sends it again. ``policies``
+    is keyed by source system in capitals; the key ``*`` serves all other systems.
     """
 
     def __init__(
@@ -33,19 +34,19 @@ class Confirmations:
         store: Store,
         parameters: Parameters,
         callback: ConfirmationCallback,
-        tellings: Mapping[str, Telling],
+        policies: Mapping[str, ConfirmationPolicy],
     ) -> None:
         self._store = store
         self._parameters = parameters
         self._callback = callback
-        self._tellings = tellings
+        self._policies = policies
         self._noted: deque[tuple[int, float]] = deque()
 
     def note(self, message: Message) -> None:
-        """Write down, in the transaction in which a message ends, that its source has to be told."""
+        """Record that the source of a message must be told; called in the transaction that ends it."""
         if message.state is State.CANCEL and not self._parameters.ways.cancel_is_confirmed:
             return
-        if message.state.value not in self._telling(message).ends:
+        if message.state.value not in self._find_policy(message).ends:
             return
         now = self._store.clock.time()
         until = now + self._parameters.lease
@@ -60,34 +61,34 @@ class Confirmations:
 
     @property
     def period(self) -> float:
-        """How often ``tell_due`` is to be asked, in seconds, for no interval to be much overrun."""
-        declared = (telling.interval for telling in self._tellings.values())
+        """Seconds between two calls of ``send_due``: the shortest interval, from 1 s to the poll period."""
+        declared = (policy.interval for policy in self._policies.values())
         shortest = min((each for each in declared if each is not None), default=math.inf)
         return min(self._parameters.poll_period, max(shortest, _SHORTEST_PERIOD))
 
     @property
-    def noted(self) -> bool:
-        """Whether ``tell`` has anything to do."""
+    def has_noted(self) -> bool:
+        """Whether this process has confirmations that ``send_noted`` would send."""
         return bool(self._noted)
 
-    def tell(self) -> None:
-        """Tell what was noted by this process since."""
+    def send_noted(self) -> None:
+        """Send the confirmations that this process noted."""
         while True:
             try:
                 number, until = self._noted.popleft()
             except IndexError:  # another worker may have been faster
                 return
-            self._tell(number, until)
+            self._send(number, until)
 
-    def tell_due(self) -> int:
-        """Tell what failed longer than the interval ago, or was left behind; how many."""
-        self.tell()
+    def send_due(self) -> int:
+        """Send the confirmations whose retry is due or whose process died; return their number."""
+        self.send_noted()
         now = self._store.clock.time()
         query = "SELECT message, key, due FROM calls WHERE due <= ? ORDER BY due LIMIT ?"
-        due = self._store.rows(query, now, _AT_ONCE)
+        due = self._store.rows(query, now, _BATCH)
         for number, key, at in due:
             if self._claim(number, key, at, until := now + self._parameters.lease):
-                self._tell(number, until)
+                self._send(number, until)
         return len(due)
 
     def _claim(self, number: int, key: str, at: float, until: float) -> bool:
@@ -98,38 +99,38 @@ class Confirmations:
         with self._store.transaction() as store:
             return store.execute(claim, (until, number, CONFIRMATION, key, at)).rowcount == 1
 
-    def _tell(self, number: int, until: float) -> None:
-        message = self._ended(number, until)
+    def _send(self, number: int, until: float) -> None:
+        message = self._read_claimed(number, until)
         if message is None:
             return
         try:
-            self._callback(_confirmation(message, self._store.clock.time()))
-        except Exception as error:  # noqa: BLE001 -- whatever it is, the source has not been told
+            self._callback(_build_confirmation(message, self._store.clock.time()))
+        except Exception as error:  # noqa: BLE001 -- after any exception the source must be told again
             _LOG.warning("the end of message %s could not be confirmed: %s", number, error)
-            self._failed(message, until, error)
+            self._record_failure(message, until, error)
         else:
-            self._set(message, until, CallState.OK)
+            self._update_call(message, until, CallState.OK)
 
-    def _ended(self, number: int, until: float) -> Message | None:
-        """The message as it ended; None when somebody has restarted it since, or told it."""
+    def _read_claimed(self, number: int, until: float) -> Message | None:
+        """The ended message; None when it was restarted or confirmed since the claim."""
         claimed = "SELECT 1 FROM calls WHERE message = ? AND operation = ? AND due = ?"
         with self._store.transaction():
             if not self._store.rows(claimed, number, CONFIRMATION, until):
                 return None
             return self._store.message(number)
 
-    def _failed(self, message: Message, until: float, error: Exception) -> None:
+    def _record_failure(self, message: Message, until: float, error: Exception) -> None:
         query = "SELECT failed FROM calls WHERE message = ? AND operation = ? AND key = ?"
         found = self._store.rows(query, message.number, CONFIRMATION, _key(message))
         failures = found[0][0] + 1 if found else 1
-        telling, parameters = self._telling(message), self._parameters
-        retries = parameters.confirmation_failures if telling.retries is None else telling.retries
-        interval = parameters.confirmation_interval if telling.interval is None else telling.interval
+        policy, parameters = self._find_policy(message), self._parameters
+        retries = parameters.confirmation_failures if policy.retries is None else policy.retries
+        interval = parameters.confirmation_interval if policy.interval is None else policy.interval
         last = failures > retries or final_error(error) is not None
         due = None if last else self._store.clock.time() + interval
         why = str(error) or repr(error)
         state = CallState.FAILED_END if last else CallState.FAILED
-        self._set(message, until, state, failures=1, due=due, why=why)
+        self._update_call(message, until, state, failures=1, due=due, why=why)
         self._store.events.emit(
             "processing.unconfirmed",
             message=message.number,
@@ -140,10 +141,10 @@ class Confirmations:
             why=why,
         )
 
-    def _telling(self, message: Message) -> Telling:
-        return self._tellings.get(message.source) or self._tellings.get(EVERYBODY) or _USUAL
+    def _find_policy(self, message: Message) -> ConfirmationPolicy:
+        return self._policies.get(message.source) or self._policies.get(ANY_SOURCE) or _DEFAULT_POLICY
 
-    def _set(
+    def _update_call(
         self,
         message: Message,
         until: float,
@@ -166,7 +167,7 @@ def _key(message: Message) -> str:
     return f"{message.source}_{message.correlation}"
 
 
-def _confirmation(message: Message, now: float) -> Confirmation:
+def _build_confirmation(message: Message, now: float) -> Confirmation:
     said = [text for text in (message.description, *message.business_errors) if text]
     info = "; ".join(said) or None
     return Confirmation(

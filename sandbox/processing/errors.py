@@ -1,4 +1,4 @@
-"""What can go wrong with a message, the code it is written down with, and whether trying again can help."""
+"""The errors of asynchronous processing, with their codes; some are final, the others are retried."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """The framework's error codes, as far as messages meet them."""
+    """The framework's error codes that a message can get."""
 
     UNSPECIFIED = "E100"
     VALIDATION = "E102"
@@ -26,73 +26,73 @@ class Code(StrEnum):
 
 
 class ProcessingError(Exception):
-    """An error with a code; trying again may help."""
+    """An error with a code; another attempt may succeed."""
 
     code = Code.UNSPECIFIED
 
 
 class TechnicalError(ProcessingError):
-    """An outside system failed, or could not be reached."""
+    """An outside system failed or could not be reached."""
 
     code = Code.INPUT_OUTPUT
 
 
 class LockedError(ProcessingError):
-    """Another message is at the same thing just now."""
+    """Another message is making the same call."""
 
     code = Code.LOCKED
 
 
 class FinalError(ProcessingError):
-    """An error that no other attempt would change: the message fails at once."""
+    """An error that another attempt would repeat: the message fails at once."""
 
 
 class BusinessError(FinalError):
-    """An answer that the operation provides for: no such invoice, a customer that is there already."""
+    """An expected negative answer of the operation, such as an unknown invoice or a duplicate customer."""
 
     code = Code.BUSINESS
 
 
 class ValidationError(FinalError):
-    """What came, or what an outside system was to be given, is not as it must be."""
+    """The message, or a request made from it, is not valid."""
 
     code = Code.VALIDATION
 
 
 class NothingFoundError(FinalError):
-    """What the message is about is not there."""
+    """The object of the message does not exist."""
 
     code = Code.NOTHING_FOUND
 
 
 class SeveralFoundError(FinalError):
-    """What the message is about is there more than once."""
+    """The object of the message exists more than once."""
 
     code = Code.SEVERAL_FOUND
 
 
 class RefusedError(ProcessingError):
-    """Not accepted: nothing of it was written down, and the sender may try again."""
+    """The message was not accepted and not stored; the sender may try again."""
 
 
 class ThrottledError(RefusedError):
-    """Too many messages of one source and operation."""
+    """One source sent too many messages of one operation."""
 
     code = Code.THROTTLED
 
 
 class StoppingError(RefusedError):
-    """The process stops and takes nothing more."""
+    """The process is stopping and accepts no messages."""
 
     code = Code.STOPPING
 
 
 class ClaimLostError(Exception):
-    """The message is no longer this worker's: its lease was over and it was taken back."""
+    """This worker lost the message: its lease expired and another process freed it."""
 
 
 def final_error(error: BaseException) -> FinalError | None:
-    """The first error in the chain of causes that no other attempt would change."""
+    """The first FinalError in the chain of causes; None when there is none."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, FinalError):
@@ -102,7 +102,7 @@ def final_error(error: BaseException) -> FinalError | None:
 
 
 def code_of(error: BaseException) -> Code:
-    """The code that an error is written down with."""
+    """The code that the store records for an error."""
     if isinstance(error, ProcessingError):
         return error.code
     return Code.INPUT_OUTPUT if isinstance(error, OSError) else Code.UNSPECIFIED

@@ -1,4 +1,4 @@
-"""What a route has in its hands: the message, its way to outside systems, and how the attempt is to end."""
+"""The exchange: what a route sees of its message, how it calls outside systems, and how it ends."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sandbox.processing.store import Store
 from sandbox.processing.transitions import Cause
 
 Caller: TypeAlias = Callable[[str, bytes], bytes]
-"""Calls a target with a request; its answer. Raises BusinessError for one that the operation provides for."""
+"""Calls a target with a request; returns the answer. Raises BusinessError for an expected negative answer."""
 
 
 class Child(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a message that is processed as a message of its own."""
+    """A part of a message that is processed as a message by itself."""
 
     service: str
     operation: str
@@ -33,9 +33,9 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteEnded(BaseException):
-    """The route is left here; what becomes of the message is decided.
+    """Leaves a route whose outcome is decided.
 
-    No Exception, so that a route that catches those does not go on.
+    It is a BaseException, so that a route with ``except Exception`` does not continue.
     """
 
     def __init__(self, cause: Cause, why: str) -> None:
@@ -44,7 +44,7 @@ class RouteEnded(BaseException):
 
 
 class ProcessingContext(NamedTuple):
-    """What exchanges work with."""
+    """The services that all exchanges of a process share."""
 
     store: Store
     calls: Calls
@@ -57,19 +57,19 @@ class ProcessingContext(NamedTuple):
 class Exchange:
     """One attempt at one message.
 
-    ``custom_data`` is any text that the next attempt shall find; ``no_effect`` set to true makes this one a
-    blank: nothing came of it, it was no error, and it does not count.
+    ``custom_data`` is a text for the next attempt. Set ``no_effect`` to True when the attempt achieved
+    nothing without an error: it is repeated later and is not counted.
     """
 
-    def __init__(self, message: Message, means: ProcessingContext) -> None:
+    def __init__(self, message: Message, context: ProcessingContext) -> None:
         self.message = message
         self.custom_data = message.custom_data
         self.no_effect = False
         self.business_errors = list(message.business_errors)
         self.children: tuple[Child, ...] | None = None
         self.waits = False
-        self._means = means
-        self._calls = means.calls
+        self._context = context
+        self._calls = context.calls
 
     @property
     def body(self) -> bytes:
@@ -84,13 +84,13 @@ class Exchange:
         key: str | None = None,
         operation: str | None = None,
     ) -> bytes | None:
-        """Call an outside system, once: when it succeeded at an earlier attempt, the answer of then.
+        """Call an outside system, unless an earlier attempt succeeded: then return that answer.
 
-        None for a call that is left out. ``key`` tells calls of one message to one target apart, and is the
-        whole of a custom key. Ends the attempt when the message is obsolete; raises what the call raises, and
-        LockedError while another message makes the same call.
+        None means that the call was left out. ``key`` distinguishes several calls of one message to one
+        target; for a custom kind it is the whole key. An obsolete message ends the attempt. Raises what the
+        call raises, and LockedError while another message makes the same call.
         """
-        name = self._calls.name(self.message, target, kind, key, operation)
+        name = self._calls.build_name(self.message, target, kind, key, operation)
         prepared = self._calls.prepare(self.message, name, target)
         if prepared.business_error and prepared.business_error not in self.business_errors:
             self.business_errors.append(prepared.business_error)
@@ -99,11 +99,11 @@ class Exchange:
         if prepared.verdict is not Verdict.CALL:
             return prepared.answer
         try:
-            answer = self._means.caller(target, request)
+            answer = self._context.caller(target, request)
         except Exception as error:
-            self._calls.failed(self.message, name, str(error) or repr(error))
+            self._calls.record_failure(self.message, name, str(error) or repr(error))
             raise
-        self._calls.succeeded(self.message, name, answer)
+        self._calls.record_success(self.message, name, answer)
         return answer
 
     def call_collecting(
@@ -115,50 +115,55 @@ class Exchange:
         key: str | None = None,
         operation: str | None = None,
     ) -> bytes | None:
-        """``call``, for one whose business errors are answers too: collected, told to the source at the end.
+        """Call as ``call`` does, but collect a business error instead of raising it, and return None.
 
-        None for such an answer; the call was made, and is not made again.
+        The source is told the collected errors at the end. The call counts as made.
         """
-        name = self._calls.name(self.message, target, kind, key, operation)
+        name = self._calls.build_name(self.message, target, kind, key, operation)
         try:
             return self.call(target, request, kind=kind, key=key, operation=operation)
         except BusinessError as error:
             self.business_error(error)
-            self._calls.succeeded(self.message, name, b"", why=str(error))
+            self._calls.record_success(self.message, name, b"", why=str(error))
             return None
 
     def business_error(self, error: BusinessError | str) -> None:
-        """Remember an error that the operation provides for, over all attempts, to confirm it at the end."""
+        """Collect a business error; the source is told it when the message ends."""
         self.business_errors.append(str(error))
 
     def funnel(self, value: str, component: str) -> None:
-        """Go on when no other message of this funnel value is being processed; else postpone this one."""
-        means = self._means
-        with means.store.transaction():
-            means.store.note_funnel(self.message.number, value, component)
-            other = means.ordering.in_funnel(self.message, value)
+        """Postpone this message while another message of this funnel value is being processed."""
+        context = self._context
+        with context.store.transaction():
+            context.store.note_funnel(self.message.number, value, component)
+            other = context.ordering.find_in_funnel(self.message, value)
             if other is None:
                 return
-            # Seen and postponed in one transaction, or two messages would go on postponing each other.
+            # The check and the postponement share a transaction, or two messages could postpone each other.
             why = f"message {other} is in the funnel {value}"
             self.leave(Cause.POSTPONED, why)
         raise RouteEnded(Cause.POSTPONED, why)
 
     def funnel_in_order(self, value: str, component: str, *, without_failed: bool = False) -> None:
-        """``funnel``, and in the order of the messages' timestamps; postponed too long, the message fails."""
-        self._means.store.note_funnel(self.message.number, value, component)
-        ordering = self._means.ordering
-        other = ordering.ahead(self.message, value, component, without_failed=without_failed)
+        """Postpone this message until all earlier messages of the funnel value are done.
+
+        Timestamps give the order. A message that has waited too long fails.
+        """
+        self._context.store.note_funnel(self.message.number, value, component)
+        ordering = self._context.ordering
+        other = ordering.find_ahead(self.message, value, component, without_failed=without_failed)
         if other is not None:
             why = f"message {other} is ahead in the funnel {value}"
-            raise RouteEnded(Cause.OUT_OF_ORDER if ordering.too_late(self.message) else Cause.POSTPONED, why)
+            raise RouteEnded(
+                Cause.OUT_OF_ORDER if ordering.has_waited_too_long(self.message) else Cause.POSTPONED, why
+            )
 
     def split(self, children: Sequence[Child]) -> None:
-        """End this attempt by handing over to children, which are first processed in this order.
+        """End this attempt by splitting the message into children; their first run is in this order.
 
-        Where only a message that has not failed yet can be split, raises ProcessingError for another.
+        Raises ProcessingError for a message that has failed before, if the dialect forbids that.
         """
-        if self.message.failed and not self._means.parameters.ways.split_after_failures:
+        if self.message.failed and not self._context.parameters.ways.split_after_failures:
             raise ProcessingError(
                 f"message {self.message.number} has failed {self.message.failed} times; "
                 "only one that never failed can be split"
@@ -166,13 +171,13 @@ class Exchange:
         self.children = tuple(children)
 
     def wait_for_answer(self) -> None:
-        """End this attempt; the next one begins when ``Processing.answer`` has an answer."""
+        """End this attempt; the next one begins after ``Processing.answer``."""
         self.waits = True
 
     def leave(self, cause: Cause, why: str) -> None:
-        """End the attempt with what a route was left for; nothing when the message is in other hands."""
-        now, parameters = self._means.store.clock.time(), self._means.parameters
-        columns = self.kept(failing=False)
+        """End the attempt for the cause of a RouteEnded; without effect if another worker has the message."""
+        now, parameters = self._context.store.clock.time(), self._context.parameters
+        columns = self.kept_columns(failing=False)
         if cause is Cause.POSTPONED:
             columns["due"] = now + parameters.postponed_interval
         elif cause is Cause.OBSOLETE:
@@ -183,13 +188,13 @@ class Exchange:
         self.end(cause, why, **columns)
 
     def end(self, cause: Cause, why: str | None = None, **columns: Any) -> None:
-        """Move the message on, if it is still in these hands."""
-        self._means.progress.move(self.message.number, cause, held=self.message.step, why=why, **columns)
+        """Change the state of the message, if this worker still has it."""
+        self._context.progress.move(self.message.number, cause, held=self.message.step, why=why, **columns)
 
-    def kept(self, *, failing: bool) -> dict[str, Any]:
-        """What the next attempt, or whoever looks at the message, shall find."""
+    def kept_columns(self, *, failing: bool) -> dict[str, Any]:
+        """The columns that carry custom data and business errors to the next attempt."""
         kept: dict[str, Any] = {}
-        if failing or self._means.parameters.ways.custom_data_always:
+        if failing or self._context.parameters.ways.custom_data_always:
             kept["custom_data"] = self.custom_data
         if self.business_errors:
             kept["business_errors"] = msgspec.json.encode(self.business_errors).decode()

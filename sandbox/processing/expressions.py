@@ -1,7 +1,7 @@
-"""What the integration file says of a message: templates and conditions, over one record of it.
+"""Templates and conditions of the integration file, evaluated on the record of a message.
 
-Both are the house's own: templates as in a mapping of the Channel Adaptor, ``$.body.customer``, and
-conditions as in a filter of topics, ``/body/total > 100``.
+Templates are those of a Channel Adaptor mapping, such as ``$.body.customer``. Conditions are those of a topic
+filter, such as ``/body/total > 100``.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sandbox.adaptor.template import NOTHING, Scope, TemplateError, fill
 from sandbox.processing.errors import ValidationError
 
 Record: TypeAlias = dict[str, Any]
-"""``body``: the message as JSON, or as text where it is none. ``message``: what is known of it by name."""
+"""``body`` is the message as JSON, or else as text. ``message`` has its fields by name."""
 Test: TypeAlias = Callable[[Record], bool]
 Roots: TypeAlias = Mapping[str, frozenset[str] | None]
-"""The names that a record has, and those below each; None for one that may have anything."""
+"""The names that a record has, with the names below each; None allows any name below."""
 
-MESSAGE: Final = (
+MESSAGE_FIELDS: Final = (
     "number",
     "service",
     "operation",
@@ -35,7 +35,7 @@ MESSAGE: Final = (
     "object_id",
     "entity_type",
 )
-"""What ``$.message`` has."""
+"""The fields of ``$.message``."""
 _NAMESPACE: Final = UUID("8f6a3a0e-4f5b-5a7e-9f57-0f6f1f0a5c33")
 _OPERATIONS: Final = {
     "$first": {"$first"},
@@ -52,11 +52,14 @@ _PATHS: Final = {"$each", "$when", "$time"}
 
 
 class BadExpressionError(ValueError):
-    """A template or condition that cannot be used: what is wrong with it, and what would do."""
+    """A template or condition is not valid; the text says what is wrong and what to write."""
 
 
-def readable(data: bytes) -> Any:
-    """JSON as its value, anything else as text; so is a number that would not be written the same again."""
+def read_json_or_text(data: bytes) -> Any:
+    """Decode JSON; return other data as text.
+
+    A number that would be encoded differently, such as 1.0e3, stays text too.
+    """
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -66,10 +69,11 @@ def readable(data: bytes) -> Any:
     return value
 
 
-def filled(template: Any, record: Record, *, element: Any = NOTHING) -> Any:
-    """What a template makes of a record, None for nothing; ``element`` is what ``$`` is in a list.
+def fill_template(template: Any, record: Record, *, element: Any = NOTHING) -> Any:
+    """Fill a template from a record; None when the template yields nothing.
 
-    Raises ValidationError, for no other attempt would change that.
+    ``element`` is the list element that ``$`` stands for. Raises ValidationError, since another attempt would
+    fail in the same way.
     """
     here = record if element is NOTHING else element
     try:
@@ -79,27 +83,27 @@ def filled(template: Any, record: Record, *, element: Any = NOTHING) -> Any:
     return None if value is NOTHING else value
 
 
-def text(template: Any, record: Record, *, element: Any = NOTHING) -> str | None:
-    """The text that a template makes; what is no text is written as JSON. Raises as ``filled``."""
-    value = filled(template, record, element=element)
+def fill_text(template: Any, record: Record, *, element: Any = NOTHING) -> str | None:
+    """Fill a template and return a text; other values are encoded as JSON. Raises ValidationError."""
+    value = fill_template(template, record, element=element)
     return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def needed(template: Any, record: Record, what: str) -> str:
-    """As ``text``. Raises ValidationError when there is nothing too."""
-    found = text(template, record)
+def fill_required(template: Any, record: Record, what: str) -> str:
+    """Fill a template and return a text. Raises ValidationError, also when the template yields nothing."""
+    found = fill_text(template, record)
     if found is None:
         raise ValidationError(f"{what} is {template!r}, and the message has nothing there")
     return found
 
 
-def condition(written: str | None) -> Test:
-    """The test of a record that a filter is; None for one that always holds."""
+def compile_condition(written: str | None) -> Test:
+    """Compile a filter to a test of a record; None gives a test that always holds."""
     return (lambda _: True) if written is None else compile_filter(written).holds
 
 
 def check_condition(written: str, roots: Roots) -> None:
-    """Raise BadExpressionError for a condition that cannot be read, or asks for what no record has."""
+    """Raise BadExpressionError for a condition with bad syntax, or with a name that no record has."""
     try:
         paths = list(_identifiers(parse(written)))
     except ValueError as error:
@@ -110,9 +114,9 @@ def check_condition(written: str, roots: Roots) -> None:
 
 
 def check_template(template: Any, roots: Roots, *, within_list: bool = False) -> None:
-    """Raise BadExpressionError for a template that could not be filled.
+    """Raise BadExpressionError for a template that no record can fill.
 
-    ``within_list``: ``$`` is an element, which may have anything.
+    ``within_list`` means that ``$`` is a list element, which may have any name.
     """
     if isinstance(template, str) and template.startswith("$"):
         _check_path(template, roots, within_list=within_list)
@@ -135,7 +139,7 @@ def _check_path(path: str, roots: Roots, *, within_list: bool) -> None:
 
 
 def _check_names(begin: str, between: str, names: list[str], roots: Roots, written: str) -> None:
-    """The first name is one of the record's, the second one of those below it."""
+    """Check the first two names of a path; the roots say nothing about deeper names."""
     there: frozenset[str] | None = frozenset(roots)
     for at, name in enumerate(names[:2]):
         if there is None:

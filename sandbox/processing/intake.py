@@ -1,4 +1,4 @@
-"""Receiving: a message is checked, persisted, and only then acknowledged."""
+"""Receiving: a message is checked, persisted and then acknowledged."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
 
 TraceValidator: TypeAlias = Callable[[NewMessage], bool]
-"""Whether a message with such a trace header may come in."""
+"""Returns True when a message with this trace header is accepted."""
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """The answer to a source system. FAIL: nothing was taken, for the reason with that code."""
+    """The answer to a source system. FAIL means that nothing was stored; ``code`` gives the reason."""
 
     status: Literal["OK", "FAIL"]
     number: int | None = None
@@ -29,7 +29,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Intake:
-    """The way in of one process."""
+    """Receives messages for one process."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class Intake:
         self._validators = validators
 
     def receive(self, new: NewMessage) -> tuple[Receipt, Message | None]:
-        """Persist a message; what to answer, and the message when it is to be queued now.
+        """Persist a message; return the receipt, and the message if it must be queued now.
 
-        Raises ThrottledError, and what the disk raises: then nothing is persisted, and nothing acknowledged.
+        Raises ThrottledError, and OSError or sqlite3.Error of the store; then nothing is persisted.
         """
-        if refusal := self._refusal(new):
+        if refusal := self._find_refusal(new):
             return refusal, None
         assert new.source is not None
         new = msgspec.structs.replace(new, source=new.source.upper())
@@ -59,11 +59,11 @@ class Intake:
             message = self._store.insert(new, lease=self._parameters.lease)
         except AlreadyThereError as error:
             return Receipt("FAIL", None, Code.NOT_SAVED, str(error)), None
-        return Receipt("OK", message.number), self._queued(message)
+        return Receipt("OK", message.number), self._queue_or_postpone(message)
 
-    def _queued(self, message: Message) -> Message | None:
+    def _queue_or_postpone(self, message: Message) -> Message | None:
         with self._store.transaction():
-            ahead = self._ordering.ahead_of(message)
+            ahead = self._ordering.find_predecessor(message)
             if ahead is not None:
                 due = self._store.clock.time() + self._parameters.postponed_interval
                 why = f"message {ahead} is ahead in the order of {message.funnel}"
@@ -75,7 +75,7 @@ class Intake:
                 message.number, Cause.QUEUED, held=message.step, owner=owner, lease=lease
             )
 
-    def _refusal(self, new: NewMessage) -> Receipt | None:
+    def _find_refusal(self, new: NewMessage) -> Receipt | None:
         trace = {"source": new.source, "correlation": new.correlation, "timestamp": new.timestamp}
         missing = [name for name, value in trace.items() if value is None or value == ""]
         if len(missing) == len(trace):

@@ -1,4 +1,4 @@
-"""What a sandbox does with asynchronous messages: routes, the systems they call, and how sources are told."""
+"""The integration of a sandbox: its routes, the systems they call, and how source systems are told."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from sandbox.processing.declared_routes import declared_route
+from sandbox.processing.confirmation_policies import ANY_SOURCE, ByLog, ConfirmBy
+from sandbox.processing.declared_routes import build_route
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.routes import Routes
 from sandbox.processing.simulated_systems import OutsideSystem, SimulatedSystems
 from sandbox.processing.steps import Call, Step
-from sandbox.processing.telling import EVERYBODY, ByLog, Way
 
 
 class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A simulated system, and what it answers to its first calls."""
+    """A simulated system; ``script`` has its answers to the first calls."""
 
     script: tuple[str, ...] = ()
 
 
-class RouteOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done with the messages of a service's operation.
+class DeclaredRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The route of the messages of one service and operation.
 
-    ``calls`` are systems that are called with each, one after another: a short way to write steps that call.
+    ``calls`` names systems that are called one after another; it is short for steps of the kind ``call``.
     """
 
     service: str
@@ -35,46 +35,47 @@ class RouteOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...] = ()
 
     @property
-    def taken(self) -> tuple[Step, ...]:
-        """Its steps, however they were written."""
+    def all_steps(self) -> tuple[Step, ...]:
+        """The steps, also those that were written as ``calls``."""
         return self.steps or tuple(Call(system=name) for name in self.calls)
 
 
 class Integration(msgspec.Struct, frozen=True):
-    """Systems by name, routes, how sources are told by name or ``*``, and how the processing is set.
+    """Systems by name, routes, parameters, and by source system (or ``*``) how it is told.
 
-    ``places`` say where in which file the way of a source is declared.
+    ``origins`` gives by source system the file and line of its declaration.
     """
 
     systems: Mapping[str, System]
-    routes: tuple[RouteOf, ...]
+    routes: tuple[DeclaredRoute, ...]
     parameters: Parameters = Parameters(throttling=None)
-    confirm: Mapping[str, Way] = msgspec.field(default_factory=lambda: {EVERYBODY: ByLog()})
-    places: Mapping[str, str] = {}
+    confirm: Mapping[str, ConfirmBy] = msgspec.field(default_factory=lambda: {ANY_SOURCE: ByLog()})
+    origins: Mapping[str, str] = {}
 
 
 _SYSTEMS: Final = ("repository", "preservation", "catalogue")
 DEFAULT: Final = Integration(
     systems={name: System() for name in _SYSTEMS},
     routes=(
-        RouteOf("metadata", "create", _SYSTEMS),
-        RouteOf("metadata", "update", _SYSTEMS),
-        RouteOf("metadata", "delete", ("catalogue", "repository")),
+        DeclaredRoute("metadata", "create", _SYSTEMS),
+        DeclaredRoute("metadata", "update", _SYSTEMS),
+        DeclaredRoute("metadata", "delete", ("catalogue", "repository")),
     ),
 )
-"""What follows an RDSS message where nothing else is said."""
+"""The integration of a sandbox without an integration file: it follows an RDSS message."""
 
 
-def systems_of(found: Integration, clock: Clock, fault_engine: FaultEngine) -> SimulatedSystems:
-    """The simulated systems, which the faults can strike as the channels ``outside/NAME``."""
+def build_systems(integration: Integration, clock: Clock, fault_engine: FaultEngine) -> SimulatedSystems:
+    """Build the simulated systems; faults reach them as the channels ``outside/NAME``."""
     return SimulatedSystems(
-        OutsideSystem(name, clock, fault_engine, system.script) for name, system in found.systems.items()
+        OutsideSystem(name, clock, fault_engine, system.script)
+        for name, system in integration.systems.items()
     )
 
 
-def routes_of(found: Integration) -> Routes:
-    """The routes. ValueError when two are of the same operation."""
+def build_routes(integration: Integration) -> Routes:
+    """Build the routes. Raises ValueError when two have the same service and operation."""
     routes = Routes()
-    for each in found.routes:
-        routes.add(each.service, each.operation, declared_route(each.taken))
+    for each in integration.routes:
+        routes.add(each.service, each.operation, build_route(each.all_steps))
     return routes

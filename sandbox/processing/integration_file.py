@@ -1,4 +1,4 @@
-"""The integration file: read piece by piece, and refused with the line at which it is wrong."""
+"""Reads the integration file; a mistake is refused with its line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import msgspec
 
 from emulator.settings.setting_errors import Origins, describe_error, describe_unknown_key
 from emulator.settings.setting_errors import Step as Key
-from sandbox.processing.integration import DEFAULT, Integration, RouteOf, System
-from sandbox.processing.integration_checks import Wrong, wrong_in
+from sandbox.processing.confirmation_policies import ANY_SOURCE, CONFIRM_BY, ByLog, ConfirmBy
+from sandbox.processing.integration import DEFAULT, DeclaredRoute, Integration, System
+from sandbox.processing.integration_checks import Mistake, find_mistakes
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.steps import STEPS, Step
-from sandbox.processing.telling import EVERYBODY, WAYS, ByLog, Way
 
 Table: TypeAlias = dict[str, Any]
 Shape = TypeVar("Shape")
@@ -26,11 +26,11 @@ _SYNTAX: Final = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of documen
 
 
 class IntegrationError(ValueError):
-    """A file that cannot be used: says which, where in it, what is wrong and what would do."""
+    """The file is not valid; the text gives the file, the line, what is wrong and what to write."""
 
 
 def read_integration(path: Path | None) -> Integration:
-    """From a TOML file; the default without one. Raises ``IntegrationError``."""
+    """Read a TOML file; without one, return the default. Raises IntegrationError."""
     if path is None:
         return DEFAULT
     try:
@@ -46,103 +46,110 @@ def read_integration(path: Path | None) -> Integration:
         why = found[1] if found else str(error)
         raise IntegrationError(f"{path}:{line}: this is no TOML: {why}") from error
     file = _File(path, text)
-    integration = file.integration(document)
-    for wrong in wrong_in(integration):
-        raise file.refused(wrong)
+    integration = file.build_integration(document)
+    for wrong in find_mistakes(integration):
+        raise file.build_error(wrong)
     return integration
 
 
 class _File:
-    """The text of a file, for saying where in it something stands."""
+    """A parsed file with its text, so that an error can name the line."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
         self._text = text
 
-    def integration(self, document: Table) -> Integration:
+    def build_integration(self, document: Table) -> Integration:
         if unknown := next((name for name in document if name not in _SECTIONS), None):
-            raise self.refused(Wrong((unknown,), describe_unknown_key(unknown, _SECTIONS)))
+            raise self.build_error(Mistake((unknown,), describe_unknown_key(unknown, _SECTIONS)))
         systems = {
-            name: self._converted(table, System, "systems", name)
-            for name, table in self._tables(document, "systems")
+            name: self._convert(table, System, "systems", name)
+            for name, table in self._list_tables(document, "systems")
         }
-        confirm, places = self._confirm(document)
+        confirm, origins = self._convert_confirm(document)
         return Integration(
             systems=systems,
-            routes=tuple(self._route(table, at) for at, table in enumerate(self._list(document, "routes"))),
-            parameters=self._parameters(document),
-            confirm={EVERYBODY: ByLog()} | confirm,
-            places=places,
+            routes=tuple(
+                self._convert_route(table, at)
+                for at, table in enumerate(self._require_list(document, "routes"))
+            ),
+            parameters=self._convert_parameters(document),
+            confirm={ANY_SOURCE: ByLog()} | confirm,
+            origins=origins,
         )
 
-    def refused(self, wrong: Wrong) -> IntegrationError:
-        return IntegrationError(f"{self._at(*wrong.path).of()}: {wrong.why}")
+    def build_error(self, wrong: Mistake) -> IntegrationError:
+        return IntegrationError(f"{self._origin(*wrong.path).of()}: {wrong.why}")
 
-    def _confirm(self, document: Table) -> tuple[dict[str, Way], dict[str, str]]:
-        confirm: dict[str, Way] = {}
-        places: dict[str, str] = {}
-        for name, table in self._tables(document, "confirm"):
-            confirm[name] = self._tagged(table, "by", WAYS, "a source is told by", "confirm", name)
-            places[name] = self._at("confirm", name).of("url")
-        return confirm, places
+    def _convert_confirm(self, document: Table) -> tuple[dict[str, ConfirmBy], dict[str, str]]:
+        confirm: dict[str, ConfirmBy] = {}
+        origins: dict[str, str] = {}
+        for name, table in self._list_tables(document, "confirm"):
+            confirm[name] = self._convert_tagged(
+                table, "by", CONFIRM_BY, "a source is told by", "confirm", name
+            )
+            origins[name] = self._origin("confirm", name).of("url")
+        return confirm, origins
 
-    def _route(self, table: Any, at: int) -> RouteOf:
-        written = self._table(table, "routes", at)
-        steps = self._list(written, "steps", "routes", at)
+    def _convert_route(self, table: Any, at: int) -> DeclaredRoute:
+        written = self._require_table(table, "routes", at)
+        steps = self._require_list(written, "steps", "routes", at)
         plain = {name: value for name, value in written.items() if name != "steps"}
-        route = self._converted(plain, RouteOf, "routes", at)
-        taken: list[Step] = [
-            self._tagged(step, "do", STEPS, "a step does", "routes", at, "steps", place)
+        route = self._convert(plain, DeclaredRoute, "routes", at)
+        converted: list[Step] = [
+            self._convert_tagged(step, "do", STEPS, "a step does", "routes", at, "steps", place)
             for place, step in enumerate(steps)
         ]
-        return msgspec.structs.replace(route, steps=tuple(taken))
+        return msgspec.structs.replace(route, steps=tuple(converted))
 
-    def _parameters(self, document: Table) -> Parameters:
-        given = self._table(document.get("parameters", {}), "parameters")
-        self._only_known(given, Parameters, "parameters")
+    def _convert_parameters(self, document: Table) -> Parameters:
+        given = self._require_table(document.get("parameters", {}), "parameters")
+        self._refuse_unknown(given, Parameters, "parameters")
         if isinstance(ways := given.get("ways"), dict):
-            self._only_known(ways, type(Parameters().ways), "parameters", "ways")
-        # The framework takes sixty messages a minute from a source; a sandbox takes what comes, unless told.
-        return self._converted({"throttling": None} | given, Parameters, "parameters")
+            self._refuse_unknown(ways, type(Parameters().ways), "parameters", "ways")
+        # The framework accepts sixty messages a minute from a source; a sandbox has no limit by default.
+        return self._convert({"throttling": None} | given, Parameters, "parameters")
 
-    def _only_known(self, given: Table, shape: type, *path: Key) -> None:
+    def _refuse_unknown(self, given: Table, shape: type, *path: Key) -> None:
         known = tuple(field.name for field in dataclasses.fields(shape))
         if unknown := next((name for name in given if name not in known), None):
-            raise self.refused(Wrong((*path, unknown), describe_unknown_key(unknown, known)))
+            raise self.build_error(Mistake((*path, unknown), describe_unknown_key(unknown, known)))
 
-    def _tagged(self, table: Any, tag: str, known: dict[str, Any], does: str, *path: Key) -> Any:
-        """A table of the shape that it names itself."""
-        given = self._table(table, *path)
+    def _convert_tagged(self, table: Any, tag: str, known: dict[str, Any], does: str, *path: Key) -> Any:
+        """Convert a table to the shape that its own ``tag`` key names."""
+        given = self._require_table(table, *path)
         name = given.get(tag)
         if not isinstance(name, str) or name not in known:
             close = get_close_matches(str(name), known, 1)
             meant = f" (did you mean {close[0]}?)" if close else ""
             said = f"{tag} is {name!r}{meant}" if tag in given else f"there is no {tag}"
             where = (*path, tag) if tag in given else path
-            raise self.refused(Wrong(where, f"{said}; {does} one of {', '.join(known)}"))
-        return self._converted(given, known[name], *path)
+            raise self.build_error(Mistake(where, f"{said}; {does} one of {', '.join(known)}"))
+        return self._convert(given, known[name], *path)
 
-    def _converted(self, given: Any, shape: type[Shape], *path: Key) -> Shape:
-        table = self._table(given, *path)
+    def _convert(self, given: Any, shape: type[Shape], *path: Key) -> Shape:
+        table = self._require_table(given, *path)
         try:
             return msgspec.convert(table, shape)
         except msgspec.ValidationError as error:
-            raise IntegrationError(describe_error(error, table, shape, self._at(*path))) from error
+            raise IntegrationError(describe_error(error, table, shape, self._origin(*path))) from error
 
-    def _tables(self, document: Table, name: str) -> list[tuple[str, Any]]:
-        return list(self._table(document.get(name, {}), name).items())
+    def _list_tables(self, document: Table, name: str) -> list[tuple[str, Any]]:
+        return list(self._require_table(document.get(name, {}), name).items())
 
-    def _table(self, value: Any, *path: Key) -> Table:
+    def _require_table(self, value: Any, *path: Key) -> Table:
         if not isinstance(value, dict):
             named = ".".join(map(str, path))
-            raise self.refused(Wrong(path, f"{named} is {value!r}, where a table belongs"))
+            raise self.build_error(Mistake(path, f"{named} is {value!r}, where a table belongs"))
         return value
 
-    def _list(self, within: Table, name: str, *path: Key) -> list[Any]:
+    def _require_list(self, within: Table, name: str, *path: Key) -> list[Any]:
         value = within.get(name, [])
         if not isinstance(value, list):
-            raise self.refused(Wrong((*path, name), f"{name} is {value!r}; write [[{name}]] before each"))
+            raise self.build_error(
+                Mistake((*path, name), f"{name} is {value!r}; write [[{name}]] before each")
+            )
         return value
 
-    def _at(self, *path: Key) -> Origins:
+    def _origin(self, *path: Key) -> Origins:
         return Origins(self._path, self._text, path)

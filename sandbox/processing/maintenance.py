@@ -1,4 +1,4 @@
-"""What is done for messages that nobody has: they are taken up again, or freed when they are stuck."""
+"""Maintenance of the store: claim messages that are due, and free messages whose process died."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sandbox.processing.records import Message
 from sandbox.processing.store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
 from sandbox.processing.transitions import Cause
 
-_AT_ONCE: Final = 100
-_MOST_LOST: Final = 5
+_BATCH: Final = 100
+_MAX_LOST_CLAIMS: Final = 5
 
 
 class Maintenance:
-    """Looks after the messages of every process on the store."""
+    """Maintains the messages of all processes that share the store."""
 
     def __init__(
         self, store: Store, parameters: Parameters, calls: Calls, ordering: Ordering, progress: Progress
@@ -32,34 +32,33 @@ class Maintenance:
         self._ordering = ordering
         self._progress = progress
 
-    def take_up(self, endpoints: Sequence[str]) -> list[Message]:
-        """Messages PARTLY_FAILED or POSTPONED whose interval is over, IN_QUEUE for this process now.
+    def claim_due(self, endpoints: Sequence[str]) -> list[Message]:
+        """Claim messages PARTLY_FAILED or POSTPONED whose interval is over; they are IN_QUEUE afterwards.
 
-        The earliest first, and only those of the start endpoints that this process has routes for. Another
-        process that is at it as well may be faster; after more than five times the rest is left to it.
+        Only messages of the given start endpoints are claimed, in the order of their timestamps. Another
+        process may claim at the same time: after six lost claims the rest is left to that process.
         """
         taken: list[Message] = []
         lost = 0
         now = self._store.clock.time()
-        due = self._store.rows(_DUE, now, msgspec.json.encode(endpoints).decode(), _AT_ONCE)
+        due = self._store.rows(_DUE, now, msgspec.json.encode(endpoints).decode(), _BATCH)
         for number, step in due:
             message = self._claim(number, step)
             if message is None:
                 lost += 1
-                if lost > _MOST_LOST:
+                if lost > _MAX_LOST_CLAIMS:
                     break
-            elif self._is_its_turn(message):
+            elif self._postpone_unless_its_turn(message):
                 taken.append(message)
         return taken
 
     def free_stuck(self) -> int:
-        """Free the messages that are in the hands of a process that is gone; how many.
+        """Free the messages whose process died, and return their number.
 
-        Each counts as an attempt that failed, and the calls that it was making FAILED: nobody knows how they
-        went.
+        Each counts as a failed attempt. Its unfinished calls are FAILED, since their outcome is unknown.
         """
         freed = 0
-        while stuck := self._store.rows(_STUCK, self._store.clock.time(), _AT_ONCE):
+        while stuck := self._store.rows(_STUCK, self._store.clock.time(), _BATCH):
             for number, step, failed in stuck:
                 freed += self._free(number, step, failed)
         return freed
@@ -68,14 +67,14 @@ class Maintenance:
         lease, owner = self._store.clock.time() + self._parameters.lease, self._store.owner
         return self._store.change(number, Cause.QUEUED, held=step, owner=owner, lease=lease, due=None)
 
-    def _is_its_turn(self, message: Message) -> bool:
-        """Whether nothing is ahead in its order; else it is postponed again, or FAILED for having waited."""
+    def _postpone_unless_its_turn(self, message: Message) -> bool:
+        """Return True when no earlier message is open; else postpone this one, or fail it after too long."""
         with self._store.transaction():
-            ahead = self._ordering.ahead_of(message)
+            ahead = self._ordering.find_predecessor(message)
             if ahead is None:
                 return True
             why = f"message {ahead} is ahead in the order of {message.funnel}"
-            if self._ordering.too_late(message):
+            if self._ordering.has_waited_too_long(message):
                 ended = {"error_code": Code.POSTPONED_TOO_LONG, "description": f"postponed too long: {why}"}
                 self._progress.move(message.number, Cause.OUT_OF_ORDER, held=message.step, why=why, **ended)
             else:

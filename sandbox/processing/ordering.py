@@ -1,4 +1,4 @@
-"""Funnels and guaranteed order: which messages have to wait for which."""
+"""Funnels and guaranteed order: which messages wait for which."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ _EARLIER: Final = "(timestamp < ? OR (timestamp = ? AND number > ?))"
 
 
 class Ordering:
-    """Looks at the messages of one funnel value, of every process."""
+    """Finds messages of one funnel value, those of all processes."""
 
     def __init__(self, store: Store, parameters: Parameters) -> None:
         self._store = store
         self._parameters = parameters
 
-    def in_funnel(self, message: Message, value: str) -> int | None:
-        """Another message that is in the funnel just now; None when this one may go on.
+    def find_in_funnel(self, message: Message, value: str) -> int | None:
+        """The number of another message in the funnel; None when this one may continue.
 
-        One that began longer ago than the funnel may be idle does not count.
+        A message that started longer ago than ``funnel_idle`` does not count.
         """
         since = self._store.clock.time() - self._parameters.funnel_idle
         query = f"SELECT number FROM messages WHERE {_SAME_FUNNEL} AND {_RUNNING} AND started > ? LIMIT 1"  # noqa: S608
         found = self._store.rows(query, value, message.number, since)
         return found[0][0] if found else None
 
-    def ahead(
+    def find_ahead(
         self, message: Message, value: str, component: str | None = None, *, without_failed: bool
     ) -> int | None:
-        """A message of the funnel that is dated earlier and not done; of equals, the one received later.
+        """The number of an open message of the funnel with an earlier timestamp; None when there is none.
 
-        ``component`` is the place in a route where the order is guaranteed; without one, the whole of it.
-        One that FAILED is not done, unless ``without_failed``.
+        Of messages with the same timestamp, the one received later is ahead. ``component`` is the place in a
+        route where the order is guaranteed; without one, the order holds for the whole route. A message that
+        FAILED is open too, unless ``without_failed``.
         """
         not_done = IS_OPEN_OR_FAILED + (" AND state != 'FAILED'" if without_failed else "")
         place = " AND funnel_component = ?" if component else ""
@@ -47,12 +48,12 @@ class Ordering:
         found = self._store.rows(query, *values, message.timestamp, message.timestamp, message.number)
         return found[0][0] if found else None
 
-    def ahead_of(self, message: Message) -> int | None:
-        """A message that must be done before this one may be processed at all."""
+    def find_predecessor(self, message: Message) -> int | None:
+        """The number of a message that must end before this one is processed; None when there is none."""
         if not message.guaranteed_order or message.funnel is None:
             return None
-        return self.ahead(message, message.funnel, without_failed=message.without_failed)
+        return self.find_ahead(message, message.funnel, without_failed=message.without_failed)
 
-    def too_late(self, message: Message) -> bool:
-        """Whether it was received too long ago to wait any longer for its turn."""
+    def has_waited_too_long(self, message: Message) -> bool:
+        """Whether a message was received more than ``postponed_limit`` seconds ago."""
         return self._store.clock.time() - message.received > self._parameters.postponed_limit

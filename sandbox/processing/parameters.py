@@ -1,4 +1,4 @@
-"""What can be set of the processing of messages, with the defaults of the published framework."""
+"""The parameters of asynchronous processing, with the defaults of the published framework."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Where the framework's documentation and its published code differ; the defaults follow the text.
+    """The points where the framework's documentation and its published code differ.
+
+    True follows the documentation and is the default; False follows the code.
 
     ``obsolete_is_skipped``: an obsolete message ends SKIPPED; in the code only its call is left out.
-    ``newer_by_receipt``: newer is what was received later; in the code, what its sender dated later.
-    ``only_success_outdates``: a newer message must have succeeded; in the code one that failed will do.
-    ``entity_by_operation``: an object is the operation's or the entity type's; in the code the latter's only.
-    ``cancel_is_confirmed``: the source system is told of CANCEL as well; in the code of OK and FAILED alone.
-    ``custom_data_always``: custom data is kept after every attempt; in the code after one that failed.
-    ``split_after_failures``: a message can be split at any attempt; in the code only if none failed before.
-    ``stopping_spares``: an error while the process stops is an attempt like others; in the code it is final.
+    ``newer_by_receipt``: the message received later is newer; in the code, the one with the later timestamp.
+    ``only_success_outdates``: the newer message must have succeeded; in the code it may have failed.
+    ``entity_by_operation``: an object belongs to the operation or entity type; in the code to the latter.
+    ``cancel_is_confirmed``: the source system is told of CANCEL too; in the code only of OK and FAILED.
+    ``custom_data_always``: custom data is kept after every attempt; in the code after a failed one.
+    ``split_after_failures``: any attempt can split a message; in the code only those before a failure.
+    ``stopping_spares``: an error while the process stops counts as one attempt; in the code it is final.
     """
 
     obsolete_is_skipped: bool = True
@@ -54,15 +56,15 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Times in seconds of the clock.
+    """The parameters; times are seconds of the sandbox's clock.
 
-    ``partly_fails_before_failed``: so many failed attempts are taken up again; the next one is final.
-    ``poll_period``: how often the store is asked for messages of which ``partly_failed_interval`` or
-    ``postponed_interval`` is over; so a retry comes after the interval and up to one period.
-    ``postponed_limit``: a message received longer ago whose turn it still is not, fails.
-    ``lease``: a message whose process has not been heard of for so long is stuck.
-    ``skip_targets``: a regular expression; calls to targets that match are left out.
-    ``throttling``: limits by ``SOURCE.operation``, each of which may be ``*``; None for none at all.
+    ``partly_fails_before_failed``: this many failed attempts are retried; the next failure is final.
+    ``poll_period``: time between two searches of the store for messages whose ``partly_failed_interval`` or
+    ``postponed_interval`` is over. A retry comes up to one period after its interval.
+    ``postponed_limit``: a message that waits for its turn longer than this after its receipt fails.
+    ``lease``: a message is stuck when its process has not renewed the lease for this long.
+    ``skip_targets``: a regular expression; calls to matching targets are left out.
+    ``throttling``: limits by ``SOURCE.operation``, where either part may be ``*``; None context no limits.
     """
 
     partly_fails_before_failed: int = 3

@@ -1,4 +1,13 @@
-"""Asynchronous processing of messages: what one process does, with other processes on the same store."""
+"""Asynchronous processing of messages by one process; other processes may share its store.
+
+receive -> Intake -> Store (NEW) -> queue -> worker -> Attempts -> Route(Exchange)
+^              ^                               |
+|              |                     Calls -> outside systems
+|        claim_due, answer                     |
++-- Progress: state, parent, confirmation <----+
+|
+Confirmations -> source system
+"""
 
 from __future__ import annotations
 
@@ -16,6 +25,7 @@ from emulator.rng import new_uuid
 from sandbox.processing.attempts import Attempts
 from sandbox.processing.calls import Calls
 from sandbox.processing.confirmation import ConfirmationCallback, LogConfirmation
+from sandbox.processing.confirmation_policies import ConfirmationPolicy
 from sandbox.processing.confirming import Confirmations
 from sandbox.processing.errors import StoppingError
 from sandbox.processing.exchange import Caller, ProcessingContext
@@ -27,19 +37,18 @@ from sandbox.processing.progress import Progress
 from sandbox.processing.records import Message, NewMessage
 from sandbox.processing.routes import Routes
 from sandbox.processing.store import Store
-from sandbox.processing.telling import Telling
 from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
 
-_FRESH, _AGAIN = 10, 0
-_RENEWALS = 3
+_NEW, _TAKEN_UP_AGAIN = 10, 0
+_RENEWALS_PER_LEASE = 3
 
 
 class Processing:
     """Receives messages and processes them by their routes.
 
-    ``receive``, ``process_next`` and ``look_after`` do one thing each on the caller's thread; ``start`` has
-    workers and the upkeep do them until ``close``.
+    ``receive``, ``process_next``, ``queue_due`` and ``maintain_leases`` work on the caller's thread. After
+    ``start``, background threads call the last three until ``close``.
     """
 
     def __init__(
@@ -52,7 +61,7 @@ class Processing:
         *,
         parameters: Parameters | None = None,
         confirm: ConfirmationCallback | None = None,
-        tellings: Mapping[str, Telling] | None = None,
+        policies: Mapping[str, ConfirmationPolicy] | None = None,
         validators: Sequence[TraceValidator] = (),
         fsync: bool = False,
     ) -> None:
@@ -62,7 +71,7 @@ class Processing:
         self.store = Store(path, clock, events, self.owner, fsync=fsync)
         self.calls = Calls(self.store, self.parameters)
         self.confirmations = Confirmations(
-            self.store, self.parameters, confirm or LogConfirmation(), tellings or {}
+            self.store, self.parameters, confirm or LogConfirmation(), policies or {}
         )
         self.progress = Progress(self.store, self.confirmations)
         self._events = events
@@ -70,42 +79,40 @@ class Processing:
         ordering = Ordering(self.store, self.parameters)
         throttling = Throttling(self.parameters, clock)
         self._intake = Intake(self.store, self.parameters, ordering, throttling, validators)
-        self._upkeep = Maintenance(self.store, self.parameters, self.calls, ordering, self.progress)
-        means = ProcessingContext(self.store, self.calls, ordering, self.progress, self.parameters, caller)
-        self._attempts = Attempts(means, routes, lambda: self._stopping)
+        self._maintenance = Maintenance(self.store, self.parameters, self.calls, ordering, self.progress)
+        context = ProcessingContext(self.store, self.calls, ordering, self.progress, self.parameters, caller)
+        self._attempts = Attempts(context, routes, lambda: self._stopping)
         self._queue: list[tuple[int, int, int, int]] = []
         self._order = itertools.count()
-        self._more = threading.Condition()
+        self._queue_changed = threading.Condition()
         self._held: dict[int, int] = {}
         self._stopping = False
         self._threads: list[threading.Thread] = []
 
-    # What comes in
-
     def receive(self, new: NewMessage) -> Receipt:
-        """Persist a message, queue it, and say so.
+        """Persist a message, queue it and return the receipt.
 
-        Raises StoppingError and ThrottledError; nothing is persisted then.
+        Raises StoppingError and ThrottledError; then nothing is persisted.
         """
         if self._stopping:
             raise StoppingError("the process stops and takes no more messages; send it to another or later")
         receipt, queued = self._intake.receive(new)
         if queued is not None:
-            self._enqueue(queued, _FRESH)
+            self._enqueue(queued, _NEW)
         return receipt
 
     def answer(self, number: int, answer: bytes) -> None:
         """Give a message the answer that it waits for, and queue it.
 
-        Raises LookupError, and IllegalTransitionError for one that waits for none.
+        Raises LookupError for an unknown message, IllegalTransitionError for one that waits for no answer.
         """
         lease = self.clock.time() + self.parameters.lease
         queued = self.store.change(number, Cause.ANSWERED, answer=answer, owner=self.owner, lease=lease)
         assert queued is not None
-        self._enqueue(queued, _AGAIN)
+        self._enqueue(queued, _TAKEN_UP_AGAIN)
 
     def resume(self, number: int, answer: bytes) -> None:
-        """Give a message the answer that it waits for, and process it here and now. Raises as ``answer``."""
+        """Give a message its answer and process it on this thread. Raises what ``answer`` raises."""
         now = self.clock.time()
         lease = now + self.parameters.lease
         columns: dict[str, Any] = {"answer": answer, "owner": self.owner, "lease": lease, "started": now}
@@ -113,11 +120,9 @@ class Processing:
         assert message is not None
         self._attempt(message)
 
-    # What is done with it
-
     def process_next(self) -> bool:
-        """Process one message of the queue; False when there is none."""
-        with self._more:
+        """Process the next message of the queue; return False when the queue is empty."""
+        with self._queue_changed:
             if not self._queue:
                 return False
             _, _, number, step = heapq.heappop(self._queue)
@@ -125,66 +130,64 @@ class Processing:
         return True
 
     def drain(self) -> int:
-        """Process the queue until it is empty; how many messages."""
+        """Process the queue until it is empty, and return the number of messages."""
         return sum(1 for _ in iter(self.process_next, False))
 
-    def take_up(self) -> int:
-        """Queue the messages in the store whose time has come, and confirm what is due; how many messages."""
-        taken = self._upkeep.take_up(self._routes.endpoints)
+    def queue_due(self) -> int:
+        """Queue the stored messages that are due, return their number, and send the due confirmations."""
+        taken = self._maintenance.claim_due(self._routes.endpoints)
         for message in taken:
-            self._enqueue(message, _AGAIN)
-        self.confirmations.tell_due()
+            self._enqueue(message, _TAKEN_UP_AGAIN)
+        self.confirmations.send_due()
         return len(taken)
 
-    def tell(self) -> None:
-        """Confirm what ended since; by the workers where there are any, so that nobody waits for a source."""
+    def send_confirmations(self) -> None:
+        """Send the noted confirmations; running workers do it, so that the caller waits for no source."""
         if not self._threads:
-            self.confirmations.tell()
+            self.confirmations.send_noted()
             return
-        with self._more:
-            self._more.notify()
+        with self._queue_changed:
+            self._queue_changed.notify()
 
-    def look_after(self) -> None:
-        """Keep what this process has, and free what a process had that is gone."""
-        with self._more:
+    def maintain_leases(self) -> None:
+        """Renew the leases of this process, and free the messages of processes that died."""
+        with self._queue_changed:
             held = dict(self._held)
         self.store.renew(held, self.parameters.lease)
-        if self._upkeep.free_stuck():
-            self.tell()
-
-    # In the background
+        if self._maintenance.free_stuck():
+            self.send_confirmations()
 
     def start(self) -> None:
-        """Have as many workers as there are consumers, and the upkeep, at work until ``close``."""
+        """Start ``consumers`` workers and the maintenance threads; they run until ``close``."""
         period, lease = self.parameters.poll_period, self.parameters.lease
         work = [self._work] * self.parameters.consumers
         work += [
             lambda: self._repeat(period, self._poll),
-            lambda: self._repeat(self.confirmations.period, self.confirmations.tell_due),
-            lambda: self._repeat(lease / _RENEWALS, self.look_after),
+            lambda: self._repeat(self.confirmations.period, self.confirmations.send_due),
+            lambda: self._repeat(lease / _RENEWALS_PER_LEASE, self.maintain_leases),
         ]
         self._threads = [threading.Thread(target=each, name="processing", daemon=True) for each in work]
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Take nothing more, and have the workers end after the message that each is at."""
+        """Accept no more messages, and let each worker end after its current message."""
         self._stopping = True
-        with self._more:
-            self._more.notify_all()
+        with self._queue_changed:
+            self._queue_changed.notify_all()
         self.clock.nudge()
 
     def abandon(self) -> None:
-        """``stop``, and have nobody hear of what still becomes of messages."""
+        """Stop, and emit no more events, whatever still happens to messages."""
         self._events = self.store.events = Events(self.clock)
         self.stop()
 
     def close(self) -> None:
-        """``stop``, wait until that is so, give up what is still queued, and close the store."""
+        """Stop, wait for the workers, postpone what is still queued, and close the store."""
         self.stop()
         for thread in self._threads:
             thread.join()
-        with self._more:
+        with self._queue_changed:
             held, self._held = self._held, {}
         now = self.clock.time()
         for number, step in held.items():
@@ -193,31 +196,35 @@ class Processing:
 
     def _work(self) -> None:
         while not self._stopping:
-            with self._more:
-                self._more.wait_for(lambda: self._queue or self.confirmations.noted or self._stopping)
+            with self._queue_changed:
+                self._queue_changed.wait_for(
+                    lambda: self._queue or self.confirmations.has_noted or self._stopping
+                )
             if not self._stopping:
-                self._guarded(self.confirmations.tell if self.confirmations.noted else self.process_next)
+                self._run_guarded(
+                    self.confirmations.send_noted if self.confirmations.has_noted else self.process_next
+                )
 
     def _repeat(self, period: float, work: Callable[[], object]) -> None:
         while self.clock.wait(period, lambda: self._stopping):
-            self._guarded(work)
+            self._run_guarded(work)
 
     def _poll(self) -> None:
-        while self.take_up() and not self._stopping:
+        while self.queue_due() and not self._stopping:
             pass
 
-    def _guarded(self, work: Callable[[], object]) -> None:
-        """What cannot be written down now is left as it is, for the upkeep to find."""
+    def _run_guarded(self, work: Callable[[], object]) -> None:
+        """Run ``work``; a message whose outcome could not be stored is freed when its lease is over."""
         try:
             work()
         except Exception as error:  # noqa: BLE001 -- a worker goes on with the next message
             self._events.emit("processing.failed", why=str(error) or repr(error))
 
     def _enqueue(self, message: Message, priority: int) -> None:
-        with self._more:
+        with self._queue_changed:
             self._held[message.number] = message.step
             heapq.heappush(self._queue, (priority, next(self._order), message.number, message.step))
-            self._more.notify()
+            self._queue_changed.notify()
 
     def _process(self, number: int, step: int) -> None:
         now = self.clock.time()
@@ -228,28 +235,28 @@ class Processing:
             if message is not None:
                 self._attempt(message)
         finally:
-            self._let_go({number: step})
+            self._release({number: step})
 
     def _attempt(self, message: Message) -> None:
-        """Attempt a message, and then the children that it was split into.
+        """Attempt a message and then the children that it was split into.
 
-        What an error keeps from its turn is held no longer: the upkeep frees it when its lease is over.
+        After an error the children are held no longer; maintenance frees them when their lease is over.
         """
         held = {message.number: message.step}
         self._hold(held)
         try:
             children = {child.number: child.step for child in self._attempts.run(message)}
         finally:
-            self._let_go(held)
+            self._release(held)
         self._hold(children)
         try:
-            self.confirmations.tell()
+            self.confirmations.send_noted()
             self._process_children(children)
         finally:
-            self._let_go(children)
+            self._release(children)
 
     def _process_children(self, children: Mapping[int, int]) -> None:
-        """One after another."""
+        """Process the children one after another."""
         for number, step in children.items():
             lease = self.clock.time() + self.parameters.lease
             queued = self.store.change(number, Cause.QUEUED, held=step, owner=self.owner, lease=lease)
@@ -257,13 +264,13 @@ class Processing:
                 self._process(queued.number, queued.step)
 
     def _hold(self, steps: Mapping[int, int]) -> None:
-        """Have the leases of messages, each at its step, renewed."""
-        with self._more:
+        """Renew the leases of these messages, each at its step, from now on."""
+        with self._queue_changed:
             self._held |= steps
 
-    def _let_go(self, steps: Mapping[int, int]) -> None:
-        """Have them renewed no more; a message that is held at a later step by now stays so."""
-        with self._more:
+    def _release(self, steps: Mapping[int, int]) -> None:
+        """Stop renewing these leases; a message that is held at a later step by now stays held."""
+        with self._queue_changed:
             for number, step in steps.items():
                 if self._held.get(number) == step:
                     del self._held[number]

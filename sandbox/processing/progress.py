@@ -1,4 +1,4 @@
-"""Moving messages on: every change that may be an end tells the parent and has the source told."""
+"""Changes of state with their consequences: a parent that waits, and a confirmation that is due."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HARD_CHILD: Final = "parent = ? AND binding = 'HARD'"
 
 
 class Progress:
-    """Changes of state with what follows from them, in one transaction."""
+    """Changes the state of messages, their parents and their confirmations in one transaction."""
 
     def __init__(self, store: Store, confirmations: Confirmations) -> None:
         self._store = store
@@ -25,31 +25,31 @@ class Progress:
     def move(
         self, number: int, cause: Cause, *, held: int | None = None, why: str | None = None, **columns: Any
     ) -> Message | None:
-        """``Store.change``, and when that is the message's end, its parent's too if it was waiting for it."""
+        """Change a message as ``Store.change`` does; note the confirmation of an end, and end the parent."""
         with self._store.transaction():
             moved = self._store.change(number, cause, held=held, why=why, **columns)
             if moved is None or moved.state not in FINAL:
                 return moved
             self._confirmations.note(moved)
             if moved.parent is not None and moved.binding is Binding.HARD:
-                self._child_ended(moved, moved.parent)
+                self._settle_after_child(moved, moved.parent)
             return moved
 
     def settle_parent(self, number: int) -> None:
-        """End a parent that is waiting if its hard children have decided how."""
+        """End a WAITING parent whose HARD children are done, or one of whose HARD children failed."""
         with self._store.transaction():
             parent = self._store.message(number)
             if parent.state is not State.WAITING:
                 return
-            against = self._store.messages(f"{_HARD_CHILD} AND state IN ('FAILED', 'CANCEL') LIMIT 1", number)
-            if against:
-                self._fail(number, against[0])
+            failed = self._store.messages(f"{_HARD_CHILD} AND state IN ('FAILED', 'CANCEL') LIMIT 1", number)
+            if failed:
+                self._fail(number, failed[0])
             elif not self._store.messages(
                 f"{_HARD_CHILD} AND state NOT IN ('OK', 'SKIPPED') LIMIT 1", number
             ):
                 self._succeed(number)
 
-    def _child_ended(self, child: Message, parent: int) -> None:
+    def _settle_after_child(self, child: Message, parent: int) -> None:
         if child.state in {State.FAILED, State.CANCEL}:
             if self._store.message(parent).state is State.WAITING:
                 self._fail(parent, child)

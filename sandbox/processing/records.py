@@ -1,4 +1,4 @@
-"""What the store keeps: messages, the changes of their states, calls."""
+"""The records of the store: messages, their changes of state, and calls."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sandbox.processing.transitions import Cause
 
 
 class Binding(StrEnum):
-    """What a child means to its parent: HARD decides how the parent ends, SOFT does not."""
+    """Whether a child decides how its parent ends: HARD does, SOFT does not."""
 
     HARD = "HARD"
     SOFT = "SOFT"
 
 
 class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a source system hands over.
+    """A message as a source system sends it.
 
-    ``source``, ``correlation`` and ``timestamp`` (seconds since the epoch) are its trace header and
-    mandatory; ``funnel`` groups messages of which one is processed at a time; ``guaranteed_order`` has those
-    of a funnel processed in the order of their timestamps, behind one that FAILED only
+    ``source``, ``correlation`` and ``timestamp`` (seconds since the epoch) are mandatory: they are the trace
+    header. Messages with the same ``funnel`` are processed one at a time. With ``guaranteed_order`` they are
+    processed in the order of their timestamps. A message that FAILED blocks those behind it, unless they have
     ``without_failed``.
     """
 
@@ -42,10 +42,10 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message as it is in the store; times in seconds since the epoch.
+    """A message of the store; times are seconds since the epoch.
 
-    ``step`` counts its changes. ``owner`` is the process that has it, until ``lease``. ``due`` is when it may
-    be taken up again. ``failed`` counts the attempts that failed.
+    ``step`` counts its changes of state. ``owner`` is the process that has it until ``lease``. ``due`` is the
+    time of its next attempt. ``failed`` counts its failed attempts.
     """
 
     number: int
@@ -82,12 +82,12 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def entity(self) -> str:
-        """What is changed, as the text has it: the entity type, else the name of the operation."""
+        """The entity type, or else the operation, as in the framework's documentation."""
         return self.entity_type or self.operation
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One change of a message's state, the ``step``-th; ``why`` in words where there is something to say."""
+    """One change of a message's state; ``step`` counts them from 1, ``why`` is an optional reason."""
 
     step: int
     time: float
@@ -99,7 +99,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class CallRecord(msgspec.Struct, frozen=True):
-    """A call to an outside system, or a confirmation; ``key`` is what it is checked for repetition by."""
+    """A call to an outside system, or a confirmation; ``operation`` and ``key`` identify it."""
 
     message: int
     operation: str
@@ -113,8 +113,8 @@ class CallRecord(msgspec.Struct, frozen=True):
     answer: bytes | None
 
 
-def message_of(row: tuple[Any, ...]) -> Message:
-    """A message from the columns in the order of the fields."""
+def message_from_row(row: tuple[Any, ...]) -> Message:
+    """Build a message from a row of ``COLUMNS``."""
     fields = list(row)
     fields[10], fields[11] = bool(fields[10]), bool(fields[11])
     fields[16] = State(fields[16])
@@ -123,8 +123,8 @@ def message_of(row: tuple[Any, ...]) -> Message:
     return Message(*fields)
 
 
-def change_of(row: tuple[Any, ...]) -> Change:
-    """A change from its columns, in the order of the fields."""
+def change_from_row(row: tuple[Any, ...]) -> Change:
+    """Build a change from a row in the order of its fields."""
     step, time, before, cause, after, owner, why = row
     return Change(step, time, State(before) if before else None, Cause(cause), State(after), owner, why)
 
@@ -132,4 +132,7 @@ def change_of(row: tuple[Any, ...]) -> Change:
 BODY = "(SELECT body FROM bodies WHERE bodies.number = messages.number)"
 COLUMNS = ", ".join((*Message.__struct_fields__[:-1], BODY))
 CALL_COLUMNS = ", ".join(CallRecord.__struct_fields__)
-"""The columns of a query, in the order of the fields; what never changes is not beside what often does."""
+"""The columns of a query, in the order of the fields.
+
+Bodies have a table of their own, so that the frequent updates of a message do not rewrite its body.
+"""

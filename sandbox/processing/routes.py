@@ -1,4 +1,4 @@
-"""Routes: what is done with the messages of a service's operation."""
+"""Routes: the code that processes the messages of a service and operation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sandbox.processing.exchange import Exchange
 
 
 class Route(Protocol):
-    """Processes one message, each time from the beginning; what it raises is an error of the attempt."""
+    """Processes one message, at each attempt from the start; an exception is an error of the attempt."""
 
     def __call__(self, exchange: Exchange, /) -> None: ...
 
 
 def start_endpoint(service: str, operation: str) -> str:
-    """The URI under which a route begins."""
+    """The start URI of a route."""
     return f"direct:{service}_{operation}_out_route"
 
 
@@ -26,7 +26,7 @@ class Routes:
         self._routes: dict[str, Route] = {}
 
     def add(self, service: str, operation: str, route: Route) -> None:
-        """Have ``route`` process these messages. ValueError when another does already."""
+        """Register a route. Raises ValueError when the service and operation have one already."""
         uri = start_endpoint(service, operation)
         if uri in self._routes:
             raise ValueError(f"there is a route {uri} already")
@@ -34,11 +34,11 @@ class Routes:
 
     @property
     def endpoints(self) -> list[str]:
-        """The URIs under which the routes begin."""
+        """The start URIs of the routes."""
         return list(self._routes)
 
     def find(self, service: str, operation: str) -> Route:
-        """The route of a message. ProcessingError when there is none here."""
+        """The route of a service and operation. Raises ProcessingError when this process has none."""
         uri = start_endpoint(service, operation)
         if uri not in self._routes:
             raise ProcessingError(f"there is no route {uri}; there are {', '.join(self._routes) or 'none'}")

@@ -1,4 +1,4 @@
-"""SimulatedSystems systems that are not there: they answer what their script says, unless a fault strikes."""
+"""Simulated outside systems: they answer by a script, unless a fault strikes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rdss_sandbox.durations import seconds
 from sandbox.processing.errors import BusinessError, TechnicalError, ValidationError
 
 CHANNEL: Final = "outside/{}"
-"""The channel by which a fault names an outside system; ``outside/*`` is all of them."""
+"""The channel of an outside system, for faults; ``outside/*`` matches all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. ``seconds``: how long it takes, or how long the system is down from this call on."""
+    """One answer. ``seconds`` is its delay, or how long the system is down from this call on."""
 
     kind: Literal["ok", "business", "validation", "error", "timeout", "slow", "down"]
     text: str = ""
@@ -37,31 +37,31 @@ class Answer:
 
 
 def read_answer(written: str) -> Answer:
-    """An answer as people write it. ValueError says what can be written.
+    """Parse an answer of a script. Raises ValueError, which lists the valid forms.
 
-    ``ok``, ``ok: text``, ``business: why``, ``validation: why``, ``500``, ``timeout 5s``, ``slow 2s``,
-    ``down 1m``.
+    The forms are ``ok``, ``ok: text``, ``business: why``, ``validation: why``, ``500``, ``timeout 5s``,
+    ``slow 2s`` and ``down 1m``.
     """
     head, _, text = (part.strip() for part in written.partition(":"))
     word, _, length = head.partition(" ")
-    if word in _SPOKEN:
-        return Answer(_SPOKEN[word], text)
+    if word in _ANSWERS_WITH_TEXT:
+        return Answer(_ANSWERS_WITH_TEXT[word], text)
     if word.isdecimal() and 500 <= int(word) <= 599:
         return Answer("error", word)
-    if word in _TIMED and (length or word == "timeout"):
-        return Answer(_TIMED[word], seconds=seconds(length or "30s"))
+    if word in _ANSWERS_WITH_DURATION and (length or word == "timeout"):
+        return Answer(_ANSWERS_WITH_DURATION[word], seconds=seconds(length or "30s"))
     raise ValueError(
         f"{written!r} is no answer of an outside system; "
         "write ok, ok: TEXT, business: WHY, validation: WHY, 500, timeout 30s, slow 2s or down 1m"
     )
 
 
-_SPOKEN: Final[dict[str, Literal["ok", "business", "validation"]]] = {
+_ANSWERS_WITH_TEXT: Final[dict[str, Literal["ok", "business", "validation"]]] = {
     "ok": "ok",
     "business": "business",
     "validation": "validation",
 }
-_TIMED: Final[dict[str, Literal["timeout", "slow", "down"]]] = {
+_ANSWERS_WITH_DURATION: Final[dict[str, Literal["timeout", "slow", "down"]]] = {
     "timeout": "timeout",
     "slow": "slow",
     "down": "down",
@@ -69,7 +69,7 @@ _TIMED: Final[dict[str, Literal["timeout", "slow", "down"]]] = {
 
 
 class OutsideSystem:
-    """One system. Its script is answered in order, one entry a call; after that, everything is ok."""
+    """One simulated system. Each call takes the next answer of the script; an empty script answers ok."""
 
     def __init__(
         self, name: str, clock: Clock, fault_engine: FaultEngine | None = None, script: Iterable[str] = ()
@@ -81,38 +81,38 @@ class OutsideSystem:
         self._down_until = 0.0
         self._lock = threading.Lock()
         channel = CHANNEL.format(name)
-        self._point = FaultPoint(fault_engine, clock, channel, Kind.MEMORY)
+        self._fault_point = FaultPoint(fault_engine, clock, channel, Kind.MEMORY)
         if fault_engine is not None:
             fault_engine.note_channel(channel, Kind.MEMORY)
 
     @property
     def planned(self) -> tuple[str, ...]:
-        """What it will answer to the next calls."""
+        """The answers to the next calls."""
         with self._lock:
             return tuple(str(answer) for answer in self._script)
 
     def script(self, answers: Iterable[str]) -> None:
-        """What to answer from now on, whatever the script was. ValueError as ``read_answer``."""
+        """Replace the script. Raises ValueError for an answer that ``read_answer`` refuses."""
         read = [read_answer(written) for written in answers]
         with self._lock:
             self._script = deque(read)
             self._down_until = 0.0
 
     def call(self, request: bytes, key: str = "") -> bytes:
-        """Its answer. Raises BusinessError, ValidationError, TechnicalError; TimeoutError for no answer."""
+        """Call the system. Raises BusinessError, ValidationError, TechnicalError and TimeoutError."""
         answers: list[bytes] = []
 
         def put(entries: Sequence[Entry]) -> list[Outcome]:
             answers.extend(self._answer(data) for data, _ in entries)
             return [Receipt("outside", str(len(self.received)))] * len(entries)
 
-        (outcome,) = self._point.publish([(request, key)], put)
+        (outcome,) = self._fault_point.publish([(request, key)], put)
         if isinstance(outcome, (PublishRefusedError, PublishUnknownError)):
             raise TechnicalError(f"{self.name} failed: {outcome}")
         return answers[-1]
 
     def _answer(self, request: bytes) -> bytes:
-        answer = self._next()
+        answer = self._take_answer()
         if answer.kind in {"timeout", "slow"}:
             self._clock.wait(answer.seconds)
         match answer.kind:
@@ -129,7 +129,7 @@ class OutsideSystem:
             raise ValidationError(answer.text or f"{self.name} says that it is not valid")
         return answer.text.encode()
 
-    def _next(self) -> Answer:
+    def _take_answer(self) -> Answer:
         now = self._clock.time()
         with self._lock:
             if now < self._down_until:
@@ -141,7 +141,7 @@ class OutsideSystem:
 
 
 class SimulatedSystems:
-    """The outside systems, by name: what ``Processing`` calls its targets with."""
+    """The outside systems by name; the ``Caller`` of a sandbox's processing."""
 
     def __init__(self, systems: Iterable[OutsideSystem]) -> None:
         self.systems = {system.name: system for system in systems}

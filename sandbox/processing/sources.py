@@ -1,4 +1,4 @@
-"""The source systems of a sandbox, told of ends in the ways that its integration declares."""
+"""Confirms ends to the source systems of a sandbox, as its integration declares."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ from sandbox.processing.confirmation import (
     RdssConfirmation,
     TopicConfirmation,
 )
+from sandbox.processing.confirmation_policies import (
+    ANY_SOURCE,
+    ByHttp,
+    ByRdss,
+    ByTopic,
+    ConfirmationPolicy,
+    ConfirmBy,
+)
 from sandbox.processing.integration import Integration
-from sandbox.processing.telling import EVERYBODY, ByHttp, ByRdss, ByTopic, Telling, Way
 
 if TYPE_CHECKING:
     from emulator.topics.engine.messages import Message
@@ -31,22 +38,22 @@ _MACHINE: Final = Machine("rdss-sandbox-processing", "localhost")
 
 
 class Sources:
-    """Tells each source system in its way, and says so in the events.
+    """Confirms to each source system in its declared way, and emits an event.
 
-    What has to be sent goes to no place that ``emulator.destinations`` forbids.
+    Requests go only to destinations that ``emulator.destinations`` allows.
     """
 
-    def __init__(self, integration: Integration, parts: Components) -> None:
-        self._parts = parts
+    def __init__(self, integration: Integration, components: Components) -> None:
+        self._components = components
         self._integration = integration
-        self._event = EventConfirmation(parts.events)
+        self._event = EventConfirmation(components.events)
         self._stack = ExitStack()
-        told = {name: self._callback(way) for name, way in integration.confirm.items()}
-        self._delegate = DelegateConfirmation(told, told.get(EVERYBODY, lambda _: None))
+        callbacks = {name: self._build_callback(way) for name, way in integration.confirm.items()}
+        self._delegate = DelegateConfirmation(callbacks, callbacks.get(ANY_SOURCE, lambda _: None))
 
     @property
-    def tellings(self) -> dict[str, Telling]:
-        """Of what and how often each is told, by its name in capitals."""
+    def policies(self) -> dict[str, ConfirmationPolicy]:
+        """The confirmation policy of each source system, by its name in capitals."""
         return {name.upper(): way for name, way in self._integration.confirm.items()}
 
     def __call__(self, confirmation: Confirmation, /) -> None:
@@ -56,42 +63,48 @@ class Sources:
     def close(self) -> None:
         self._stack.close()
 
-    def _callback(self, way: Way) -> ConfirmationCallback:
+    def _build_callback(self, way: ConfirmBy) -> ConfirmationCallback:
         match way:
             case ByHttp():
-                return self._http(way)
+                return self._build_http(way)
             case ByRdss():
-                return self._rdss(way)
+                return self._build_rdss(way)
             case ByTopic():
                 return TopicConfirmation(lambda data: self._publish(way.topic, data), body=way.body)
             case _:
                 return lambda _: None
 
-    def _http(self, way: ByHttp) -> HttpConfirmation:
+    def _build_http(self, way: ByHttp) -> HttpConfirmation:
         from emulator.http.outgoing import checked_client
 
-        client = self._stack.enter_context(checked_client(self._parts.destinations, way.timeout))
+        client = self._stack.enter_context(checked_client(self._components.destinations, way.timeout))
         return HttpConfirmation(way.url, client, method=way.method, headers=way.headers, body=way.body)
 
-    def _rdss(self, way: ByRdss) -> RdssConfirmation:
-        parts = self._parts
+    def _build_rdss(self, way: ByRdss) -> RdssConfirmation:
+        components = self._components
         channel = MemoryChannel(
-            parts.streams, way.stream, clock=parts.clock, fault_engine=parts.fault_engine, scope=parts.home
+            components.streams,
+            way.stream,
+            clock=components.clock,
+            fault_engine=components.fault_engine,
+            scope=components.home,
         )
-        return RdssConfirmation(channel, parts.clock, generator="Asynchronous processing", machine=_MACHINE)
+        return RdssConfirmation(
+            channel, components.clock, generator="Asynchronous processing", machine=_MACHINE
+        )
 
     def _publish(self, topic: str, data: bytes) -> str | None:
-        """Give a message to a topic, kept as far as the topic keeps any; why it was not taken."""
+        """Publish a message to a topic; return None, or the reason why the topic refused it."""
         from emulator.topics.engine.commands import Publish
         from emulator.topics.engine.messages import Ack
 
         came: list[Message] = []
         ended: list[str] = []
-        session = self._parts.topics.session(OURS, came.append, ended=ended.append)
+        session = self._components.topics.session(OURS, came.append, ended=ended.append)
         try:
             session.execute(Publish(topic, msgspec.Raw(data), ack_type="processed", cmd_id="1"))
         finally:
-            self._parts.topics.left(session, ended.append)
+            self._components.topics.left(session, ended.append)
         acks = [each for each in came if isinstance(each, Ack)]
         if not acks:
             return f"the topic {topic} did not answer"
@@ -100,15 +113,15 @@ class Sources:
         )
 
 
-def refused_destination(integration: Integration, parts: Components) -> str | None:
-    """Where a source is to be told at a place that must not be called, and why; None where there is none.
+def find_forbidden_destination(integration: Integration, components: Components) -> str | None:
+    """Describe the first confirmation URL that is forbidden; None when all are allowed.
 
-    It asks the name service. The sandbox's own ports are known once they are open.
+    It resolves host names. Call it after the sandbox's own ports are open, since those are forbidden too.
     """
     for name, way in integration.confirm.items():
         if isinstance(way, ByHttp):
             try:
-                parts.destinations.check(way.url)
+                components.destinations.check(way.url)
             except ForbiddenError as error:
-                return f"{integration.places.get(name, name)}: {error}; tell {name} elsewhere"
+                return f"{integration.origins.get(name, name)}: {error}; tell {name} elsewhere"
     return None

@@ -1,4 +1,4 @@
-"""Splitting: a message handed over to children, on whose ends its own depends."""
+"""Splitting: a message is replaced by children, and waits for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.processing.transitions import Cause
 
 
 class Splitting:
-    """Makes children, and wakes those there are when their parent was restarted."""
+    """Inserts the children of a message, and restarts existing ones after a restart of their parent."""
 
     def __init__(self, store: Store, parameters: Parameters, progress: Progress) -> None:
         self._store = store
@@ -23,22 +23,24 @@ class Splitting:
         self._progress = progress
 
     def split(self, parent: Message, children: Sequence[Child], **columns: Any) -> list[Message]:
-        """Leave ``parent`` WAITING for its children; those that are new, in order, for their first run.
+        """Leave ``parent`` WAITING and return its new children, in the order of their first run.
 
-        A parent that was split before has the children of then: those that failed are taken up again.
+        A parent that was split before keeps its children; those that failed or were cancelled are restarted.
         """
         with self._store.transaction():
-            there = self._store.children(parent.number)
-            why = f"into {len(there) or len(children)} children"
+            existing = self._store.children(parent.number)
+            why = f"into {len(existing) or len(children)} children"
             if self._progress.move(parent.number, Cause.SPLIT, held=parent.step, why=why, **columns) is None:
                 return []
-            made = [] if there else [self._insert(parent, at, child) for at, child in enumerate(children, 1)]
-            for child in there:
+            inserted = (
+                [] if existing else [self._insert(parent, at, child) for at, child in enumerate(children, 1)]
+            )
+            for child in existing:
                 if child.state in {State.FAILED, State.CANCEL}:
                     now = self._store.clock.time()
                     self._store.change(child.number, Cause.RESTARTED, due=now, why="with its parent")
             self._progress.settle_parent(parent.number)
-            return made
+            return inserted
 
     def _insert(self, parent: Message, position: int, child: Child) -> Message:
         new = NewMessage(

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class State(StrEnum):
-    """Where a message is in its life."""
+    """The state of a message."""
 
     NEW = "NEW"
     IN_QUEUE = "IN_QUEUE"
@@ -23,15 +23,15 @@ class State(StrEnum):
 
 
 FINAL: Final = frozenset({State.OK, State.SKIPPED, State.FAILED, State.CANCEL})
-"""A message in one of these is done with, until somebody restarts it."""
+"""A message in one of these has ended, unless somebody restarts it."""
 TAKEN_UP_AGAIN: Final = frozenset({State.PARTLY_FAILED, State.POSTPONED})
-"""The only states in which messages are taken from the store to be processed."""
+"""Only messages in these states are taken from the store to be processed."""
 HELD: Final = frozenset({State.NEW, State.IN_QUEUE, State.PROCESSING})
-"""A message in one of these is in some process's hands, and stuck when that process is gone."""
+"""A message in one of these has an owner, and is stuck when that process dies."""
 
 
 class CallState(StrEnum):
-    """What is known of a call. FAILED_END: it failed, and is not tried again."""
+    """The state of a call. FAILED_END means that it failed and is not tried again."""
 
     PROCESSING = "PROCESSING"
     OK = "OK"

@@ -1,4 +1,4 @@
-"""The steps of a route, as the integration file declares them: one for each thing that an exchange can do."""
+"""The steps of a route in the integration file, one kind for each thing that an exchange can do."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from sandbox.processing.calls import KeyKind
 from sandbox.processing.records import Binding
 
 Template: TypeAlias = Any
-"""See ``expressions``; a text that does not begin with ``$`` stands for itself."""
+"""A template of ``expressions``; a text that does not begin with ``$`` is literal."""
 Failure: TypeAlias = Literal["validation", "business", "nothing found", "several found", "technical"]
 
 
 class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="do"):
-    """A step that is left out unless the condition ``when`` holds."""
+    """A step; it is left out unless the condition ``when`` holds."""
 
     when: str | None = None
 
 
 class Call(_Step, frozen=True, tag="call"):
-    """Call a simulated system, once however often the message is processed.
+    """Call a simulated system; the call succeeds once, even if the message is processed several times.
 
-    ``request`` is what it is sent, by default the message as it came. ``known_by`` says what the call is
-    checked for repetition by: by default the object, or the message where that names none. ``key`` and
-    ``operation`` are those of ``Exchange.call``. Its answer is ``$.answers.NAME`` in later steps, NAME being
-    ``operation`` or else the system. A business error is collected, or fails the message.
+    ``request`` is the request, by default the body of the message. ``known_by`` is the kind of the key: by
+    default the object, or the message if that names no object. ``key`` and ``operation`` are those of
+    ``Exchange.call``. Later steps read the answer as ``$.answers.NAME``, where NAME is ``operation`` or else
+    the system. A business error is collected, or fails the message.
     """
 
     system: str
@@ -38,15 +38,15 @@ class Call(_Step, frozen=True, tag="call"):
 
     @property
     def name(self) -> str:
-        """What its answer is called."""
+        """The name of the answer in ``$.answers``."""
         return self.operation or self.system
 
 
 class Funnel(_Step, frozen=True, tag="funnel"):
-    """Go on when no other message of the same ``value`` is being processed; else come back later.
+    """Postpone the message while another of the same ``value`` is being processed.
 
-    ``in_order``: and none that is dated earlier is still to be done; ``without_failed``: but for one that
-    FAILED. ``component`` names the place of the order, by default the route.
+    ``in_order`` also waits for open messages with an earlier timestamp. ``without_failed`` does not wait for
+    messages that FAILED. ``component`` names the place of the order, by default the route.
     """
 
     value: Template
@@ -55,10 +55,10 @@ class Funnel(_Step, frozen=True, tag="funnel"):
     component: str | None = None
 
 
-class ChildOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A child, or with ``each``, the path of a list, one for each element, which is ``$`` then.
+class DeclaredChild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A child; with ``each``, the path of a list, one child for each element, which ``$`` stands for.
 
-    Without ``body`` it has the element, or the message as it came.
+    Without ``body`` the child has the element, or else the body of the parent.
     """
 
     service: str
@@ -72,36 +72,36 @@ class ChildOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Split(_Step, frozen=True, tag="split"):
-    """Hand over to children, processed first in this order; the route ends here."""
+    """Split the message into children, whose first run is in this order; the route ends here."""
 
-    children: tuple[ChildOf, ...]
+    children: tuple[DeclaredChild, ...]
 
 
 class Keep(_Step, frozen=True, tag="keep"):
-    """Keep data for the next attempts, ``$.kept`` there."""
+    """Keep data for the next attempts, which read it as ``$.kept``."""
 
     value: Template
 
 
 class Remember(_Step, frozen=True, tag="remember"):
-    """Remember a business error, and go on; the source is told of it at the end."""
+    """Collect a business error and continue; the source is told it at the end."""
 
     why: Template
 
 
 class Wait(_Step, frozen=True, tag="wait"):
-    """End the attempt until an answer is given to the message, ``$.answer`` from then on."""
+    """End the attempt until the message is given an answer, which later attempts read as ``$.answer``."""
 
 
 class Fail(_Step, frozen=True, tag="fail"):
-    """Fail: at once, or as ``technical`` after the attempts that are left."""
+    """Fail the message: at once, or with ``technical`` after the remaining attempts."""
 
     kind: Failure = msgspec.field(name="as")
     why: Template
 
 
 class End(_Step, frozen=True, tag="end"):
-    """End the route here: as OK, or as an attempt without effect, which does not count."""
+    """End the route: as OK, or as an attempt without effect, which is not counted."""
 
     kind: Literal["ok", "no effect"] = msgspec.field(name="as")
 
@@ -117,6 +117,6 @@ STEPS: Final[dict[str, type[Step]]] = {
     "fail": Fail,
     "end": End,
 }
-"""By what a step says that it does."""
+"""The kinds of steps by the value of ``do``."""
 LAST: Final = (Split, Fail, End)
-"""Behind one of these, unless it has a condition, no step is reached."""
+"""A step behind one of these is never reached, unless the earlier step has a condition."""

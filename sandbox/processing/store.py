@@ -1,8 +1,8 @@
 """The store of asynchronous messages: a SQLite file that several workers and several processes share.
 
-A message is in one process's hands at a time. Whoever takes it does so by a change of its state that holds
-only while the message is at the step at which it was seen, and names itself as the owner until a lease on the
-clock is over.
+One process has a message at a time. A process takes a message by a change of state that succeeds only if the
+message is still at the step at which the process saw it. The change names the process as the owner, until a
+lease is over.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import msgspec
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.machine.private_files import touch
-from sandbox.processing.records import COLUMNS, Change, Message, NewMessage, change_of, message_of
+from sandbox.processing.records import COLUMNS, Change, Message, NewMessage, change_from_row, message_from_row
 from sandbox.processing.states import FINAL, HELD, TAKEN_UP_AGAIN, State
-from sandbox.processing.transitions import Cause, after
+from sandbox.processing.transitions import Cause, next_state
 
 
-def _among(states: frozenset[State]) -> str:
+def _list_states(states: frozenset[State]) -> str:
     return ", ".join(f"'{state}'" for state in State if state in states)
 
 
-IS_TAKEN_UP_AGAIN = f"state IN ({_among(TAKEN_UP_AGAIN)})"
-IS_HELD = f"state IN ({_among(HELD)})"
-IS_OPEN_OR_FAILED = f"state NOT IN ({_among(FINAL - {State.FAILED})})"
-"""Conditions of the partial indexes, which a query must repeat word for word to be served by them."""
+IS_TAKEN_UP_AGAIN = f"state IN ({_list_states(TAKEN_UP_AGAIN)})"
+IS_HELD = f"state IN ({_list_states(HELD)})"
+IS_OPEN_OR_FAILED = f"state NOT IN ({_list_states(FINAL - {State.FAILED})})"
+"""Conditions of the partial indexes; SQLite uses such an index only for a query that repeats them."""
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS messages (
@@ -68,24 +68,24 @@ CREATE INDEX IF NOT EXISTS by_key ON calls (operation, key, newness);
 CREATE INDEX IF NOT EXISTS unconfirmed ON calls (due) WHERE due IS NOT NULL;
 """
 _PAGES_BEFORE_CHECKPOINT: Final = 8192
-_GIVEN = (
+_INSERTED_COLUMNS = (
     "source, correlation, process, service, operation, object_id, entity_type, funnel, guaranteed_order, "
     "without_failed, timestamp, parent, position, binding, lease, received, started, changed, "
     "state, step"
 )
-_INSERT = f"INSERT INTO messages ({_GIVEN}) VALUES ({', '.join('?' * 20)})"  # noqa: S608 -- names of ours
+_INSERT = f"INSERT INTO messages ({_INSERTED_COLUMNS}) VALUES ({', '.join('?' * 20)})"  # noqa: S608 -- names of ours
 _BY_NUMBER = f"SELECT {COLUMNS} FROM messages WHERE number = ?"  # noqa: S608 -- as above
 
 
 class AlreadyThereError(Exception):
-    """The source system has sent a message with this correlation id before."""
+    """The store has a message with this source system and correlation id."""
 
 
 class Store:
-    """The file, in WAL mode, safe for the threads of a process and for other processes.
+    """A SQLite file in WAL mode; threads and other processes can share it.
 
-    ``owner`` is the name of this process in it. A commit survives the death of the process; with ``fsync`` a
-    power cut too. Every committed change of a state is an event, ``processing.changed``.
+    ``owner`` is the name of this process in the file. A commit survives the death of the process, and with
+    ``fsync`` also a power cut. Every committed change of state emits the event ``processing.changed``.
     """
 
     def __init__(self, path: Path, clock: Clock, events: Events, owner: str, *, fsync: bool = False) -> None:
@@ -95,41 +95,46 @@ class Store:
         self.owner = owner
         self.events = events
         self._lock = threading.RLock()
-        self._untold: list[dict[str, Any]] = []
-        self._store = sqlite3.connect(touch(path), isolation_level=None, check_same_thread=False, timeout=60)
-        self._store.execute("PRAGMA journal_mode=WAL")
-        self._store.execute(f"PRAGMA wal_autocheckpoint={_PAGES_BEFORE_CHECKPOINT}")
-        self._store.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")
-        self._store.executescript(_TABLES)
+        self._pending_events: list[dict[str, Any]] = []
+        self._connection = sqlite3.connect(
+            touch(path), isolation_level=None, check_same_thread=False, timeout=60
+        )
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute(f"PRAGMA wal_autocheckpoint={_PAGES_BEFORE_CHECKPOINT}")
+        self._connection.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")
+        self._connection.executescript(_TABLES)
 
     def close(self) -> None:
         with self._lock:
-            self._store.close()
+            self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing of what happens within; one within another is a part of it."""
+        """Run a block as one transaction; an inner transaction joins the outer one.
+
+        Events of the block are emitted after the commit and outside of the lock.
+        """
         with self._lock:
-            if self._store.in_transaction:
-                yield self._store
+            if self._connection.in_transaction:
+                yield self._connection
                 return
-            self._store.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield self._store
-                self._store.execute("COMMIT")
+                yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._untold.clear()
-                if self._store.in_transaction:
-                    self._store.execute("ROLLBACK")
+                self._pending_events.clear()
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
-            untold, self._untold = self._untold, []
-        for fields in untold:
+            pending, self._pending_events = self._pending_events, []
+        for fields in pending:
             self.events.emit("processing.changed", **fields)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """The rows of a query."""
         with self._lock:
-            return self._store.execute(query, values).fetchall()
+            return self._connection.execute(query, values).fetchall()
 
     # Messages
 
@@ -143,7 +148,7 @@ class Store:
         received: float | None = None,
         lease: float,
     ) -> Message:
-        """Persist a message as NEW; its trace header is complete. Raises AlreadyThereError."""
+        """Persist a message with a complete trace header as NEW. Raises AlreadyThereError."""
         now = self.clock.time()
         came = now if received is None else received
         trace = (new.source, new.correlation, new.process, new.service, new.operation)
@@ -157,16 +162,19 @@ class Store:
                 raise AlreadyThereError(f"{new.source} has sent {new.correlation} before") from error
             assert number is not None
             store.execute("INSERT INTO bodies VALUES (?, ?)", (number, new.body))
-            self._note(store, number, Change(1, now, None, Cause.RECEIVED, State.NEW, self.owner, None))
+            self._record_change(
+                store, number, Change(1, now, None, Cause.RECEIVED, State.NEW, self.owner, None)
+            )
             return self.message(number)
 
     def change(
         self, number: int, cause: Cause, *, held: int | None = None, why: str | None = None, **columns: Any
     ) -> Message | None:
-        """Move a message as the table has it, and set ``columns``; the message as it is then.
+        """Change the state of a message by the transition table, set ``columns``, and return the message.
 
-        None when it is not at the step ``held`` any more: somebody else has it. Raises
-        IllegalTransitionError for what the table does not have, LookupError for a message that is not there.
+        Returns None when the message is not at the step ``held`` any more, since another worker has it.
+        Raises IllegalTransitionError for a change that is not in the table, LookupError for an unknown
+        message.
         """
         with self.transaction() as store:
             found = store.execute("SELECT state, step FROM messages WHERE number = ?", (number,)).fetchone()
@@ -175,7 +183,7 @@ class Store:
             before, step = State(found[0]), found[1]
             if held is not None and step != held:
                 return None
-            state = after(before, cause)
+            state = next_state(before, cause)
             if state not in HELD:
                 columns = {"owner": None, "lease": None} | columns
             now = self.clock.time()
@@ -186,51 +194,51 @@ class Store:
                 (*wanted.values(), number, step),
             )
             assert moved.rowcount == 1
-            self._note(store, number, Change(step + 1, now, before, cause, state, self.owner, why))
+            self._record_change(store, number, Change(step + 1, now, before, cause, state, self.owner, why))
             return self.message(number)
 
     def message(self, number: int) -> Message:
-        """A message. LookupError when there is none of that number."""
+        """The message of that number. Raises LookupError when there is none."""
         found = self.rows(_BY_NUMBER, number)
         if not found:
             raise LookupError(f"there is no message {number}")
-        return message_of(found[0])
+        return message_from_row(found[0])
 
     def messages(self, condition: str, *values: Any) -> list[Message]:
-        """The messages that meet an SQL condition, with the order and limit that follow it."""
+        """The messages that meet an SQL condition, which may be followed by ORDER BY and LIMIT."""
         query = f"SELECT {COLUMNS} FROM messages WHERE {condition}"  # noqa: S608 -- conditions of ours
-        return [message_of(row) for row in self.rows(query, *values)]
+        return [message_from_row(row) for row in self.rows(query, *values)]
 
     def children(self, number: int) -> list[Message]:
         """The children of a message, in their order."""
         return self.messages("parent = ? ORDER BY position", number)
 
     def changes(self, number: int) -> list[Change]:
-        """The life of a message so far, oldest first."""
+        """The changes of a message's state, oldest first."""
         query = (
             "SELECT step, time, before, cause, after, owner, why FROM changes WHERE message = ? ORDER BY step"
         )
         rows = self.rows(query, number)
-        return [change_of(row) for row in rows]
+        return [change_from_row(row) for row in rows]
 
     def renew(self, held: Mapping[int, int], lease: float) -> None:
-        """Keep the messages ``held``, each at its step, for ``lease`` seconds from now."""
+        """Extend the leases of messages that are still at the given steps to ``lease`` seconds from now."""
         until = self.clock.time() + lease
         rows = [(until, number, step) for number, step in held.items()]
         with self.transaction() as store:
             store.executemany("UPDATE messages SET lease = ? WHERE number = ? AND step = ?", rows)
 
     def note_funnel(self, number: int, value: str, component: str) -> None:
-        """Write down that a message came to a funnel."""
+        """Record that a message reached a funnel."""
         with self.transaction() as store:
             update = "UPDATE messages SET funnel = ?, funnel_component = ? WHERE number = ?"
             store.execute(update, (value, component, number))
 
-    def still_held(self, number: int, step: int) -> bool:
-        """Whether a message is at that step still, and so in the hands that brought it there."""
+    def is_at_step(self, number: int, step: int) -> bool:
+        """Whether a message is still at that step, and so still with the worker that brought it there."""
         return bool(self.rows("SELECT 1 FROM messages WHERE number = ? AND step = ?", number, step))
 
-    def _note(self, store: sqlite3.Connection, number: int, change: Change) -> None:
+    def _record_change(self, store: sqlite3.Connection, number: int, change: Change) -> None:
         row = msgspec.structs.astuple(change)
         store.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *row))
-        self._untold.append({"message": number} | msgspec.structs.asdict(change))
+        self._pending_events.append({"message": number} | msgspec.structs.asdict(change))

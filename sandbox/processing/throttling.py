@@ -1,4 +1,4 @@
-"""Throttling: how many messages of one source system and operation are taken in how many seconds."""
+"""Throttling: a limit on the messages of one source system and operation in a number of seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.processing.parameters import Limit, Parameters
 
 
 class Throttling:
-    """The limits of one process."""
+    """Counts the messages that one process accepts."""
 
     def __init__(self, parameters: Parameters, clock: Clock) -> None:
         self._limits = parameters.throttling
@@ -20,7 +20,7 @@ class Throttling:
         self._taken: dict[tuple[str, str], deque[float]] = {}
 
     def take(self, source: str, operation: str) -> None:
-        """Count one message. ThrottledError when the limit is reached, and it is not counted."""
+        """Count one message. Raises ThrottledError when the limit is reached; then it is not counted."""
         limit = self.limit(source, operation)
         if limit is None:
             return
@@ -37,7 +37,7 @@ class Throttling:
             taken.append(now)
 
     def limit(self, source: str, operation: str) -> Limit | None:
-        """The limit that names the two most exactly; the source counts before the operation."""
+        """The most specific limit; one that names the source precedes one that names the operation."""
         names = (f"{source}.{operation}", f"{source}.*", f"*.{operation}", "*.*")
         return (
             next((self._limits[name] for name in names if name in self._limits), None)

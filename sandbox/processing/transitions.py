@@ -1,4 +1,4 @@
-"""Every change of a message's state: the code runs from this table, and the documentation shows it."""
+"""The table of all changes of a message's state; the code runs from it, and docs/processing.md shows it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sandbox.processing.states import FINAL, State
 
 
 class Cause(StrEnum):
-    """What makes a message change its state."""
+    """The cause of a change of state."""
 
     RECEIVED = "received"
     QUEUED = "queued"
@@ -34,7 +34,7 @@ class Cause(StrEnum):
 
 
 class Transition(NamedTuple):
-    """From ``before``, None for a message that was not known, by ``cause`` to ``after``."""
+    """A change from ``before`` (None for an unknown message) to ``after``."""
 
     before: State | None
     cause: Cause
@@ -43,93 +43,106 @@ class Transition(NamedTuple):
 
 
 class IllegalTransitionError(Exception):
-    """What was to happen to a message cannot happen to one in its state."""
+    """The state of a message does not allow the change."""
 
     def __init__(self, before: State | None, cause: Cause) -> None:
-        there = sorted(state.value for state in befores(cause) if state is not None)
+        there = sorted(state.value for state in states_before(cause) if state is not None)
         super().__init__(
             f"a message that is {before or 'not known'} cannot be {cause}; one that is {', '.join(there)} can"
         )
 
 
-def _from(befores: tuple[State | None, ...], cause: Cause, after: State, why: str) -> list[Transition]:
-    return [Transition(before, cause, after, why) for before in befores]
+def _transitions(
+    states_before: tuple[State | None, ...], cause: Cause, after: State, why: str
+) -> list[Transition]:
+    return [Transition(before, cause, after, why) for before in states_before]
 
 
 _S = State
 _OPEN = tuple(state for state in State if state not in FINAL)
 
 TABLE: Final = (
-    *_from((None,), Cause.RECEIVED, _S.NEW, "it is persisted, and acknowledged then"),
-    *_from((_S.NEW,), Cause.QUEUED, _S.IN_QUEUE, "at once, in the memory of the process that received it"),
-    *_from(
+    *_transitions((None,), Cause.RECEIVED, _S.NEW, "it is persisted, and acknowledged then"),
+    *_transitions(
+        (_S.NEW,), Cause.QUEUED, _S.IN_QUEUE, "at once, in the memory of the process that received it"
+    ),
+    *_transitions(
         (_S.PARTLY_FAILED, _S.POSTPONED),
         Cause.QUEUED,
         _S.IN_QUEUE,
         "its interval is over and it is taken from the store",
     ),
-    *_from((_S.WAITING_FOR_RES,), Cause.ANSWERED, _S.IN_QUEUE, "the answer it waits for came"),
-    *_from((_S.IN_QUEUE,), Cause.STARTED, _S.PROCESSING, "a worker takes it from the queue"),
-    *_from((_S.WAITING_FOR_RES,), Cause.RESUMED, _S.PROCESSING, "whoever has the answer goes on with it"),
-    *_from((_S.PROCESSING,), Cause.SUCCEEDED, _S.OK, "its route came to the end"),
-    *_from((_S.PROCESSING,), Cause.FAILED_FOR_NOW, _S.PARTLY_FAILED, "an error, with attempts left"),
-    *_from((_S.PROCESSING,), Cause.NO_EFFECT, _S.PARTLY_FAILED, "a blank attempt, which does not count"),
-    *_from(
+    *_transitions((_S.WAITING_FOR_RES,), Cause.ANSWERED, _S.IN_QUEUE, "the answer it waits for came"),
+    *_transitions((_S.IN_QUEUE,), Cause.STARTED, _S.PROCESSING, "a worker takes it from the queue"),
+    *_transitions(
+        (_S.WAITING_FOR_RES,),
+        Cause.RESUMED,
+        _S.PROCESSING,
+        "the caller with the answer processes the message itself",
+    ),
+    *_transitions((_S.PROCESSING,), Cause.SUCCEEDED, _S.OK, "its route came to the end"),
+    *_transitions((_S.PROCESSING,), Cause.FAILED_FOR_NOW, _S.PARTLY_FAILED, "an error, with attempts left"),
+    *_transitions(
+        (_S.PROCESSING,), Cause.NO_EFFECT, _S.PARTLY_FAILED, "a blank attempt, which does not count"
+    ),
+    *_transitions(
         (_S.PROCESSING,),
         Cause.FAILED_FOR_GOOD,
         _S.FAILED,
         "validation or business error, or the last attempt failed",
     ),
-    *_from(
+    *_transitions(
         (_S.NEW, _S.IN_QUEUE, _S.PROCESSING),
         Cause.POSTPONED,
         _S.POSTPONED,
         "another message of its funnel or order is ahead",
     ),
-    *_from(
+    *_transitions(
         (_S.IN_QUEUE, _S.PROCESSING),
         Cause.OUT_OF_ORDER,
         _S.FAILED,
         "it was postponed too long, and is still not its turn",
     ),
-    *_from((_S.PROCESSING,), Cause.OBSOLETE, _S.SKIPPED, "a newer message of the same object succeeded"),
-    *_from((_S.PROCESSING,), Cause.SPLIT, _S.WAITING, "it is split into children"),
-    *_from((_S.PROCESSING,), Cause.ASKED, _S.WAITING_FOR_RES, "it waits for an answer from outside"),
-    *_from((_S.WAITING,), Cause.CHILDREN_DONE, _S.OK, "all its hard children are done"),
-    *_from((_S.WAITING,), Cause.CHILD_FAILED, _S.FAILED, "a hard child failed or was cancelled"),
-    *_from(
+    *_transitions(
+        (_S.PROCESSING,), Cause.OBSOLETE, _S.SKIPPED, "a newer message of the same object succeeded"
+    ),
+    *_transitions((_S.PROCESSING,), Cause.SPLIT, _S.WAITING, "it is split into children"),
+    *_transitions((_S.PROCESSING,), Cause.ASKED, _S.WAITING_FOR_RES, "it waits for an answer from outside"),
+    *_transitions((_S.WAITING,), Cause.CHILDREN_DONE, _S.OK, "all its hard children are done"),
+    *_transitions((_S.WAITING,), Cause.CHILD_FAILED, _S.FAILED, "a hard child failed or was cancelled"),
+    *_transitions(
         (_S.NEW, _S.IN_QUEUE, _S.PROCESSING),
         Cause.STUCK,
         _S.PARTLY_FAILED,
         "the process that had it is gone",
     ),
-    *_from(
+    *_transitions(
         (_S.NEW, _S.IN_QUEUE, _S.PROCESSING),
         Cause.STUCK_TOO_OFTEN,
         _S.FAILED,
         "the process that had it is gone, and no attempt is left",
     ),
-    *_from((_S.OK, _S.FAILED, _S.CANCEL), Cause.RESTARTED, _S.PARTLY_FAILED, "somebody restarted it"),
-    *_from(_OPEN, Cause.CANCELLED, _S.CANCEL, "somebody cancelled it"),
+    *_transitions((_S.OK, _S.FAILED, _S.CANCEL), Cause.RESTARTED, _S.PARTLY_FAILED, "somebody restarted it"),
+    *_transitions(_OPEN, Cause.CANCELLED, _S.CANCEL, "somebody cancelled it"),
 )
 
 _AFTER: Final = {(each.before, each.cause): each.after for each in TABLE}
 
 
-def befores(cause: Cause) -> frozenset[State | None]:
-    """The states in which a message can meet ``cause``."""
+def states_before(cause: Cause) -> frozenset[State | None]:
+    """The states that a change for this cause can start from."""
     return frozenset(each.before for each in TABLE if each.cause is cause)
 
 
-def after(before: State | None, cause: Cause) -> State:
-    """The state that follows. IllegalTransitionError when the table has no such change."""
+def next_state(before: State | None, cause: Cause) -> State:
+    """The state after a change. Raises IllegalTransitionError when the table has no such change."""
     found = _AFTER.get((before, cause))
     if found is None:
         raise IllegalTransitionError(before, cause)
     return found
 
 
-def diagram() -> str:
+def mermaid_diagram() -> str:
     """The table as a Mermaid state diagram."""
     lines = ["stateDiagram-v2"]
     shown = [each for each in TABLE if each.cause is not Cause.CANCELLED]
@@ -138,8 +151,8 @@ def diagram() -> str:
     return "\n".join(lines)
 
 
-def listing() -> str:
-    """The table as one of Markdown: a line for each cause and what it leads to."""
+def markdown_table() -> str:
+    """The table in Markdown; rows with the same cause, end and reason are joined."""
     rows: dict[tuple[Cause, State, str], list[str]] = {}
     for each in TABLE:
         rows.setdefault((each.cause, each.after, each.why), []).append(each.before or "(unknown)")

@@ -74,7 +74,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
         processing = ProcessingResources(read_integration(settings.integration))
-        async with Embedded(settings, more=(scenario_resources, processing.over)) as emulator:
+        async with Embedded(settings, more=(scenario_resources, processing.attach)) as emulator:
             await asyncio.to_thread(processing.check_destinations)
             found = _describe(settings, emulator)
             running.write(found)

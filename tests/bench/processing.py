@@ -70,8 +70,8 @@ def _looks(process: Processing, stored: int) -> list[Row]:
     """The upkeep, and the searches that an index serves, over everything that is stored."""
     administration, last = Administration(process), process.store.rows("SELECT max(number) FROM messages")
     looks: dict[str, Callable[[], object]] = {
-        "looking for what is due": process.take_up,
-        "looking for what is stuck": process.look_after,
+        "looking for what is due": process.queue_due,
+        "looking for what is stuck": process.maintain_leases,
         "searching by state": lambda: administration.search(Search(state=State.FAILED)),
         "showing one message": lambda: administration.show(last[0][0]),
     }

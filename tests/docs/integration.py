@@ -11,7 +11,7 @@ from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.rng import Chance, new_uuid
 from sandbox.processing import NewMessage, Processing
-from sandbox.processing.integration import routes_of, systems_of
+from sandbox.processing.integration import build_routes, build_systems
 from sandbox.processing.integration_file import read_integration
 
 
@@ -26,10 +26,10 @@ def lived(path: Path, then: str) -> None:
     events = Events(clock)
     with ExitStack() as stack:
         stage = stack.enter_context(closing(FaultEngine(Chance(5), clock, events)))
-        outside = systems_of(integration, clock, stage)
+        outside = build_systems(integration, clock, stage)
         process = Processing(
             path.with_name(f"{new_uuid()}.sqlite3"),
-            routes_of(integration),
+            build_routes(integration),
             outside,
             clock,
             events,
@@ -53,7 +53,7 @@ def lived(path: Path, then: str) -> None:
 
         def later() -> str:
             clock.advance(600)
-            process.take_up()
+            process.queue_due()
             process.drain()
             return str(message().state)
 

@@ -56,7 +56,7 @@ def house(data_dir: Path | None = None, integration: Integration = DEFAULT) -> I
     clock = Clock(frozen_at=NOON)
     resources = ProcessingResources(integration)
     settings = Settings(aws_port=0, control_port=0, data_dir=data_dir)
-    with embedded(settings, clock, more=(resources.over,)) as emulator, Client(emulator.control) as client:
+    with embedded(settings, clock, more=(resources.attach,)) as emulator, Client(emulator.control) as client:
         try:
             yield House(client, clock, emulator.control)
         finally:

@@ -131,7 +131,7 @@ class Site:
     def retry(self, process: Processing) -> int:
         """Let the interval pass and take up what is due; how many."""
         self.clock.advance(process.parameters.partly_failed_interval)
-        taken = process.take_up()
+        taken = process.queue_due()
         process.drain()
         return taken
 

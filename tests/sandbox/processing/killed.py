@@ -22,10 +22,10 @@ from emulator.clock import Clock
 from emulator.events import Events
 from sandbox.processing import Child, Exchange, NewMessage, Parameters, Processing, Routes, TechnicalError
 from sandbox.processing.confirmation import Confirmation
-from sandbox.processing.integration import Integration, RouteOf, System, routes_of
+from sandbox.processing.integration import DeclaredRoute, Integration, System, build_routes
 from sandbox.processing.states import FINAL
-from sandbox.processing.steps import Call, ChildOf, Split
-from sandbox.processing.transitions import after
+from sandbox.processing.steps import Call, DeclaredChild, Split
+from sandbox.processing.transitions import next_state
 from tests.sandbox.receiver.mortal import MortalStore
 
 _START = 1_700_000_000.0
@@ -38,17 +38,17 @@ _CORRELATION = "$.message.correlation"
 _DECLARED = Integration(
     systems={name: System() for name in ("billing", "mno", "crm")},
     routes=(
-        RouteOf(
+        DeclaredRoute(
             "customer",
             "set",
             steps=(Call(system="billing", request=_CORRELATION), Call(system="mno", request=_CORRELATION)),
         ),
-        RouteOf(
+        DeclaredRoute(
             "customer",
             "split",
             steps=(
                 Call(system="crm", request=_CORRELATION),
-                Split(children=(ChildOf(service="customer", operation="set"),) * 2),
+                Split(children=(DeclaredChild(service="customer", operation="set"),) * 2),
             ),
         ),
     ),
@@ -72,7 +72,7 @@ class Stage:
         self.step = step
         self.clock = Clock(frozen_at=now)
         if _HOW == "declared":
-            routes = routes_of(_DECLARED)
+            routes = build_routes(_DECLARED)
         else:
             routes = Routes()
             routes.add("customer", "set", self._set)
@@ -134,8 +134,8 @@ class Stage:
 
     def round(self) -> None:
         self.clock.advance(self.process.parameters.lease)
-        self.process.look_after()
-        self.process.take_up()
+        self.process.maintain_leases()
+        self.process.queue_due()
         self.process.drain()
 
     def live(self) -> None:
@@ -204,7 +204,7 @@ def _states(fault_engine: Stage) -> dict[str, str]:
 
 
 def _legal(before: Any, cause: Any, state: Any) -> bool:
-    return after(before, cause) == state
+    return next_state(before, cause) == state
 
 
 def _make(folder: Path) -> None:

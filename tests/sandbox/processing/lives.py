@@ -52,7 +52,7 @@ class Life:
     def abandon(self) -> None:
         """The process is not heard of any more, and another looks after what it had."""
         self.site.clock.advance(self.process.parameters.lease)
-        self.other.look_after()
+        self.other.maintain_leases()
 
 
 def _fail(_: Exchange) -> None:

@@ -90,7 +90,7 @@ def test_a_message_is_restarted_with_its_calls_or_without(
     process.drain()
     restarted = getattr(administration, action)(number)
     assert restarted.state is State.PARTLY_FAILED
-    process.take_up()
+    process.queue_due()
     process.drain()
     assert state_of(process, number) is State.OK
     assert len(site.calls_of("billing")) == calls
@@ -107,7 +107,7 @@ def test_a_restart_does_not_give_new_attempts(
     for _ in range(3):
         site.retry(process)
     administration.restart_partly(number)
-    process.take_up()
+    process.queue_due()
     process.drain()
     message = message_of(process, number)
     assert (message.state, message.failed) == (State.FAILED, 5)

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sandbox.processing import Administration, Child, Exchange, KeyKind, State
 from sandbox.processing.states import FINAL
-from sandbox.processing.transitions import TABLE, Cause, IllegalTransitionError, after
+from sandbox.processing.transitions import TABLE, Cause, IllegalTransitionError, next_state
 from tests.sandbox.processing.conftest import Site
 
 ENDS = ("ok", "technical", "business", "blank", "ask", "die", "die after the call", "split")
@@ -78,8 +78,8 @@ class Lives(RuleBasedStateMachine):
     @rule(process=which, seconds=st.sampled_from((5.0, 60.0, 300.0)))
     def later(self, process: int, seconds: float) -> None:
         self.site.clock.advance(seconds)
-        self.processes[process].look_after()
-        self.processes[process].take_up()
+        self.processes[process].maintain_leases()
+        self.processes[process].queue_due()
 
     @precondition(lambda self: self.states)
     @rule(data=st.data(), process=which)
@@ -111,7 +111,7 @@ class Lives(RuleBasedStateMachine):
         for number, state, step in store.rows("SELECT number, state, step FROM messages"):
             for change in store.changes(number)[self.steps.get(number, 0) :]:
                 assert change.before == self.states.get(number)
-                assert after(change.before, change.cause) is change.after
+                assert next_state(change.before, change.cause) is change.after
                 self.states[number] = change.after
             self.steps[number] = step
             assert self.states[number] == state
@@ -139,8 +139,8 @@ class Lives(RuleBasedStateMachine):
                     process.answer(number, b"")
             process.drain()
             self.site.clock.advance(process.parameters.lease)
-            process.look_after()
-            process.take_up()
+            process.maintain_leases()
+            process.queue_due()
             self.every_change_is_in_the_table()
             if set(self.states.values()) <= FINAL:
                 break
@@ -149,7 +149,7 @@ class Lives(RuleBasedStateMachine):
         told = sum(
             1 for number in self.states for change in process.store.changes(number) if change.after in FINAL
         )
-        process.take_up()
+        process.queue_due()
         assert len(self.site.told.confirmations) == told
         self.site._opened = [process]
         self.site.close()

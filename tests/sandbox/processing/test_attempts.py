@@ -32,7 +32,9 @@ def test_a_call_that_succeeded_is_left_out_when_the_message_is_processed_again(
     assert state_of(process, number) is State.OK
     assert len(site.calls_of("billing")) == 1
     assert len(site.calls_of("mno")) == 1
-    assert [(call.operation, str(call.state), call.failed) for call in process.calls.of(number)][:2] == [
+    assert [(call.operation, str(call.state), call.failed) for call in process.calls.of_message(number)][
+        :2
+    ] == [
         ("billing", "OK", 0),
         ("mno", "OK", 2),
     ]
@@ -74,9 +76,9 @@ def test_attempts_and_interval_can_be_set(site: Site) -> None:
     number = site.send(process)
     process.drain()
     site.clock.advance(9.999)
-    assert process.take_up() == 0
+    assert process.queue_due() == 0
     site.clock.advance(0.001)
-    assert process.take_up() == 1
+    assert process.queue_due() == 1
     process.drain()
     assert state_of(process, number) is State.FAILED
 
@@ -184,8 +186,8 @@ def test_a_business_error_that_was_collected_survives_its_process(site: Site, pr
         process.drain()
     other = site.open()
     site.clock.advance(other.parameters.lease)
-    other.look_after()
-    other.take_up()
+    other.maintain_leases()
+    other.queue_due()
     other.drain()
     assert message_of(other, number).business_errors == ("a negative amount",)
     assert len(site.calls_of("billing")) == 1

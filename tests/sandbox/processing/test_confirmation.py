@@ -50,7 +50,7 @@ def _ends(site: Site, process: Processing) -> list[int]:
 def test_the_source_is_told_of_every_end(site: Site, process: Processing) -> None:
     """OK, FAILED with the reason, CANCEL; once each."""
     _ends(site, process)
-    process.take_up()
+    process.queue_due()
     told = [(each.correlation, each.result, each.additional_info) for each in site.told.confirmations]
     assert told == [("c-1", "OK", None), ("c-2", "FAILED", "no such field"), ("c-3", "CANCEL", None)]
 
@@ -92,9 +92,9 @@ def test_a_source_that_is_down_is_told_later_and_in_the_end_no_more(site: Site) 
         number = site.send(process, f"fail-{failing}")
         process.drain()
         for _ in range(6):
-            process.take_up()
+            process.queue_due()
             site.clock.advance(60)
-        (call,) = process.calls.of(number)
+        (call,) = process.calls.of_message(number)
         assert (call.operation, call.state, site.told.asked) == ("confirmation", state, asked)
         assert process.store.message(number).state is State.OK
 
@@ -107,10 +107,10 @@ def test_a_confirmation_is_not_lost_with_its_process(site: Site, monkeypatch: py
     site.send(process)
     process.drain()
     other = site.open()
-    other.take_up()
+    other.queue_due()
     assert site.told.results == []
     site.clock.advance(other.parameters.lease)
-    other.take_up()
+    other.queue_due()
     assert site.told.results == ["OK"]
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from sandbox.processing import Administration, Processing, State
-from sandbox.processing.integration import routes_of
+from sandbox.processing.integration import build_routes
 from sandbox.processing.integration_file import read_integration
 from tests.sandbox.processing.conftest import Site, causes_of, message_of, state_of
 
@@ -32,7 +32,7 @@ def declare(site: Site, tmp_path: Path) -> Declare:
                 for name, steps in routes.items()
             )
         )
-        site.routes = routes_of(read_integration(path))
+        site.routes = build_routes(read_integration(path))
         return site.open(**{name: each for name, each in parameters.items() if name not in routes})
 
     return open_with
@@ -79,7 +79,7 @@ def test_a_call_is_known_by_what_the_step_says(site: Site, declare: Declare) -> 
         {do = "call", system = "billing"}"""
     )
     number = _send(site, process, {"line": "L1"}, object_id="5")
-    found = {(call.operation, call.key) for call in process.calls.of(number)}
+    found = {(call.operation, call.key) for call in process.calls.of_message(number)}
     assert found == {
         ("crm", "CRM_c-1"),
         ("crm", "CRM_c-1_L1"),
@@ -224,7 +224,7 @@ def test_related_messages_go_through_a_funnel_one_at_a_time(site: Site, declare:
     process.answer(first, b"go on")
     process.drain()
     site.clock.advance(process.parameters.postponed_interval)
-    process.take_up()
+    process.queue_due()
     process.drain()
     assert (state_of(process, first), state_of(process, second)) == (State.OK, State.OK)
 

@@ -204,4 +204,4 @@ def test_as_coded_objects_of_two_operations_are_one_without_an_entity_type(site:
     """The code's key has the entity type or nothing before the object id."""
     process = site.open(ways=Dialect(entity_by_operation=False))
     assert _two_operations(site, process) is State.SKIPPED
-    assert process.calls.of(1)[0].key == "5"
+    assert process.calls.of_message(1)[0].key == "5"

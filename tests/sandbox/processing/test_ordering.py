@@ -33,7 +33,7 @@ def test_one_message_of_a_funnel_value_is_processed_at_a_time(site: Site, proces
     process.resume(first, b"")
     assert state_of(process, first) is State.OK
     site.clock.advance(process.parameters.postponed_interval)
-    assert process.take_up() == 1
+    assert process.queue_due() == 1
     process.drain()
     assert through == ["1", "2"]
     assert state_of(process, second) is State.WAITING_FOR_RES
@@ -115,7 +115,7 @@ def test_one_that_failed_blocks_those_behind_it_unless_failed_ones_are_left_out(
     process.drain()
     assert state_of(process, second) is (State.OK if without_failed else State.POSTPONED)
     site.clock.advance(process.parameters.postponed_limit + 1)
-    process.take_up()
+    process.queue_due()
     process.drain()
     message = message_of(process, second)
     assert message.state is end

@@ -48,7 +48,7 @@ def test_new_messages_are_not_taken_from_the_store(site: Site, process: Processi
         for state, number in numbers.items():
             put(process, number, state)
         store.execute("UPDATE messages SET due = 0")
-    assert other.take_up() == 2
+    assert other.queue_due() == 2
     other.drain()
     assert processed == [numbers[State.PARTLY_FAILED], numbers[State.POSTPONED]]
 
@@ -160,7 +160,7 @@ def test_a_process_that_stops_takes_nothing_more(site: Site, process: Processing
     with pytest.raises(StoppingError):
         process.receive(site.new())
     process.close()
-    other.take_up()
+    other.queue_due()
     other.drain()
     message = message_of(other, number)
     assert (message.state, message.failed) == (State.OK, 0)
@@ -248,6 +248,6 @@ def test_a_message_whose_resuming_broke_off_is_freed(site: Site, process: Proces
     with pytest.raises(KeyboardInterrupt):
         process.resume(number, b"now")
     site.clock.advance(process.parameters.lease)
-    process.look_after()
+    process.maintain_leases()
     site.retry(process)
     assert state_of(process, number) is State.OK

@@ -36,11 +36,11 @@ def test_what_two_processes_see_at_once_one_takes(
         found = seen(query, *values)
         if "INDEXED BY due" in query and not looked:
             looked.append(query)
-            assert process.take_up() == 20
+            assert process.queue_due() == 20
         return found
 
     monkeypatch.setattr(other.store, "rows", late)
-    assert other.take_up() == 0
+    assert other.queue_due() == 0
     assert looked
     assert {message_of(process, each).owner for each in numbers} == {process.owner}
 
@@ -51,13 +51,13 @@ def test_a_message_of_a_process_that_is_gone_is_taken_up_by_another(site: Site, 
     number = site.send(process)
     other = site.open()
     site.clock.advance(other.parameters.lease - 1)
-    other.look_after()
+    other.maintain_leases()
     assert state_of(other, number) is State.IN_QUEUE
     site.clock.advance(1)
-    other.look_after()
+    other.maintain_leases()
     message = message_of(other, number)
     assert (message.state, message.failed, message.error_code) == (State.PARTLY_FAILED, 1, Code.STUCK)
-    other.take_up()
+    other.queue_due()
     other.drain()
     assert state_of(other, number) is State.OK
     process.drain()
@@ -70,8 +70,8 @@ def test_a_process_that_is_alive_keeps_what_it_has(site: Site, process: Processi
     other = site.open()
     for _ in range(10):
         site.clock.advance(process.parameters.lease / 2)
-        process.look_after()
-        other.look_after()
+        process.maintain_leases()
+        other.maintain_leases()
     assert state_of(other, number) is State.IN_QUEUE
 
 
@@ -83,8 +83,8 @@ def test_a_message_that_is_stuck_again_and_again_fails(site: Site, process: Proc
         with pytest.raises(KeyboardInterrupt):
             process.drain()
         site.clock.advance(process.parameters.lease)
-        process.look_after()
-        process.take_up()
+        process.maintain_leases()
+        process.queue_due()
     message = message_of(process, number)
     assert (message.state, message.failed, message.error_code) == (State.FAILED, 4, Code.STUCK)
     assert site.told.results == ["FAILED"]
@@ -98,8 +98,8 @@ def test_a_worker_that_lost_its_message_writes_nothing(site: Site, process: Proc
     def slow(exchange: Exchange) -> None:
         if exchange.message.owner == process.owner:
             site.clock.advance(process.parameters.lease)
-            other.look_after()
-            other.take_up()
+            other.maintain_leases()
+            other.queue_due()
             other.drain()
         exchange.call("billing", exchange.message.owner.encode() if exchange.message.owner else b"")
 
@@ -161,7 +161,7 @@ with path.with_name(name).open("a") as calls:
     sys.stdin.readline()
     process.drain()
     while process.store.rows("SELECT 1 FROM messages WHERE state != 'OK' LIMIT 1"):
-        process.take_up()
+        process.queue_due()
         process.drain()
     process.close()
 """

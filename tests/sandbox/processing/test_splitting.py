@@ -196,9 +196,9 @@ def test_a_parent_that_is_restarted_takes_up_the_children_that_failed(
     for _ in range(3):
         site.retry(process)
     Administration(process).restart_partly(number)
-    process.take_up()
+    process.queue_due()
     process.drain()
-    process.take_up()
+    process.queue_due()
     process.drain()
     assert _states(process, number) == [State.OK] * 3
     assert order.count(b"1") == 1
@@ -224,6 +224,6 @@ def test_a_child_does_not_stay_behind_the_one_that_broke_off(site: Site, process
         process.drain()
     assert _states(process, number) == [State.WAITING, State.PROCESSING, State.NEW]
     site.clock.advance(process.parameters.lease)
-    process.look_after()
+    process.maintain_leases()
     site.retry(process)
     assert _states(process, number) == [State.OK] * 3

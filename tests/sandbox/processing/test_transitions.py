@@ -9,7 +9,14 @@ import pytest
 
 from sandbox.processing import Processing, State
 from sandbox.processing.states import FINAL, TAKEN_UP_AGAIN
-from sandbox.processing.transitions import TABLE, Cause, IllegalTransitionError, Transition, diagram, listing
+from sandbox.processing.transitions import (
+    TABLE,
+    Cause,
+    IllegalTransitionError,
+    Transition,
+    markdown_table,
+    mermaid_diagram,
+)
 from tests.sandbox.processing.conftest import Site, put, state_of
 from tests.sandbox.processing.lives import Life, lead
 
@@ -90,7 +97,7 @@ def test_every_state_but_a_final_one_can_be_left_and_cancelled() -> None:
     assert {each.before for each in TABLE if each.cause is Cause.QUEUED} >= TAKEN_UP_AGAIN
 
 
-@pytest.mark.parametrize("made", [diagram, listing])
+@pytest.mark.parametrize("made", [mermaid_diagram, markdown_table])
 def test_the_documentation_shows_the_table_that_the_code_runs_from(made: Callable[[], str]) -> None:
     """``python -m sandbox.processing`` prints both, to be put there."""
     assert made() in _DOCS.read_text()

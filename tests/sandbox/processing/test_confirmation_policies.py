@@ -301,7 +301,7 @@ def test_what_must_not_be_called_is_refused_where_it_is_declared(tmp_path: Path,
     settings = Settings(aws_port=0, control_port=0, data_dir=None)
     path = tmp_path / "integration.toml"
     resources = ProcessingResources(Integration(systems={}, routes=()))
-    with embedded(settings, Clock(), more=(resources.over,)) as emulator:
+    with embedded(settings, Clock(), more=(resources.attach,)) as emulator:
         url = emulator.control.replace("127.0.0.1", "localhost") if where == "control" else where
         path.write_text(f'[confirm.CRM]\nby = "http"\n\nurl = "{url}"\n')
         resources._integration = read_integration(path)
