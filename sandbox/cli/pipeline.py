@@ -201,14 +201,14 @@ def report(
 
 
 def _injected(events: str | None, service: Service) -> list[Injected]:
-    from sandbox.pipeline.impact import injected_by, injected_in
+    from sandbox.pipeline.impact import fetch_injections, read_injections
 
     if events is None:
         return []
     if events != "running":
-        return injected_in(Path(events))
+        return read_injections(Path(events))
     with service.client() as client:
-        return injected_by(client)
+        return fetch_injections(client)
 
 
 @pipeline.command()

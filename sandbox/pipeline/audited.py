@@ -1,4 +1,4 @@
-"""Stage: lines of the audit log back to the records that were dispatched."""
+"""Pipeline stage: turn lines of the audit log back into the records that were dispatched."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def audited(lines: DataFrame) -> DataFrame:
-    """Rows of the ``bucket`` source to ``RECORDS``, at the place where each message was dispatched.
+    """Convert rows of the ``bucket`` source to ``RECORDS`` where each was dispatched.
 
-    The partition key is not in the audit log. A line that is none is a record of its own, at its place in the
-    bucket: the stages behind reject it with its bytes.
+    The partition key is null, since the audit log does not have it. A line that is not valid becomes a record
+    with its place in the bucket; a later stage rejects it with its bytes.
     """
     return lines.mapInArrow(records_of, RECORDS)
 
 
 def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
-    """What one line tells."""
+    """Convert one line of the audit log to a row of ``RECORDS``."""
     try:
         told = read_line(line)
         arrived = datetime.fromisoformat(told.arrived)
@@ -43,7 +43,7 @@ def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
 
 
 def records_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``audited`` for one partition, to be put before another step in the same worker."""
+    """Convert one partition as ``audited`` does, for use before another step in the same worker."""
     import pyarrow as pa
 
     kinds = {"BINARY": pa.binary(), "STRING": pa.string(), "TIMESTAMP": pa.timestamp("us", "UTC")}

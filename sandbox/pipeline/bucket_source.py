@@ -1,10 +1,8 @@
-"""A ``bucket`` data source for PySpark 4.2+.
+"""A ``bucket`` data source for PySpark 4.2+: the lines of new S3 objects, without the S3A jar.
 
-The lines of new objects, streaming and batch, without the S3A jar.
-
-An offset is a map ``{folder: last key taken}``. Within a folder, new objects must sort behind old ones, as
-those do that are named by sequence range; an object written again under its own name is not read again.
-Every batch takes from all folders in turn, so that none of them runs ahead of the others.
+An offset is a map ``{folder: last key read}``. Within a folder, the key of a new object must sort behind all
+older keys, as keys with a sequence range do. An object that is overwritten is not read again. Every batch
+reads from all folders in turn, so that no folder runs ahead of the others.
 """
 
 from __future__ import annotations
@@ -40,12 +38,12 @@ _LINES_PER_BATCH = 2000
 
 
 class BucketSourceError(Exception):
-    """The source cannot go on; the message says which option or object is the reason."""
+    """The source cannot continue; the message names the option or object that is the reason."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of one ``load()``, in any case."""
+    """Options of one ``load()``; their names are case-insensitive."""
 
     bucket: str
     prefix: str = ""
@@ -58,7 +56,7 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Settings:
-        """BucketSourceError names an option that is missing, unknown or not of its kind."""
+        """Read the options. Raises BucketSourceError for an option that is missing, unknown or not valid."""
         names = {spelled.lower(): name for spelled, name in _SPELLED.items()}
         values: dict[str, Any] = {}
         for key, text in options.items():
@@ -73,7 +71,7 @@ class Settings:
         return cls(**values)
 
     def client(self) -> Any:
-        """An S3 client of botocore's."""
+        """Create an S3 client of botocore."""
         from botocore.config import Config
         from botocore.session import Session
 
@@ -95,7 +93,7 @@ class Objects(InputPartition):
 
 
 class _Reading:
-    """What the batch and the streaming reader share."""
+    """The common part of the batch reader and the streaming reader."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -107,7 +105,7 @@ class _Reading:
         return [found["Key"] for page in pages for found in page.get("Contents", ())]
 
     def between(self, start: Offset, end: Offset | None) -> list[str]:
-        """Keys behind one offset up to another, folders in turn."""
+        """The keys behind ``start`` up to ``end``, one from each folder in turn."""
         folders: dict[str, list[str]] = {}
         for key in sorted(self._keys(self._settings.client())):
             folder = key.rpartition("/")[0]
@@ -122,7 +120,7 @@ class _Reading:
         return [Objects(tuple(keys[at : at + size])) for at in range(0, len(keys), size)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Every line that is not empty, without its line end; None where Spark has nothing to read."""
+        """Read the lines that are not empty, without line ends. Spark passes None when there is nothing."""
         if not isinstance(partition, Objects):
             return
         client, bucket = self._settings.client(), self._settings.bucket
@@ -146,14 +144,14 @@ def _arrow(bucket: str, key: str, lines: Sequence[tuple[int, bytes]]) -> pa.Reco
 
 
 class BucketBatchReader(_Reading, DataSourceReader):
-    """Every object that is there, once."""
+    """Reads all objects once."""
 
     def partitions(self) -> Sequence[InputPartition]:
         return self.partitions_of(self.between({}, None))
 
 
 class BucketStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """New objects; ``availableNow`` ends with those that were there when it began."""
+    """Reads new objects; ``availableNow`` ends with the objects that existed when it began."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)

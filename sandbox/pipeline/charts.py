@@ -10,7 +10,7 @@ _PLOT_WIDTH, _PLOT_HEIGHT = _WIDTH - _LEFT - 8, _HEIGHT - _BELOW - 8
 
 
 def stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
-    """Bars over time, one on top of the other; each with its numbers as a tooltip."""
+    """Draw stacked bars over time; each bar has its numbers as a tooltip."""
     totals = [sum(values) for values in zip(*series.values(), strict=True)]
     top = max([*totals, 1])
     step = _PLOT_WIDTH / max(len(labels), 1)
@@ -30,7 +30,7 @@ def stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
 
 
 def lines(labels: Sequence[str], series: Mapping[str, Sequence[int | None]], unit: str) -> str:
-    """Lines over time; a point is left out where there is no value."""
+    """Draw lines over time; a missing value has no point."""
     top = max([value for values in series.values() for value in values if value is not None], default=1) or 1
     step = _PLOT_WIDTH / max(len(labels), 1)
     drawn = []
@@ -51,7 +51,7 @@ def lines(labels: Sequence[str], series: Mapping[str, Sequence[int | None]], uni
 
 
 def bars(counts: Mapping[str, int]) -> str:
-    """Lying bars, one a name, with their numbers."""
+    """Draw one horizontal bar for each name, with its number."""
     top = max([*counts.values(), 1])
     tall = 24
     rows = []

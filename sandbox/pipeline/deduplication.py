@@ -1,4 +1,4 @@
-"""Stage: which rows were there before. Its state is a bounded window of the tables themselves."""
+"""Pipeline stage: mark rows that arrived before. Its state is a bounded window of the tables themselves."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 KEY = ["stream", "identity"]
 ROW = ["part", "day", "row"]
-"""Where a row of a batch is kept: its partition, its day, its place in the file of the two."""
+"""The key of a row of a batch: its partition, its day, and its index in the file of the two."""
 
 
 def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
-    """``rows`` with ``duplicate``: true for all but the first arrival of an identity on its stream.
+    """Add the column ``duplicate``: true for all but the first arrival of an identity on its stream.
 
-    ``seen`` holds the ``KEY`` of earlier batches, as far back as duplicates are looked for. A good message
-    and a bad one with the same messageId are two identities: a damaged copy must not hide the whole one.
+    ``seen`` holds the ``KEY`` of earlier batches within the deduplication window. A valid message and an
+    invalid one with the same messageId have different identities: a damaged copy must not hide the valid one.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812 - as above
 
-    # Sequence numbers are decimal texts of different lengths.
+    # Sequence numbers are decimal texts of different lengths: the length must be compared first.
     arrival = ("arrived", "shard", F.length("sequence_number"), "sequence_number")
     place = F.row_number().over(Window.partitionBy(*KEY).orderBy(*arrival))
-    # The batch is small and the past is large: the batch's keys go to the past, not the past through a
-    # shuffle.
+    # The batch is small and the past is large: broadcasting the keys of the batch avoids a shuffle of the
+    # past.
     known = seen.join(F.broadcast(rows.select(*KEY).distinct()), KEY, "left_semi").distinct()
     again = F.broadcast(known.withColumn("known", F.lit(True)))
     return (
@@ -41,9 +41,9 @@ def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
 
 
 def marked_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataFrame:
-    """``marked`` where only rows whose ``key`` is among the ``suspects`` can be duplicates at all.
+    """Mark duplicates as ``marked`` does, if only rows whose ``key`` is in ``suspects`` can be duplicates.
 
-    The others, which are nearly all, are neither sorted nor moved.
+    All other rows, which are nearly all, are neither sorted nor shuffled.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 

@@ -1,4 +1,4 @@
-"""Whether anything answers at an endpoint, asked before Spark is started for it."""
+"""A check that an endpoint answers, made before the slow start of Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def require_endpoint(url: str | None, seconds: float = 3.0) -> None:
-    """UnavailableError when nobody listens there within so many seconds; AWS's own (None) is not asked."""
+    """Raise UnavailableError if no server accepts a connection in ``seconds``. None, which is AWS, passes."""
     if url is None:
         return
     named = urlsplit(url)

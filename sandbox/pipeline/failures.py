@@ -1,41 +1,41 @@
-"""What stops a run, as one line for a person; ``failure_of`` finds it in what Spark makes of it."""
+"""The errors that stop a run, each with one line for a person."""
 
 from __future__ import annotations
 
 import re
 
-_OURS = re.compile(
+_KNOWN_ERROR = re.compile(
     r"(?P<kind>DataLossError|KinesisSourceError|ServiceError|BucketSourceError|ClientError|EndpointConnectionError)"
     r": (?P<said>[^\n]+)"
 )
 _UNREACHABLE = re.compile(
     r"ConnectionError|EndpointConnection|MaxRetryError|ResourceNotFound|NoSuchBucket|credentials"
 )
-_LATE = "Python worker failed to connect back"
+_WORKER_LATE = "Python worker failed to connect back"
 
 
 class PipelineFailedError(RuntimeError):
-    """The run cannot go on; what was committed stays, and the same run can be started again."""
+    """The run cannot continue. Committed batches stay, and the same run can be started again."""
 
 
 class UnavailableError(PipelineFailedError):
-    """Something that the run needs is not there: an endpoint, a stream, a bucket, a package."""
+    """An endpoint, a stream, a bucket or a package that the run needs is missing."""
 
 
 class WorkerLateError(UnavailableError):
-    """A Python process of Spark's did not start in the time that Spark gives it."""
+    """A Python worker of Spark did not start within Spark's time limit."""
 
 
 class UsageError(PipelineFailedError):
-    """What was asked for makes no sense: a statement, an option, a place."""
+    """The user's input is not valid: a statement, an option or a place."""
 
 
 def failure_of(error: BaseException) -> PipelineFailedError:
-    """The error that a person should see for one of Spark's."""
+    """Find the pipeline's error in an exception of Spark, which holds it as text."""
     text = str(error)
-    if _LATE in text:
+    if _WORKER_LATE in text:
         return WorkerLateError("a Python process of Spark's did not start in time: the machine is too busy")
-    found = _OURS.search(text)
+    found = _KNOWN_ERROR.search(text)
     said = found["said"].strip() if found else (text.strip() or type(error).__name__).splitlines()[0]
     kind = found["kind"] if found else ""
     if _UNREACHABLE.search(f"{kind}: {said}"):

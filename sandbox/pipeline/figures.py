@@ -1,4 +1,4 @@
-"""Stage: what happened a minute, a stream and a tenant, as sums that add up from batch to batch."""
+"""Pipeline stage: sums by minute, stream and tenant; the sums of several batches can be added."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ OUTCOMES = ("messages", "parts", "duplicates", "rejects", "queued")
 
 
 def counted(rows: DataFrame) -> DataFrame:
-    """Rows of ``figures`` from routed rows of a batch; ``outcome`` is the table each went to.
+    """Aggregate the routed rows of a batch to rows of ``figures``; ``outcome`` is the table of a row.
 
-    Latency is published to arrived, in milliseconds, 0 where the sender's clock is ahead; a KLL sketch keeps
-    its distribution within about 1 % of rank.
+    Latency is the time from published to arrived in milliseconds; it is 0 if the sender's clock is ahead. A
+    KLL sketch keeps its distribution with a rank error of about 1 %.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -40,7 +40,7 @@ def counted(rows: DataFrame) -> DataFrame:
 
 
 def quantile(sketch: str, rank: float) -> Column:
-    """The latency in milliseconds below which a share ``rank`` (0 to 1) of a sketch's messages lies."""
+    """The latency in milliseconds at ``rank`` (0 to 1) of a sketch; null for an empty sketch."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     known = F.kll_sketch_get_n_bigint(sketch) > 0

@@ -1,8 +1,8 @@
-"""Which identities there were, as 64-bit hashes: what keeps the cost of deduplication flat.
+"""An in-memory index of known identities, which keeps the cost of deduplication constant.
 
-The tables decide what is a duplicate; this says of most rows, without looking there, that they are none, and
-of the others which batches to look at. It takes 12 bytes an identity of the window, in the driver, and is
-made anew from the tables when a run begins.
+The index holds 64-bit hashes. It shows for most rows that they are not duplicates, without reading a table.
+For the other rows it names the batches to read; the tables then decide. It takes 12 bytes for each identity
+in the window, in the driver, and is rebuilt from the tables when a run begins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IDENTIFIED = ("messages", "parts", "rejects", "queued")
 
 
 def keys(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
-    """A hash of each pair, the same in every process: int64."""
+    """Hash each pair to an int64 that is the same in every process."""
     import numpy as np
     import pandas as pd
     import pyarrow.compute as pc
@@ -33,7 +33,7 @@ def keys(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
 
 @dataclass
 class Identities:
-    """``window`` is how far back in seconds of arrival time duplicates are looked for."""
+    """The identities of the last ``window`` seconds of arrival time."""
 
     tables: Tables
     window: float
@@ -50,9 +50,9 @@ class Identities:
         return len(self._keys)
 
     def suspects(self, found: np.ndarray[Any, Any], first: float) -> tuple[np.ndarray[Any, Any], list[File]]:
-        """Keys of a batch that are there twice or were there before, and the files that can tell.
+        """Keys of a batch that occur twice or occurred before, and the files that hold the earlier rows.
 
-        ``first`` is the batch's first arrival in seconds since the epoch.
+        ``first`` is the first arrival of the batch in seconds since the epoch.
         """
         import numpy as np
 
@@ -66,7 +66,7 @@ class Identities:
         return here[before | (counts > 1)], files
 
     def _load(self, since: float) -> None:
-        """Take in the commits that are new, let go of those that have left the window."""
+        """Add new commits, and remove commits that have left the window."""
         for commit in self.tables.commits:
             if commit.batch > self._loaded and commit.last is not None and commit.last >= since:
                 self._add(commit)

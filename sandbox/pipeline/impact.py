@@ -1,4 +1,4 @@
-"""What the faults did: the events of a sandbox beside the tables, message by message."""
+"""The effect of faults: joins the fault events of a sandbox with the tables, by messageId."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OUTCOMES = ("messages", "parts", "duplicates", "rejects")
 
 
 class Injected(NamedTuple):
-    """A fault that struck: its type, when in seconds since the epoch, and which message, if it was one."""
+    """One injection of a fault: its type, time in seconds since the epoch, and message, if there is one."""
 
     type: str
     time: float
@@ -30,11 +30,11 @@ class Injected(NamedTuple):
 
 
 class Impact(msgspec.Struct, frozen=True):
-    """What became of the messages that a type of fault struck.
+    """The outcomes of the messages that one type of fault struck.
 
-    ``messages`` are those it struck, by messageId; of all their arrivals, ``duplicates`` and ``rejects`` are
-    so many. Latency is from published to arrived in milliseconds, ``p50_others`` that of the messages which
-    no fault struck; None where there are none.
+    ``messages`` counts them by messageId. ``duplicates`` and ``rejects`` count their arrivals with these
+    outcomes. Latency is the time from published to arrived in milliseconds. ``p50_others`` is the latency of
+    messages that no fault struck. Latencies are None without messages.
     """
 
     type: str
@@ -54,7 +54,7 @@ class _Fields(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """An event, its fields beside its time as the control API has them or apart as a run leaves them."""
+    """An event; its fields are top-level as in the control API, or in ``fields`` as in the file of a run."""
 
     time: float
     kind: str
@@ -63,8 +63,8 @@ class _Line(msgspec.Struct):
     fields: _Fields | None = None
 
 
-def injected_in(events: Path) -> list[Injected]:
-    """The faults in an ``events.ndjson``, as a scenario's run leaves it. UsageError for another file."""
+def read_injections(events: Path) -> list[Injected]:
+    """Read the injections from a run's ``events.ndjson``. Raises UsageError for another file."""
     decode = msgspec.json.Decoder(_Line).decode
     try:
         lines = [decode(line) for line in events.read_bytes().splitlines() if line.strip()]
@@ -75,8 +75,8 @@ def injected_in(events: Path) -> list[Injected]:
     return [Injected(f.type, line.time, f.message_id) for line, f in zip(found, apart, strict=True)]
 
 
-def injected_by(control: Client, since: int = 0) -> list[Injected]:
-    """The faults that a running sandbox tells of, in events behind the one with the id ``since``."""
+def fetch_injections(control: Client, since: int = 0) -> list[Injected]:
+    """Fetch the injections from a running sandbox, in events with an id above ``since``."""
     found: list[Injected] = []
     last = since
     while page := control.events(after=last):
@@ -92,7 +92,7 @@ def injected_by(control: Client, since: int = 0) -> list[Injected]:
 def by_interval(
     injected: Iterable[Injected], starts: Sequence[float], seconds: float
 ) -> list[dict[str, int]]:
-    """How often each type struck in intervals that begin at ``starts`` and last ``seconds``."""
+    """Count the injections by type in intervals that begin at ``starts`` and last ``seconds``."""
     counts: list[dict[str, int]] = [{} for _ in starts]
     for fault in injected:
         for start, count in zip(starts, counts, strict=True):
@@ -101,8 +101,8 @@ def by_interval(
     return counts
 
 
-def impacts(spark: SparkSession, tables: Tables, injected: Sequence[Injected]) -> list[Impact]:
-    """One ``Impact`` a type, in the order of their names."""
+def measure_impacts(spark: SparkSession, tables: Tables, injected: Sequence[Injected]) -> list[Impact]:
+    """Measure the impact of each type of fault; sorted by type."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     if not injected:
@@ -158,7 +158,7 @@ def _latency(percentile: Any, ranks: list[float]) -> Column:
 
 
 def _arrivals(spark: SparkSession, tables: Tables) -> DataFrame:
-    """Every arrival with its messageId and the table it went to."""
+    """All arrivals with their messageId and ``outcome``, the table of the arrival."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     columns = "message_id STRING, arrived TIMESTAMP, published TIMESTAMP"

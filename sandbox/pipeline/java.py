@@ -1,4 +1,4 @@
-"""The Java that Spark needs: find one, or obtain one. Set-up calls ``python -m`` of this."""
+"""Find or install the Java that Spark needs. Set-up runs ``python -m sandbox.pipeline.java``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OWN_FOLDER = Path(__file__).resolve().parents[2] / ".jdk"
 
 
 class JavaMissingError(RuntimeError):
-    """No Java of at least version 17 is here, or none could be obtained; the message says what to do."""
+    """There is no Java 17 or later, and none could be installed; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that Spark runs on: its home folder and its major version."""
+    """A Java installation: its home folder and its major version."""
 
     home: Path
     version: int
@@ -38,7 +38,7 @@ def find(own_folder: Path = OWN_FOLDER) -> Java | None:
 
 
 def require(own_folder: Path = OWN_FOLDER) -> Java:
-    """``find``, or JavaMissingError."""
+    """Find a Java as ``find`` does. Raises JavaMissingError when there is none."""
     found = find(own_folder)
     if found is None:
         raise JavaMissingError(
@@ -49,9 +49,9 @@ def require(own_folder: Path = OWN_FOLDER) -> Java:
 
 
 def obtain(say: Callable[[str], None], own_folder: Path = OWN_FOLDER) -> Java:
-    """Find a Java or get one.
+    """Find a Java, or install one: as root the distribution's package, else Adoptium's in ``own_folder``.
 
-    The distribution's package as root, else one of Adoptium's in the project's folder.
+    Raises JavaMissingError when the installation fails.
     """
     if found := find(own_folder):
         say(f"Java {found.version}: {found.home}")
@@ -120,7 +120,7 @@ def _install_own(own_folder: Path) -> None:
 
 
 def main() -> int:
-    """Exit code 0 when there is a Java, 3 when none could be had."""
+    """Return exit code 0 when there is a Java, 3 when none could be installed."""
     try:
         obtain(lambda line: print(line, file=sys.stderr))  # noqa: T201 - this module is a command of set-up
     except JavaMissingError as missing:

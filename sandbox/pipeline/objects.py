@@ -1,4 +1,4 @@
-"""Stage: the current state of every object, from messages in any order."""
+"""Pipeline stage: the current state of every object, from messages in any order."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ CHANGE = [
     "object_uuid", "tenant", "message_type", "message_id", "published", "arrived",
     "resource_type", "title", "replaces", "previous", "following",
 ]  # fmt: skip
-"""The columns of ``messages`` and ``sequences`` that tell what happened to an object."""
+"""The columns of ``messages`` and ``sequences`` that describe a change of an object."""
 
-_TELLING = ("MetadataCreate", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
+_MESSAGE_TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
 _STATE = ["resource_type", "title", "message_type", "message_id", "replaces", "tenant"]
 
 
 def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
-    """Rows of ``objects`` from those before and new ``CHANGE`` rows, in any order and repeated or not.
+    """Compute the rows of ``objects`` from the previous rows and ``CHANGE`` rows in any order, also repeated.
 
-    The last word is that of the latest ``published`` (the arrival where there is none): a late update does
-    not undo a newer one, nor bring back what was deleted after it. What was ever said of versions counts.
+    The change with the latest ``published`` (or else the latest arrival) wins: a late update neither undoes a
+    newer one nor restores an object that was deleted later. All versions that were ever named count.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
-    telling = F.col("object_uuid").isNotNull() & F.col("message_type").isin(*_TELLING)
-    facts = changes.filter(telling).select("object_uuid", *_facts())
+    relevant = F.col("object_uuid").isNotNull() & F.col("message_type").isin(*_MESSAGE_TYPES)
+    facts = changes.filter(relevant).select("object_uuid", *_facts())
     before = previous.select(
         "object_uuid", "created", "preserved", "deleted_at",
         F.when(F.col("updated").isNotNull(), F.struct("updated", *_STATE)).alias("last"),
@@ -55,19 +55,21 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
         *(f"last.{name}" for name in _STATE if name != "tenant"),
         F.coalesce("last.tenant", "any_tenant").alias("tenant"),
     )  # fmt: skip
-    known = state.join(_named(previous, changes.filter(telling)), "object_uuid", "left").localCheckpoint()
+    known = state.join(
+        _collect_versions(previous, changes.filter(relevant)), "object_uuid", "left"
+    ).localCheckpoint()
     return placed(known).select(*(column.split()[0] for column in COLUMNS["objects"].split(", ")))
 
 
-def _named(*told: DataFrame) -> DataFrame:
-    """The versions that each object ever named: ``previous`` and ``following``, where it named any."""
+def _collect_versions(*frames: DataFrame) -> DataFrame:
+    """All versions that each object ever named, as ``previous`` and ``following``."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
-    # Tables of before there were these columns have the one that is replaced.
+    # Older tables lack the column previous; they have only the version that is replaced.
     replaced = F.when(F.col("replaces").isNotNull(), F.array("replaces"))
     given = [
         each.select("object_uuid", F.coalesce("previous", replaced).alias("previous"), "following")
-        for each in told
+        for each in frames
     ]
     every = reduce(lambda one, other: one.unionByName(other), given)
     some = every.filter(F.col("previous").isNotNull() | F.col("following").isNotNull())

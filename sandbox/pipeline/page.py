@@ -1,4 +1,4 @@
-"""The report as one HTML page that opens from the disk: charts, tables, nothing from anywhere else."""
+"""The report as one HTML page with charts and tables; it loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STYLE = Path(__file__).with_name("report.css")
 
 
 def page(found: Report) -> str:
-    """The whole document."""
+    """Render the whole HTML document."""
     every = f"{found.interval_minutes} minutes" if found.interval_minutes > 1 else "minute"
     rejects = _section("Rejects by code", bars(found.rejects), _codes(found)) if found.rejects else ""
     sections = [
@@ -37,7 +37,7 @@ def page(found: Report) -> str:
 
 
 def _times(found: Report) -> list[str]:
-    """What stands under an interval: its time of day, or its date where intervals are days."""
+    """The label of each interval: its time of day, or its date if intervals are days or longer."""
     whole_days = found.interval_minutes >= 1440
     return [interval.start[:10] if whole_days else interval.start[11:16] for interval in found.intervals]
 
@@ -57,7 +57,7 @@ def _latency(found: Report) -> tuple[str, str]:
 
 
 def _impact(found: Report) -> tuple[str, str, str]:
-    """How often faults struck over time, and what became of the messages that each type of them struck."""
+    """The number of injections over time, and the outcomes of the messages by type of fault."""
     series = {"injected": [sum(interval.faults.values()) for interval in found.intervals]}
     titles = ("fault", "injected", "messages struck", "arrivals of them", "duplicates", "rejects")
     rows = [
@@ -129,17 +129,17 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str | int | None]]) ->
     numeric = [
         bool(listed) and all(not isinstance(row[at], str) for row in listed) for at in range(len(titles))
     ]
-    head = "".join(f"<th{_right(n)}>{escape(title)}</th>" for title, n in zip(titles, numeric, strict=True))
+    head = "".join(f"<th{_align(n)}>{escape(title)}</th>" for title, n in zip(titles, numeric, strict=True))
     body = "".join(
         "<tr>"
-        + "".join(f"<td{_right(n)}>{_cell(cell)}</td>" for cell, n in zip(row, numeric, strict=True))
+        + "".join(f"<td{_align(n)}>{_cell(cell)}</td>" for cell, n in zip(row, numeric, strict=True))
         + "</tr>"
         for row in listed
     )
     return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
 
 
-def _right(numeric: bool) -> str:
+def _align(numeric: bool) -> str:
     return ' class="n"' if numeric else ""
 
 

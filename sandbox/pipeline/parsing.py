@@ -1,4 +1,4 @@
-"""Stage: records to judged rows. The schemas package decides, in batches of Arrow, on the executors."""
+"""Pipeline stage: judge records by the schemas package, in Arrow batches on the executors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RECORDS = (
     "data BINARY, partitionKey STRING, streamName STRING, shardId STRING, sequenceNumber STRING, "
     "approximateArrivalTimestamp TIMESTAMP"
 )
-"""What comes in: the columns of the ``kinesis`` source."""
+"""The columns of the ``kinesis`` source."""
 
 NAMES = [column.split()[0] for column in COLUMNS["arrivals"].split(", ")]
 
@@ -45,7 +45,7 @@ _bodies = msgspec.json.Decoder(_Message)
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """The object a message is about; ``replaces`` is the first of the ``previous`` versions that it names."""
+    """The object of a message; ``replaces`` is the first of its ``previous`` versions."""
 
     object_uuid: str | None = None
     resource_type: str | None = None
@@ -59,7 +59,7 @@ _NOTHING = Subject()
 
 
 def subject(raw: bytes) -> Subject:
-    """What a whole message says about its object; nothing where the body has another form."""
+    """Read the object of a message; all fields are None if the body has another form."""
     try:
         body = _bodies.decode(raw).body
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -74,9 +74,10 @@ def subject(raw: bytes) -> Subject:
 def verdict(
     raw: bytes, arrived: float, *, joined: bool = False, as_published: bool = False
 ) -> tuple[str | None, str | None]:
-    """The error code of a message that arrived at a time in seconds, and why; two None for a good one.
+    """The error code and description of a message; both are None for a valid one.
 
-    Expiry is measured at arrival, so that running again gives the same verdict.
+    ``arrived`` is in seconds since the epoch. Expiry is measured at arrival, so that a repeated run gives the
+    same verdict.
     """
     if not joined and oversize(raw):
         return ErrorCode.GENERR006, f"{len(raw)} bytes, and a message has at most 1000000"
@@ -89,7 +90,7 @@ def verdict(
 
 
 def moment(text: str | None) -> datetime | None:
-    """The time an RFC 3339 text names; None when it names none."""
+    """Parse an RFC 3339 text; None when it is not a time with a zone."""
     if not text:
         return None
     try:
@@ -112,10 +113,7 @@ _queued = msgspec.json.Decoder(_Queued)
 
 
 def reason(raw: bytes) -> tuple[str | None, str | None]:
-    """The errorCode and errorDescription that a receiver wrote into a header.
-
-    Two None where there are none.
-    """
+    """The errorCode and errorDescription that a receiver wrote into a header; both None without them."""
     try:
         header = _queued.decode(raw).header
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -124,7 +122,7 @@ def reason(raw: bytes) -> tuple[str | None, str | None]:
 
 
 class Row(NamedTuple):
-    """What one record says, judged: the columns of ``arrivals`` that come from its bytes."""
+    """One judged record: the columns of ``arrivals`` that come from its bytes."""
 
     size: int
     identity: str
@@ -149,9 +147,9 @@ class Row(NamedTuple):
 
 
 def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
-    """``Row`` of any bytes that arrived at a time in seconds since the epoch.
+    """Judge any bytes that arrived at a time in seconds since the epoch.
 
-    A ``queued`` message has the code that its header says, if it says one.
+    A ``queued`` message takes the code of its header, if it has one.
     """
     seen = peek(data)
     code, description = reason(data) if queued else (None, None)
@@ -195,9 +193,9 @@ def _int64(number: int | None) -> int | None:
 
 
 def judged(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
-    """``RECORDS`` to rows of ``arrivals``: every record is one row, whatever its bytes are.
+    """Convert ``RECORDS`` to rows of ``arrivals``: every record gives one row, whatever its bytes are.
 
-    On the ``queues`` a receiver has judged already: the code is the one in the message's header.
+    A receiver has judged the messages on ``queues`` already; they take the code of their header.
     """
     return records.mapInArrow(judging(queues), COLUMNS["arrivals"])
 
@@ -205,7 +203,7 @@ def judged(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
 def judging(
     queues: Sequence[str], *, as_published: bool = False
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """``judged`` for one partition, to be put before another step in the same worker."""
+    """Judge one partition as ``judged`` does, for use before another step in the same worker."""
     aside = frozenset(queues)
     return lambda batches: (_judged_batch(batch, aside, as_published=as_published) for batch in batches)
 
@@ -215,7 +213,7 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published
 
     schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
     data = batch.column("data").fill_null(b"")
-    # As whole numbers, for Arrow takes longer to make a datetime than the rest of a row takes.
+    # Integers are used, since creating a datetime in Arrow takes longer than the rest of the row.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
     triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
     rows = [row(raw, at, queued=stream in queues, as_published=as_published) for raw, at, stream in triples]
@@ -235,7 +233,7 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published
 
 
 def arrow_schema(table: str = "arrivals") -> pa.Schema:
-    """The columns of a table, or those written as in ``COLUMNS``, as Arrow has them."""
+    """The Arrow schema of a table, or of columns that are written as in ``COLUMNS``."""
     import pyarrow as pa
 
     kinds = {

@@ -1,4 +1,4 @@
-"""The table that is published whole: objects, brought forward by what is new."""
+"""Publishes the table ``objects``: the previous rows, updated by the changes since then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def publish(spark: SparkSession, tables: Tables, token: str) -> None:
-    """Bring ``objects`` up to the last commit; nothing to do when it is."""
+    """Bring ``objects`` up to the last commit; do nothing when it is up to date."""
     if not tables.commits or tables.commits[-1].batch <= tables.published.batch:
         return
     batch, after = tables.commits[-1].batch, tables.published.batch
@@ -23,7 +23,7 @@ def publish(spark: SparkSession, tables: Tables, token: str) -> None:
 
 
 def changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:
-    """What happened to objects, in whole messages and in joined ones, since a batch."""
+    """The changes of objects in batches behind ``after``, from messages and joined sequences."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     whole = tables.read(spark, "messages", after=after)

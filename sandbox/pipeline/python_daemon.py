@@ -1,6 +1,7 @@
-"""What Spark forks its Python workers from: ``pyspark.daemon`` with the pipeline's imports done once.
+"""The daemon that Spark forks its Python workers from: ``pyspark.daemon`` with the pipeline imported.
 
-A batch runs in several short-lived workers; each would import Arrow, the schemas and the sources by itself.
+A batch runs in several short-lived workers. Without this, each would import Arrow, the schemas and the
+sources.
 """
 
 from pyspark.daemon import manager
@@ -17,6 +18,6 @@ if __name__ == "__main__":
     import sandbox.pipeline.sequences
     import sandbox.pipeline.storing
 
-    # The validators compile when they are first asked.
+    # The first verdict compiles the validators, here before the fork.
     sandbox.pipeline.parsing.verdict(b"{}", 0.0)
     manager()

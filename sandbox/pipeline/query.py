@@ -1,4 +1,4 @@
-"""SQL over the tables, for the curious."""
+"""SQL queries over the tables."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _SHOWN_BYTES = 120
 
 
 def ask(spark: SparkSession, tables: Tables, sql: str, limit: int) -> tuple[list[str], list[list[Any]]]:
-    """Column names and at most ``limit`` rows. UsageError says what Spark makes of a wrong statement.
+    """Run a statement; return the column names and at most ``limit`` rows.
 
-    Times are RFC 3339; bytes are shown as text, the first 120 of them.
+    Times are RFC 3339. Of bytes, the first 120 are shown as text. Raises UsageError with Spark's message for
+    a wrong statement.
     """
     from pyspark.errors import AnalysisException, ParseException
 
@@ -27,10 +28,10 @@ def ask(spark: SparkSession, tables: Tables, sql: str, limit: int) -> tuple[list
         rows = found.limit(limit).collect()
     except (AnalysisException, ParseException) as wrong:
         raise UsageError(str(wrong).strip().splitlines()[0]) from None
-    return found.columns, [[_shown(value) for value in row] for row in rows]
+    return found.columns, [[_to_text(value) for value in row] for row in rows]
 
 
-def _shown(value: Any) -> Any:
+def _to_text(value: Any) -> Any:
     from datetime import datetime
 
     if isinstance(value, bytearray | bytes):

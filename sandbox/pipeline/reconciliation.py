@@ -1,4 +1,4 @@
-"""Stage: everything dispatched against everything kept; what is missing, and where it went missing."""
+"""Pipeline stage: compare dispatched records with stored ones, and find where records are missing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 PLACE = ["stream", "shard", "sequence_number"]
 PLACES = "stream STRING, shard STRING, sequence_number STRING, message_id STRING"
-"""A record by where it was dispatched, and the messageId that can be read of it."""
+"""A record by its stream, shard and sequence number, with its messageId if that is readable."""
 
 OUTCOMES = ("messages", "parts", "duplicates", "rejects", "queued")
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """A record that is not everywhere; ``missing_from`` is ``audit log``, ``tables`` or ``receiver``."""
+    """A record that is missing somewhere; ``missing_from`` has ``audit log``, ``tables`` or ``receiver``."""
 
     stream: str
     shard: str
@@ -33,17 +33,15 @@ class Missing(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it was dispatched, in one word."""
+        """The stream, shard and sequence number as one text."""
         return f"{self.stream}/{self.shard}/{self.sequence_number}"
 
 
 class Reconciliation(msgspec.Struct, frozen=True):
-    """How many records were dispatched and are where.
+    """The numbers of records that were dispatched, and of those found in each place.
 
-    ``received`` counts messages and is None when not asked.
-
-    ``missing`` are the first of those that are not everywhere, ``strangers`` how many rows of the tables
-    and of the audit log no stream knows.
+    ``received`` counts messages; it is None when no receiver was compared. ``missing`` lists the first
+    missing records. ``strangers`` counts rows of the tables and of the audit log that are in no stream.
     """
 
     dispatched: int
@@ -56,11 +54,11 @@ class Reconciliation(msgspec.Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """Whether everything is everywhere, and nothing else is."""
+        """Whether no record is missing and no row is unknown to the streams."""
         return not any(self.missing_from.values()) and not any(self.strangers.values())
 
     def lines(self) -> list[tuple[str, int]]:
-        """What a person reads, line by line."""
+        """The lines of the summary for a person."""
         asked = [] if self.received is None else [("finished by the receiver", self.received)]
         return [
             ("dispatched", self.dispatched),
@@ -73,7 +71,7 @@ class Reconciliation(msgspec.Struct, frozen=True):
 
 
 def places(records: DataFrame) -> DataFrame:
-    """Records of a source to ``PLACES``."""
+    """Convert the records of a source to ``PLACES``."""
     return records.mapInArrow(_places, PLACES)
 
 
@@ -87,7 +85,7 @@ def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def table_places(spark: SparkSession, tables: Tables) -> DataFrame:
-    """Where every row of the tables came from, with ``outcome``: the table it is in."""
+    """The places of all rows of the tables, with ``outcome``, the table of a row."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     first, *others = (
@@ -102,12 +100,10 @@ def table_places(spark: SparkSession, tables: Tables) -> DataFrame:
 def compared(
     dispatched: DataFrame, audited: DataFrame, in_tables: DataFrame, received: DataFrame | None = None
 ) -> DataFrame:
-    """One row a place that is known anywhere: ``dispatched``, ``audited``, ``in_tables``, ``received``.
+    """Give one row for each known place: ``dispatched``, ``audited``, ``in_tables`` and ``received``.
 
-    Ne row a place that is known anywhere, with ``dispatched``, ``audited``, ``in_tables`` and ``received``.
-
-    ``received`` holds the ``message_id`` that a receiver has finished with; only good messages are looked for
-    there, and the column is null where that does not apply.
+    The argument ``received`` has the ``message_id`` of messages that a receiver has finished. The column
+    ``received`` is null for rows that a receiver does not finish, such as duplicates and rejects.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -136,7 +132,7 @@ def compared(
 
 
 def summed(rows: DataFrame, most: int = 100) -> Reconciliation:
-    """``compared`` rows as one answer, with the first ``most`` that are missing somewhere."""
+    """Summarise compared rows; list at most ``most`` missing records."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     rows = rows.persist()

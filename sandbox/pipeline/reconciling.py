@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Running:
-    """The system to look at; ``repository`` is the file of a receiver."""
+    """The system to reconcile; ``repository`` is the SQLite file of a receiver."""
 
     endpoint_url: str | None
     region: str
@@ -29,9 +29,9 @@ class Running:
 
 
 def reconcile(spark: SparkSession, tables: Tables, running: Running) -> Reconciliation:
-    """Read the streams and the audit bucket as they are now and compare them with the tables.
+    """Compare the current streams and audit bucket with the tables.
 
-    UsageError when the repository is none; PipelineFailedError when something cannot be read.
+    Raises UsageError when the repository is not one, PipelineFailedError when something cannot be read.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F  # noqa: N812 - heavy

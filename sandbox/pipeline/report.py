@@ -1,4 +1,4 @@
-"""What a set of tables amounts to: the numbers behind the page, the terminal summary and ``--json``."""
+"""The report of a set of tables: the numbers for the page, the terminal summary and ``--json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sandbox.pipeline import figures
-from sandbox.pipeline.impact import Impact, Injected, by_interval, impacts
+from sandbox.pipeline.impact import Impact, Injected, by_interval, measure_impacts
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.tables import Tables
 
@@ -32,11 +32,11 @@ class Interval(msgspec.Struct, frozen=True):
     p50: int | None
     p95: int | None
     faults: dict[str, int] = {}
-    """How often each type of fault struck meanwhile."""
+    """The number of injections in the interval, by type of fault."""
 
 
 class Tenant(msgspec.Struct, frozen=True):
-    """One tenantJiscID; None is what no tenant could be read from. Latency in milliseconds."""
+    """The numbers of one tenantJiscID; None stands for an unreadable one. Latency is in milliseconds."""
 
     tenant: int | None
     messages: int
@@ -58,9 +58,10 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All of it. ``rejects`` is by code, as judged here; ``queued`` as receivers had set them aside.
+    """The whole report.
 
-    ``interval_minutes`` is the length of an interval: more than one when there would be too many to see.
+    ``rejects`` counts by code what the pipeline rejected, ``queued`` what receivers put on their queues.
+    ``interval_minutes`` is the length of an interval; it is above one if there would be too many intervals.
     """
 
     place: str
@@ -80,7 +81,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def report(spark: SparkSession, tables: Tables, token: str, injected: Sequence[Injected] = ()) -> Report:
-    """Publish what is new, then add everything up, beside the faults that were ``injected`` meanwhile."""
+    """Publish new changes and build the report, with the faults that were ``injected``."""
     publish(spark, tables, token)
     sums = tables.read(spark, "figures").persist()
     firsts = [c.first for c in tables.commits if c.first is not None]
@@ -100,7 +101,7 @@ def report(spark: SparkSession, tables: Tables, token: str, injected: Sequence[I
         intervals=tuple(_with_faults(_intervals(sums, minutes), injected, minutes)),
         tenants=tuple(_tenants(sums)),
         examples=tuple(_examples(tables.read(spark, "rejects"))),
-        impact=tuple(impacts(spark, tables, injected)),
+        impact=tuple(measure_impacts(spark, tables, injected)),
     )
     sums.unpersist()
     return found
@@ -127,7 +128,7 @@ def _by_code(sums: DataFrame, outcome: str) -> dict[str, int]:
 
 
 def _sequences(spark: SparkSession, tables: Tables) -> dict[str, int]:
-    """Finished sequences by status, and how many are open."""
+    """Count finished sequences by status, and open ones."""
     from sandbox.pipeline.sequences import standing
 
     finished = tables.read(spark, "sequences")
@@ -159,7 +160,7 @@ def _counts(row: Row) -> dict[str, int]:
 
 
 def _split(sums: DataFrame, *by: Any) -> DataFrame:
-    """Figures by some keys with good, repeated and bad messages beside each other."""
+    """Aggregate the figures by some keys, with columns for good, repeated and bad messages."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     def of(*outcomes: str) -> Any:

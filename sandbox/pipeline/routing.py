@@ -1,4 +1,4 @@
-"""Stage: which table a row goes to, and its way from ``arrivals`` to there."""
+"""Pipeline stage: choose the table of each row, and bring it there from ``arrivals``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LEAN = [name for name in NAMES["arrivals"] if name != "data"]
 
 
 def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
-    """``marked`` with ``table``: the table that a row goes to.
+    """Add the column ``table``: the table of a row.
 
-    What lies on the error and invalid ``queues`` was set aside by a receiver and is ``queued``; a code
-    makes a row a reject; a part of a sequence waits for the others.
+    Messages on the error and invalid ``queues`` were put there by a receiver and go to ``queued``. Rows with
+    an error code go to ``rejects``. Parts of sequences go to ``parts``.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 

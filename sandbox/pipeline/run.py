@@ -1,4 +1,4 @@
-"""A run: from the streams or the audit bucket to tables, once or for as long as wanted."""
+"""A run reads the streams or the audit bucket into tables, once or until it is stopped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STARTS = 6
 class Job:
     """What a run reads, where it writes and by which rules.
 
-    ``checkpoint`` is where Spark keeps the offsets: by default in the place itself, which must then be a
+    ``checkpoint`` is the folder of Spark's offsets. By default it is in ``place``, which must then be a
     folder.
     """
 
@@ -50,7 +50,7 @@ class Job:
 
     @property
     def checkpoint_folder(self) -> str:
-        """Where offsets are kept. CheckpointMissingError for S3 without one."""
+        """The folder of the offsets. Raises CheckpointMissingError for S3 without ``checkpoint``."""
         if self.checkpoint:
             return self.checkpoint
         if self.place.remote:
@@ -74,9 +74,9 @@ def run_once(
     rules: Rules | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Read what is there now, write the tables, and give the rows of each.
+    """Read all current records, write the tables, and return the number of rows of each.
 
-    ``progress`` is called with what is being done and the share that is done, 0 to 1.
+    ``progress`` is called with a description of the current step and the completed share, 0 to 1.
     """
     tell = progress or (lambda _what, _share: None)
     tell("starting Spark", 0.0)
@@ -86,9 +86,9 @@ def run_once(
 
 
 def once(spark: SparkSession, job: Job, *, progress: Progress | None = None) -> Tables:
-    """Take in everything that is there now, publish, and end."""
+    """Process all current records, publish, and end."""
     tell = progress or (lambda _what, _share: None)
-    tables = _ran(spark, job, {"availableNow": True}, tell, lambda query, _: query.awaitTermination())
+    tables = _run_query(spark, job, {"availableNow": True}, tell, lambda query, _: query.awaitTermination())
     tell("publishing objects", 0.9)
     publish(spark, tables, new_uuid())
     tell("tables are written", 1.0)
@@ -104,14 +104,14 @@ def follow(
     stopped: Callable[[], bool],
     progress: Progress | None = None,
 ) -> Tables:
-    """Take in what comes, a batch at a time, until ``stopped``.
+    """Process new records batch by batch until ``stopped`` returns True.
 
-    Publish every ``publish_every`` seconds of arrival.
+    Publish after every ``publish_every`` seconds of arrival time.
     """
     tell = progress or (lambda _what, _share: None)
     published = 0.0
 
-    def attend(query: StreamingQuery, tables: Tables) -> None:
+    def wait_for(query: StreamingQuery, tables: Tables) -> None:
         nonlocal published
         while not query.awaitTermination(1) and not stopped():
             latest = tables.commits[-1].last if tables.commits else None
@@ -119,58 +119,60 @@ def follow(
                 publish(spark, tables, new_uuid())
                 published = latest
 
-    tables = _ran(spark, job, {"processingTime": every}, tell, attend)
+    tables = _run_query(spark, job, {"processingTime": every}, tell, wait_for)
     publish(spark, tables, new_uuid())
     return tables
 
 
-def _ran(
+def _run_query(
     spark: SparkSession,
     job: Job,
     trigger: dict[str, bool | str],
     tell: Progress,
-    attend: Callable[[StreamingQuery, Tables], object],
+    wait_for: Callable[[StreamingQuery, Tables], object],
 ) -> Tables:
-    """The tables after ``attend`` has waited for the query.
+    """Run the query until ``wait_for`` returns; return the tables.
 
-    Spark gives its Python ten seconds to start, which a busy machine may not keep: the query then begins
-    anew, at the batch where it was, until a minute is lost.
+    Spark allows its Python worker ten seconds to start, which may not be enough on a busy machine. The query
+    is then restarted at its current batch, up to five times.
     """
     for _ in range(_STARTS - 1):
         try:
-            with _query(spark, job, trigger, tell) as (query, tables):
-                attend(query, tables)
+            with _open_query(spark, job, trigger, tell) as (query, tables):
+                wait_for(query, tables)
         except WorkerLateError:
             tell("Spark's Python was late: starting again", 0.0)
         else:
             return tables
-    with _query(spark, job, trigger, tell) as (query, tables):
-        attend(query, tables)
+    with _open_query(spark, job, trigger, tell) as (query, tables):
+        wait_for(query, tables)
     return tables
 
 
 @contextmanager
-def _query(
+def _open_query(
     spark: SparkSession, job: Job, trigger: dict[str, bool | str], tell: Progress
 ) -> Iterator[tuple[StreamingQuery, Tables]]:
-    """The query while it runs, and the tables it writes. PipelineFailedError is what it ended with."""
+    """Start the query, and stop it at the end. Raises PipelineFailedError for the error of the query."""
     from pyspark.errors import PySparkException
 
     tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
     tables.sweep()
     past, incoming = Identities(tables, job.rules.dedupe_window), arrivals(spark, job)
 
-    def take(rows: DataFrame, batch: int) -> None:
+    def process_batch(rows: DataFrame, batch: int) -> None:
         run = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""
         try:
             if not tables.holds(batch, run):
                 tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
-                _say(tell, process(incoming.of(rows), past, job.rules, Attempt(job.place, batch, token), run))
+                _report_progress(
+                    tell, process(incoming.of(rows), past, job.rules, Attempt(job.place, batch, token), run)
+                )
         except PipelineFailedError as error:
             failed.append(error)
             raise
 
-    writer = incoming.rows.writeStream.foreachBatch(take)
+    writer = incoming.rows.writeStream.foreachBatch(process_batch)
     writer = writer.option("checkpointLocation", job.checkpoint_folder)
     query: StreamingQuery | None = None
     try:
@@ -183,13 +185,13 @@ def _query(
             query.stop()
 
 
-def _say(tell: Progress, commit: Commit) -> None:
+def _report_progress(tell: Progress, commit: Commit) -> None:
     rows = sum(file.rows for file in commit.files if file.table == "arrivals")
     tell(f"batch {commit.batch}: {rows} records", 0.1 + 0.8 * (commit.batch + 1) / (commit.batch + 4))
 
 
 def arrivals(spark: SparkSession, job: Job) -> Incoming:
-    """What a job reads, as a stream."""
+    """Open the source of a job as a stream."""
     from sandbox.pipeline.kinesis_source import reading
 
     service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})

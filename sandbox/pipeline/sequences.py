@@ -1,4 +1,4 @@
-"""Stage: parts of sequences put together, in whatever order and however often they came."""
+"""Pipeline stage: join the parts of sequences, in any order and also when repeated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"da
 _SEQUENCES = COLUMNS["sequences"].split(", ")
 _REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
 OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])
-"""Columns of ``assembled``: those of ``sequences`` and of ``rejects``, and which of the two a row is for."""
+"""Columns of ``assembled``: those of ``sequences`` and ``rejects``, and the name of one of these tables."""
 
 
 def write_finished(
@@ -65,10 +65,7 @@ def write_finished(
 
 
 def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
-    """One row a sequence that is not ``finished``.
-
-    Positions ``present`` of ``total``, first and last arrival.
-    """
+    """Give one row for each open sequence: positions ``present`` and ``of``, first and last arrival."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     return (
@@ -84,10 +81,7 @@ def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
 
 
 def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
-    """``standing`` rows with ``status``.
-
-    ``joined`` when complete, ``overdue`` after ``limit`` seconds, null while there is time.
-    """
+    """Add ``status``: ``joined`` if complete, ``overdue`` after ``limit`` seconds, null while it waits."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     late = F.col("first_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
@@ -96,10 +90,10 @@ def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame
 
 
 def assembled(parts: DataFrame, *, as_published: bool = False) -> DataFrame:
-    """Parts with their data and ``status`` to ``OUTCOME``.
+    """Join parts with their data and ``status`` to rows of ``OUTCOME``.
 
     Every sequence gives a row for ``sequences``. A joined message that is not valid gives one reject with its
-    bytes; parts that came too late or do not belong together are rejects each, with theirs.
+    bytes. Parts that are overdue or do not belong together give one reject each, with their own bytes.
     """
     return parts.groupBy(*KEY).applyInArrow(
         lambda table: _assemble(table, as_published=as_published), OUTCOME
@@ -117,7 +111,7 @@ def _assemble(table: pa.Table, *, as_published: bool) -> pa.Table:
 
 
 def outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -> list[dict[str, Any]]:
-    """What becomes of one sequence: a row for ``sequences``, and rejects where there are any."""
+    """Decide one sequence: return its row for ``sequences`` and its rejects."""
     parts = _one_of_each(parts)
     first, last = min(p["arrived"] for p in parts), max(p["arrived"] for p in parts)
     head = {

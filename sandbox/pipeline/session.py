@@ -1,4 +1,4 @@
-"""A Spark session for the pipeline: quiet, lean, on loopback where everything is local."""
+"""A Spark session for the pipeline: quiet, small, and on loopback if the master is local."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ class PysparkMissingError(UnavailableError):
 def open_session(
     master: str = "local[*]", *, memory: str = "1g", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session with the ``kinesis``, ``kinesis-ranges`` and ``bucket`` sources registered.
+    """Get the running session or start one, with the ``kinesis``, ``kinesis-ranges`` and ``bucket`` sources.
 
-    The one that runs already, if one does.
-
-    ``memory`` is the driver's heap, ``settings`` are further Spark settings. JavaMissingError without a
+    ``memory`` is the driver's heap, ``settings`` are further Spark settings. Raises JavaMissingError without
     Java 17+, PysparkMissingError without pyspark.
     """
     if find_spec("pyspark") is None:
@@ -54,7 +52,7 @@ def open_session(
 
 
 def _settings(master: str, memory: str) -> dict[str, str]:
-    # Spark matches what a stopped batch failed with by an expression that recurses with every character.
+    # Spark matches the error of a stopped batch with a regular expression that recurses for each character.
     quiet = f"-Xss8m -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     chosen = {
         "spark.ui.enabled": "false",
@@ -62,14 +60,13 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": quiet,
         "spark.sql.session.timeZone": "UTC",
-        # Batches are small and their joins are told how: planning each again while it runs costs more than
-        # it gives.
+        # Batches are small and their joins have hints: adaptive planning costs more than it gains.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
         "spark.sql.inMemoryColumnarStorage.compressed": "false",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-        # A message may be a megabyte: what goes to Python at once is bounded by bytes, not by rows alone.
+        # A message may be a megabyte, so Arrow batches are bounded by bytes as well as by rows.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 1024 * 1024),
         # On a busy machine Python may take long to answer.
@@ -77,7 +74,7 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         "spark.python.daemon.module": "sandbox.pipeline.python_daemon",
     }
     if master.startswith("local"):
-        # A run of a minute never earns back what the optimising compiler costs at start.
+        # The optimising compiler costs more at start than a run of a minute gains.
         quiet += " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
         chosen["spark.driver.extraJavaOptions"] = quiet
     if master.startswith("local") or "//127.0.0.1" in master or "//localhost" in master:

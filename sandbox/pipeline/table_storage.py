@@ -1,4 +1,4 @@
-"""Where tables lie: a folder, or a prefix of an S3 bucket at any endpoint."""
+"""The storage of tables: a folder, or a prefix of an S3 bucket at any endpoint."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableStorage:
-    """``uri`` is an absolute path or ``s3://bucket/prefix``.
+    """The place of a set of tables; Spark sends it to executors, and each process opens its own filesystem.
 
-    ``endpoint_url`` is S3's when it is not AWS's own.
-
-    It travels to executors; what it opens stays in the process.
+    ``uri`` is an absolute path or ``s3://bucket/prefix``. ``endpoint_url`` is None for S3 of AWS.
     """
 
     uri: str
@@ -28,7 +26,7 @@ class TableStorage:
 
     @classmethod
     def at(cls, to: Path | str, endpoint_url: str | None = None, region: str = "us-east-1") -> TableStorage:
-        """The place a person named."""
+        """Build the storage for a path or URI that a user gave."""
         text = str(to)
         return cls(
             text.rstrip("/") if text.startswith("s3://") else str(Path(text).absolute()), endpoint_url, region
@@ -62,7 +60,7 @@ class TableStorage:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Put one small file there, whole or not at all."""
+        """Write one small file atomically."""
         filesystem, path = self.filesystem, self.path(name)
         target = path if self.remote else f"{path}.{os.getpid()}.new"
         filesystem.create_dir(path.rpartition("/")[0], recursive=True)

@@ -1,9 +1,8 @@
-"""The tables and their commits: what is listed in a commit is in the tables, nothing else is.
+"""The tables and their commits: a file belongs to a table only if a commit names it.
 
 A batch writes Parquet files ``<table>/date=<arrival>/batch=<n>/part-*.parquet`` and then one commit
 ``_commits/<n>.json`` that names them. A run that dies leaves files without a commit; the next run removes
-them and does the batch again. That makes every table exactly once, on a disk and on S3 alike, without a
-jar.
+them and repeats the batch. So every record is in the tables exactly once, on a disk and on S3, without a jar.
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ COLUMNS: dict[str, str] = {
         "bytes BIGINT, latency_ms_max BIGINT, latency_ms_sum BIGINT, latency BINARY"
     ),
 }
-"""Every table: its name and its columns as Spark writes types. Times are UTC; sizes are bytes."""
+"""The columns of every table, with Spark's type names. Times are UTC; sizes are bytes."""
 
 LOGS = ("arrivals", "messages", "parts", "duplicates", "rejects", "queued", "sequences", "figures")
-"""Tables that batches append to; the others are published whole from them."""
+"""Tables that batches append to; the other tables are derived from them and replaced as a whole."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -70,10 +69,10 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """What one batch added. ``run`` is the id of the query that owns the batch numbers.
+    """The files that one batch added. ``run`` is the id of the query that owns the batch numbers.
 
-    ``first`` and ``last`` are its arrivals in seconds since the epoch, None in a batch without rows.
-    ``oldest_open`` is the first arrival of the oldest sequence still open after it.
+    ``first`` and ``last`` are arrivals in seconds since the epoch; both are None in a batch without rows.
+    ``oldest_open`` is the first arrival of the oldest sequence that is open after the batch.
     """
 
     batch: int
@@ -85,7 +84,7 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """Tables published whole, up to and including a batch."""
+    """The files of the derived tables, up to and including a batch."""
 
     batch: int
     files: tuple[File, ...]
@@ -97,7 +96,7 @@ class AnotherRunError(UsageError):
 
 @dataclass
 class Tables:
-    """The tables of one place. Loads the commits once; then only this object adds any."""
+    """The tables of one place. It loads the commits once; afterwards only this object may add commits."""
 
     place: TableStorage
 
@@ -111,10 +110,7 @@ class Tables:
         )
 
     def holds(self, batch: int, run: str) -> bool:
-        """Whether this batch is committed already.
-
-        AnotherRunError when a different run's batches are here.
-        """
+        """Whether a batch is committed. Raises AnotherRunError when the tables belong to another run."""
         other = next((commit.run for commit in self.commits if commit.run != run), None)
         if other is not None:
             raise AnotherRunError(
@@ -124,12 +120,12 @@ class Tables:
         return any(commit.batch == batch for commit in self.commits)
 
     def commit(self, commit: Commit) -> None:
-        """Add a batch's files to the tables, all at once."""
+        """Add a batch's files to the tables atomically."""
         self.place.write(f"_commits/{commit.batch:08d}.json", msgspec.json.encode(commit))
         self.commits.append(commit)
 
     def publish(self, publication: Publication) -> None:
-        """Replace the published tables, all at once, and remove the files of those before."""
+        """Replace the derived tables atomically, and remove their previous files."""
         before = {file.path for file in self.published.files}
         self.place.write("_published.json", msgspec.json.encode(publication))
         self.published = publication
@@ -137,7 +133,7 @@ class Tables:
             self.place.remove(path)
 
     def sweep(self) -> int:
-        """Remove what a run that died left behind; how many files that were."""
+        """Remove the files that a dead run left without a commit; return their number."""
         known = {file.path for commit in self.commits for file in commit.files}
         known |= {file.path for file in self.published.files}
         left = [p for table in COLUMNS for p in self.place.names(table, recursive=True) if p not in known]
@@ -146,7 +142,7 @@ class Tables:
         return len(left)
 
     def files(self, table: str, *, since: float | None = None, after: int = -1) -> list[File]:
-        """A table's files: of batches ``after`` a number, that have arrivals ``since`` a time in seconds."""
+        """The files of a table, of batches ``after`` a number with arrivals ``since`` a time in seconds."""
         if table not in LOGS:
             return [file for file in self.published.files if file.table == table]
         return [
@@ -163,7 +159,7 @@ class Tables:
         return self.commits[-1].oldest_open if self.commits else None
 
     def rows(self) -> dict[str, int]:
-        """Rows of every table."""
+        """The number of rows of every table."""
         return {table: sum(file.rows for file in self.files(table)) for table in COLUMNS}
 
     def read(
@@ -175,32 +171,31 @@ class Tables:
         since: float | None = None,
         after: int = -1,
     ) -> DataFrame:
-        """A table, or the part of it that ``files`` selects.
-
-        ``columns`` narrows it, written as in ``COLUMNS``.
-        """
+        """Read the files of a table that ``files`` selects; ``columns`` are written as in ``COLUMNS``."""
         chosen = self.files(table, since=since, after=after)
         return read_files(spark, self.place, columns or COLUMNS[table], [file.path for file in chosen])
 
 
 def read_files(spark: SparkSession, place: TableStorage, columns: str, paths: Sequence[str]) -> DataFrame:
-    """Columns of some files: by Spark's own reader on a disk, by pyarrow on the executors from S3."""
+    """Read columns of some files: with Spark's reader from a disk, with pyarrow on the executors from S3."""
     if not paths:
         return nothing(spark, columns)
     if not place.remote:
         return spark.read.schema(columns).parquet(*(place.path(path) for path in paths))
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING")
     spread = listed.repartition(min(len(paths), spark.sparkContext.defaultParallelism * 2))
-    return spread.mapInArrow(_opened(place, [column.split()[0] for column in columns.split(", ")]), columns)
+    return spread.mapInArrow(
+        _read_from_s3(place, [column.split()[0] for column in columns.split(", ")]), columns
+    )
 
 
 def nothing(spark: SparkSession, columns: str) -> DataFrame:
-    """No rows of these columns; Spark's optimiser sees that there are none."""
+    """An empty frame with these columns, which Spark's optimiser knows to be empty."""
     typed = (column.split() for column in columns.split(", "))
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS {name}" for name, kind in typed)).limit(0)
 
 
-def _opened(place: TableStorage, columns: list[str]) -> Callable[[Batches], Batches]:
+def _read_from_s3(place: TableStorage, columns: list[str]) -> Callable[[Batches], Batches]:
     def opened(batches: Batches) -> Batches:
         from pyarrow import parquet
 

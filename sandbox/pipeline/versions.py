@@ -1,7 +1,7 @@
-"""Stage: which version of its work an object is, by the rule of ``schemas.versions``.
+"""Pipeline stage: find which version of its work an object is, by the rule of ``schemas.versions``.
 
-Whatever is connected must come to one worker. What is connected is found in the driver, of hashes of the
-objectUUIDs that name others: 16 bytes a name. Two that hash alike share a worker and nothing else.
+All objects of one work must come to one worker. The driver finds the connected objects from hashes of their
+objectUUIDs, with 16 bytes for each reference. Objects with the same hash share a worker and nothing else.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _PLACED = "object_uuid STRING, first_version STRING, version BIGINT, replaced_by
 
 
 def placed(state: DataFrame) -> DataFrame:
-    """``state`` with its place in the chains of isNewVersionOf and isPreviousVersionOf.
+    """Add to ``state`` the place of each object in the chains of isNewVersionOf and isPreviousVersionOf.
 
-    ``first_version``, ``version`` from 1, ``replaced_by`` (null for the current version of a work), and
-    ``deleted``, which is of the whole work. An object that names none, and that none names, stays as it is.
+    The columns are ``first_version``, ``version`` from 1, ``replaced_by`` (null for the current version of a
+    work) and ``deleted``, which covers the whole work. An object without references is its own first version.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -62,7 +62,7 @@ def _moments() -> list[Column]:
 
 
 def connected(pairs: pa.Table) -> pa.Table:
-    """``node`` and ``work``: a number in common for all nodes that are connected by the pairs."""
+    """Find connected components: ``node``, and ``work``, a number that all connected nodes share."""
     import numpy as np
     import pyarrow as pa
 
@@ -72,7 +72,7 @@ def connected(pairs: pa.Table) -> pa.Table:
     labels: np.ndarray[Any, Any] = np.arange(len(nodes))
     while True:
         lower = np.minimum(labels[one], labels[other])
-        # Each label takes the lowest of its neighbours', and all that had it follow.
+        # Each label takes the lowest label of its neighbours; all nodes with the old label follow.
         for end in (one, other):
             np.minimum.at(labels, labels[end], lower)
         while not np.array_equal(labels, further := labels[labels]):

@@ -26,7 +26,7 @@ from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receive, send
 from sandbox.demo.workload import workload
 from sandbox.endpoint import Endpoint
-from sandbox.pipeline.impact import Injected, injected_by
+from sandbox.pipeline.impact import Injected, fetch_injections
 from sandbox.pipeline.reconciliation import Reconciliation
 from sandbox.repository import Repository
 from tests.bench.rows import US, Row
@@ -134,7 +134,7 @@ def sent_in_rounds(
                     client.add_fault(fault)
                 for _ in send(sandbox.endpoint, sender, clock, items):
                     pass
-                injected += injected_by(client, since)
+                injected += fetch_injections(client, since)
             sent += total
             sandbox.die()
     return sent, injected

@@ -24,7 +24,7 @@ _RETRIES_OF_THE_UNKNOWN = 5
 
 
 class Mark(msgspec.Struct, rename="pascal"):
-    """A record of which only the place is decoded: its number, its arrival in seconds since the epoch."""
+    """A record without its data: sequence number, and arrival in seconds since the epoch."""
 
     sequence_number: str
     approximate_arrival_timestamp: float
@@ -40,28 +40,28 @@ class Record(msgspec.Struct, rename="pascal"):
 
 
 class Page(msgspec.Struct, rename="pascal", kw_only=True):
-    """An answer to GetRecords; no next iterator when a closed shard has no more."""
+    """An answer to GetRecords; ``next_shard_iterator`` is None at the end of a closed shard."""
 
     millis_behind_latest: int = 0
     next_shard_iterator: str | None = None
 
 
 class MarkPage(Page):
-    """A page that is only walked over."""
+    """A page of which the data is not decoded."""
 
     records: list[Mark] = []
 
 
 class RecordPage(Page):
-    """A page that is read."""
+    """A page with the data of its records."""
 
     records: list[Record] = []
 
 
 class Shard(NamedTuple):
-    """A shard as ListShards tells it: ``parents`` are those still listed, ``open`` while it takes records.
+    """A shard of ListShards. ``parents`` are those still listed; ``open`` is True while it takes records.
 
-    ``id`` is the key in an offset: the shard's id, with ``<stream>/`` before it of several.
+    ``id`` is its key in an offset: the shard id, with the prefix ``<stream>/`` if there are several streams.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Shard(NamedTuple):
 
 
 class Client:
-    """The three calls that a reader needs, signed, over one connection pool, tried again with back-off."""
+    """The three calls that a reader needs: signed, over one connection pool, and retried with back-off."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -81,10 +81,10 @@ class Client:
         self._idle = Event()
         self._answered = False
         self.server_time = 0.0
-        """Seconds since the epoch on the service's clock, as its last answer dated itself."""
+        """The service's clock in seconds since the epoch, from the Date header of its last answer."""
 
     def list_shards(self) -> list[Shard]:
-        """Every shard that is listed, oldest first, stream by stream."""
+        """List all shards, stream by stream, in the order of the service."""
         return [shard for stream in self._settings.streams for shard in self._shards_of(stream)]
 
     def _shards_of(self, stream: str) -> list[Shard]:
@@ -100,14 +100,14 @@ class Client:
         listed = {str(shard["ShardId"]) for shard in raw}
         return [_shard(shard, listed, before) for shard in raw]
 
-    def named(self, shard: str) -> tuple[str, str]:
-        """The stream and the shard that a key of an offset names."""
+    def split_key(self, shard: str) -> tuple[str, str]:
+        """The stream and the shard id of a key of an offset."""
         stream, _, shard_id = shard.rpartition("/")
         return stream or self._settings.streams[0], shard_id
 
     def iterator(self, shard: str, position: str) -> str:
-        """A shard iterator that starts behind ``position``."""
-        stream, shard_id = self.named(shard)
+        """Get a shard iterator that starts behind ``position``."""
+        stream, shard_id = self.split_key(shard)
         request: dict[str, Any] = {"StreamName": stream, "ShardId": shard_id}
         if position.startswith(AT_TIMESTAMP):
             request |= {
@@ -122,7 +122,7 @@ class Client:
 
     def holds(self, shard: str, sequence_number: str) -> bool:
         """Whether the record of this sequence number can still be read."""
-        stream, shard_id = self.named(shard)
+        stream, shard_id = self.split_key(shard)
         request = {
             "StreamName": stream,
             "ShardId": shard_id,
@@ -139,14 +139,15 @@ class Client:
         return bool(page.records) and page.records[0].sequence_number == sequence_number
 
     def page(self, iterator: str, limit: int, kind: type[_P]) -> tuple[_P, int]:
-        """One GetRecords, decoded as ``kind``, and the size of the answer in bytes."""
+        """Call GetRecords once; return the answer decoded as ``kind``, and its size in bytes."""
         body = self.call("GetRecords", {"ShardIterator": iterator, "Limit": min(limit, 10_000)})
         return msgspec.json.decode(body, type=kind), len(body)
 
     def call(self, operation: str, request: dict[str, Any]) -> bytes:
-        """The answer's body. Throttling, 5xx and broken connections are tried again, then ServiceError.
+        """Call an operation and return the body of the answer.
 
-        An endpoint that has never answered is given up after a few seconds.
+        Throttling, 5xx and broken connections are retried. An endpoint that has never answered is given up
+        after a few seconds. Raises ServiceError.
         """
         for attempt in range(self._settings.max_retries + 1):
             try:
@@ -183,14 +184,14 @@ _R = TypeVar("_R", Mark, Record)
 
 
 class Once:
-    """Lets each record behind a position through once, however often the service delivers it."""
+    """Filters out records that the service delivers again, and records up to a position."""
 
     def __init__(self, after: str) -> None:
         self._after = int(after) if after[:1].isdigit() else -1
         self._seen: set[str] = set()
 
-    def of(self, records: list[_R]) -> list[_R]:
-        """Those that are new."""
+    def filter_new(self, records: list[_R]) -> list[_R]:
+        """The records that are new."""
         fresh: list[_R] = []
         for record in records:
             number = record.sequence_number

@@ -1,4 +1,4 @@
-"""What can go wrong in the source, and whether it passes."""
+"""The errors of the source; ``ServiceError.passing`` says whether a retry may help."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _THROTTLED = {
 
 
 class KinesisSourceError(Exception):
-    """The source cannot go on; the message says which option, shard or answer is the reason."""
+    """The source cannot continue; the message names the option, shard or answer that is the reason."""
 
 
 class DataLossError(KinesisSourceError):
@@ -17,7 +17,7 @@ class DataLossError(KinesisSourceError):
 
 
 class ServiceError(KinesisSourceError):
-    """Kinesis refused: ``code`` is its error code, ``status`` the HTTP status (0 when no answer came)."""
+    """Kinesis refused a call: ``code`` is its error code, ``status`` the HTTP status (0 without answer)."""
 
     def __init__(self, code: str, message: str, status: int) -> None:
         super().__init__(f"{code}: {message}")
@@ -25,5 +25,5 @@ class ServiceError(KinesisSourceError):
 
     @property
     def passing(self) -> bool:
-        """Whether the same request may succeed a little later."""
+        """Whether a retry of the same request may succeed."""
         return self.code in _THROTTLED or self.status >= 500 or self.status == 0

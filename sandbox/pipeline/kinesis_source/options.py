@@ -1,4 +1,4 @@
-"""Options as the field spells them, read once into Settings."""
+"""The options of the source, with the spellings of other Kinesis connectors, read into Settings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ LATEST = "LATEST"
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of one ``load()``.
-
-    Spark hands them over in any case, with or without ``kinesis.`` before them.
-    """
+    """Options of one ``load()``; names are case-insensitive, with or without the prefix ``kinesis.``."""
 
     streams: tuple[str, ...]
     region: str
@@ -42,7 +39,7 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Settings:
-        """KinesisSourceError names an option that is missing, unknown or not of its kind."""
+        """Read the options. Raises KinesisSourceError for an option that is missing, unknown or not valid."""
         given = {key.lower().removeprefix("kinesis."): value for key, value in options.items()}
         unknown = sorted(set(given) - set(_OPTIONS) - {"path"})
         if unknown:
@@ -51,7 +48,7 @@ class Settings:
         for key, text in given.items():
             if key in _OPTIONS:
                 name, kind = _OPTIONS[key]
-                values[name] = _converted(key, text, kind)
+                values[name] = _convert(key, text, kind)
         if not values.get("streams"):
             raise KinesisSourceError("option streamName is missing")
         values.setdefault(
@@ -96,7 +93,7 @@ OPTION_NAMES = tuple(_SPELLED)
 _BYTES_PER_PARTITION = 32 * 1024 * 1024
 
 
-def _converted(key: str, text: str, kind: Callable[[str], Any]) -> Any:
+def _convert(key: str, text: str, kind: Callable[[str], Any]) -> Any:
     try:
         return kind(text)
     except (ValueError, KeyError):

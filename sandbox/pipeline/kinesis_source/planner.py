@@ -1,4 +1,4 @@
-"""Which shards a batch reads and how far: offsets, admission, lineage, loss."""
+"""Plans a batch: which shards it reads and up to which position; checks lineage and data loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql.datasource import InputPartition
 from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, MarkPage, Once, Shard
 from .errors import DataLossError, KinesisSourceError, ServiceError
 from .options import LATEST, Settings
-from .tail import GLANCE, first_since, shortly_before_end
+from .tail import GLANCE, find_time_before_end, read_first_since
 
 SHARD_END = "SHARD_END"
 Offset = dict[str, str]
@@ -25,7 +25,7 @@ _MOST_PIECES = 64
 class ShardRange(InputPartition):
     """Records of ``shard`` behind ``after`` up to and including ``until``.
 
-    ``records`` is how many they are, None when nobody counted.
+    ``records`` is their number, or None if they were not counted.
     """
 
     shard: str
@@ -36,12 +36,12 @@ class ShardRange(InputPartition):
 
 @dataclass
 class Walk:
-    """What a walk over a shard saw.
+    """The result of a walk over a shard.
 
-    ``position`` is where it stopped, ``ended`` that the shard has no more, ``marks`` are the borders of
-    partitions on the way: a sequence number and the records since the border before, None where they were
-    passed over. ``size`` is bytes, ``first`` and ``last`` are arrivals, ``behind`` is how far the last record
-    was from the shard's tip, all in seconds.
+    ``position`` is where it stopped. ``ended`` means that the closed shard has no more records. ``marks`` are
+    the ends of partitions: a sequence number, and the number of records since the previous mark, or None if
+    they were skipped. ``size`` is in bytes. ``first`` and ``last`` are arrivals in seconds since the epoch.
+    ``behind`` is the time in seconds from the last record to the tip of the shard.
     """
 
     start: str
@@ -54,7 +54,7 @@ class Walk:
     behind: float = 0.0
 
     def ranges(self, shard: str) -> list[ShardRange]:
-        """The walked records as partitions, cut at the marks."""
+        """The partitions of the walk, split at the marks."""
         starts = [self.start, *(mark for mark, _ in self.marks)]
         return [
             ShardRange(shard, after, until, n) for after, (until, n) in zip(starts, self.marks, strict=False)
@@ -62,9 +62,9 @@ class Walk:
 
 
 class Planner:
-    """Decides what a batch reads: admits shards, fixes where each ends, remembers who has caught up.
+    """Decides what a batch reads: admits shards, fixes the end of each, and tracks which have caught up.
 
-    ``glance`` is how many records of a shard are walked over before the rest is passed over.
+    ``glance`` is the number of records of a shard that are walked before the rest is skipped.
     """
 
     def __init__(self, settings: Settings, client: Client, *, glance: int = GLANCE) -> None:
@@ -78,7 +78,7 @@ class Planner:
     def first(self, position: str) -> Offset:
         """The offset of a ``startingPosition``.
 
-        LATEST is the service's time of this moment, so idle shards wait.
+        LATEST becomes the current time of the service, so that it also holds for shards without records.
         """
         if position.lstrip().startswith("{"):
             return {str(k): str(v) for k, v in json.loads(position).items()}
@@ -92,7 +92,7 @@ class Planner:
         return {shard.id: start for shard in shards if not shard.parents}
 
     def end(self, start: Offset, max_records: int | None, max_bytes: int | None) -> Offset:
-        """How far a batch that begins at ``start`` goes."""
+        """Find the end of a batch that begins at ``start``."""
         offset = self._admit(start)
         reading = [s for s, p in offset.items() if p != SHARD_END]
         if self.stop_when_caught_up:
@@ -104,14 +104,14 @@ class Planner:
         records, size = min(limits, default=None), max_bytes // len(reading) if max_bytes else None
         self._walks.clear()
         with ThreadPoolExecutor(min(8, len(reading))) as pool:
-            walks = pool.map(lambda shard: self._go(shard, offset[shard], records, size), reading)
+            walks = pool.map(lambda shard: self._walk_to_end(shard, offset[shard], records, size), reading)
             for shard, walk in zip(reading, walks, strict=True):
                 offset[shard] = SHARD_END if walk.ended else walk.position
                 self._walks[shard, walk.start, offset[shard]] = walk
         return offset
 
     def ranges(self, start: Offset, end: Offset) -> list[ShardRange]:
-        """Partitions that hold exactly the records between two offsets."""
+        """The partitions that hold exactly the records between two offsets."""
         found: list[ShardRange] = []
         for shard, until in end.items():
             after = start.get(shard, TRIM_HORIZON)
@@ -122,7 +122,7 @@ class Planner:
         return found
 
     def _admit(self, start: Offset) -> Offset:
-        """``start`` with children whose parents have ended, without parents whose children are all in."""
+        """Add shards whose parents have all ended; remove ended parents whose children are all present."""
         if SHARD_END not in start.values() and self._listed:
             return dict(start)
         shards = self._client.list_shards()
@@ -143,19 +143,19 @@ class Planner:
         listed = {shard.id for shard in shards}
         for shard, position in start.items():
             if shard not in listed and position != SHARD_END:
-                self._lost(f"shard {shard} is gone, read up to {position}")
+                self._report_loss(f"shard {shard} is gone, read up to {position}")
 
-    def _go(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
-        """As far as the limits let, or to where the shard ends now.
+    def _walk_to_end(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
+        """Walk a shard up to the limits, or to its current end.
 
-        With a limit its records must be counted; without one, most are passed over.
+        A limit requires counting the records. Without a limit, most records are skipped.
         """
         if max_records is not None or max_bytes is not None:
             return self._walk(shard, start, max_records, max_bytes)
         walk = self._walk(shard, start, self._glance, None)
         if walk.ended or not walk.behind:
             return walk
-        near = shortly_before_end(self._client, shard, walk.last, walk.last + walk.behind)
+        near = find_time_before_end(self._client, shard, walk.last, walk.last + walk.behind)
         end = self._walk(shard, f"{AT_TIMESTAMP}{near}", None, None)
         if _number(end.position) <= _number(walk.position):
             return self._walk(shard, start, None, None)
@@ -163,21 +163,21 @@ class Planner:
         return Walk(start, end.position, end.ended, [*walk.marks, *((border, None) for border in borders)])
 
     def _borders(self, shard: str, walk: Walk, end: Walk) -> Iterator[str]:
-        """Where to cut what lies between two walks, if it goes on as the first did.
+        """Split the records between two walks into partitions of equal time.
 
-        At even distances of time.
+        Their number follows from the byte rate of the first walk.
         """
         seconds = end.last - walk.last
         size = walk.size * seconds / max(walk.last - walk.first, 0.001)
         pieces, before = min(_MOST_PIECES, round(size / _BYTES_PER_PARTITION)), _number(walk.position)
         for piece in range(1, pieces):
-            found = first_since(self._client, shard, walk.last + seconds * piece / pieces)
+            found = read_first_since(self._client, shard, walk.last + seconds * piece / pieces)
             if found and before < _number(found.sequence_number) < _number(end.position):
                 before = _number(found.sequence_number)
                 yield found.sequence_number
 
     def _walk(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
-        self._confirm(shard, start)
+        self._check_not_expired(shard, start)
         walk, iterator, once = Walk(start, start), self._client.iterator(shard, start), Once(start)
         records = since = weight = 0
         while (max_records is None or records < max_records) and (max_bytes is None or walk.size < max_bytes):
@@ -190,8 +190,8 @@ class Planner:
                     raise
                 iterator = self._client.iterator(shard, walk.position)
                 continue
-            if fresh := once.of(page.records):
-                # What is delivered again may stand last.
+            if fresh := once.filter_new(page.records):
+                # A record that is delivered again may be the last of the page.
                 count, latest = len(fresh), max(fresh, key=lambda record: _number(record.sequence_number))
                 walk.position, walk.last = latest.sequence_number, latest.approximate_arrival_timestamp
                 walk.first = walk.first or fresh[0].approximate_arrival_timestamp
@@ -211,26 +211,25 @@ class Planner:
             walk.marks.append((walk.position, since))
         return walk
 
-    def _confirm(self, shard: str, position: str) -> None:
-        """Once in a process.
-
-        The record that an offset names must still be there, or others may be gone too.
-        """
+    def _check_not_expired(self, shard: str, position: str) -> None:
+        """Check once per process that the record at an offset exists; if not, later ones may be gone too."""
         if (
             shard not in self._confirmed
             and position[:1].isdigit()
             and not self._client.holds(shard, position)
         ):
-            self._lost(f"record {position} of shard {shard} has expired; records behind it may have too")
+            self._report_loss(
+                f"record {position} of shard {shard} has expired; records behind it may have too"
+            )
         self._confirmed.add(shard)
 
-    def _lost(self, what: str) -> None:
+    def _report_loss(self, what: str) -> None:
         if self._settings.fail_on_data_loss:
             raise DataLossError(f"{what}. Set failOnDataLoss to false to go on with what is there.")
 
 
 def _number(position: str) -> int:
-    """A sequence number as one; -1 for a position that is none."""
+    """A sequence number as an integer; -1 for another position."""
     return int(position) if position[:1].isdigit() else -1
 
 

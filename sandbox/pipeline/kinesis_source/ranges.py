@@ -1,4 +1,4 @@
-"""The same source without the records: a row is a range of a shard, to be read where it is worked on."""
+"""The source ``kinesis-ranges``: a row is a range of a shard, which the processing worker reads itself."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _SCHEMA = pa.schema([*((name, pa.string()) for name in ("shard", "after", "until
 
 
 def reading(options: Mapping[str, str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow: rows of ``RANGES`` to the records in them, with the columns of the ``kinesis`` source.
+    """Build a function for mapInArrow that reads ``RANGES`` to records with the columns of ``kinesis``.
 
-    Put before other steps in one function, it keeps the bytes of records out of the JVM.
+    Composed with later steps in one function, it keeps the bytes of records out of the JVM.
     """
     settings = Settings.of(options)
     return lambda batches: _records(settings, batches)
@@ -44,7 +44,7 @@ def _kept_client(settings: Settings) -> Client:
 
 
 def _client(settings: Settings) -> Client:
-    """One client a process; where a role is assumed, one a range, for a role's credentials expire."""
+    """One client for each process; with a role, one for each range, since its credentials expire."""
     return Client(settings) if settings.role_arn else _kept_client(settings)
 
 
@@ -56,14 +56,14 @@ def _row(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
 
 
 class KinesisRangeBatchReader(KinesisBatchReader):
-    """Ranges of everything between two positions."""
+    """Gives the ranges of all records between two positions."""
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         return _row(partition)
 
 
 class KinesisRangeStreamReader(KinesisStreamReader):
-    """Micro-batches of ranges, with the same offsets and the same admission control."""
+    """Gives micro-batches of ranges, with the offsets and admission control of ``kinesis``."""
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         return _row(partition)

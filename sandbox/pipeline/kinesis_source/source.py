@@ -30,10 +30,10 @@ COLUMNS = (
 
 
 def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator[pa.RecordBatch]:
-    """The records of one partition as Arrow batches in the order of the shard.
+    """Read the records of one partition as Arrow batches, in the order of the shard.
 
-    DataLossError when fewer are there than the walk counted, or, where nobody counted, when the record before
-    them is gone (unless failOnDataLoss is false).
+    Raises DataLossError unless failOnDataLoss is false: when there are fewer records than the walk counted,
+    or for uncounted ranges, when the record before the range is gone.
     """
     bound = None if part.until == SHARD_END else int(part.until)
     uncounted = part.records is None and part.after[:1].isdigit()
@@ -54,12 +54,12 @@ def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator
                 raise
             iterator = client.iterator(part.shard, position)
             continue
-        fresh = once.of(page.records)
+        fresh = once.filter_new(page.records)
         records = fresh
         if bound is not None and fresh and int(fresh[-1].sequence_number) > bound:
             records = [record for record in fresh if int(record.sequence_number) <= bound]
         if records:
-            yield _arrow(*client.named(part.shard), records)
+            yield _arrow(*client.split_key(part.shard), records)
             seen, position = seen + len(records), records[-1].sequence_number
         if page.millis_behind_latest == 0 or len(records) < len(fresh):
             break
@@ -91,7 +91,7 @@ def _arrow(stream: str, shard: str, records: Sequence[Record]) -> pa.RecordBatch
 
 
 class _Reading:
-    """What the batch and the streaming reader share: settings that travel, a client made where it is used."""
+    """The common part of both readers. Settings are pickled; each process creates its own client."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -108,17 +108,17 @@ class _Reading:
         return self._planner
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Called on an executor for each partition, and once with None where there is none."""
+        """Read a partition on an executor. Spark passes None when there is no partition."""
         if not isinstance(partition, ShardRange):
             return iter(())
         return read_range(self._settings, Client(self._settings), partition)
 
 
 class KinesisBatchReader(_Reading, DataSourceReader):
-    """Everything between two positions, read once."""
+    """Reads all records between two positions, once."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        """All generations of shards, from ``startingPosition`` (TRIM_HORIZON) to where they end now."""
+        """Plan all generations of shards, from ``startingPosition`` (TRIM_HORIZON) to their current ends."""
         planner = self.planner
         planner.stop_when_caught_up = True
         start, found = planner.first(self._settings.starting_position), []
@@ -133,10 +133,7 @@ class KinesisBatchReader(_Reading, DataSourceReader):
 
 
 class KinesisStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Micro-batches with admission control.
-
-    ``availableNow`` ends when all shards were caught up with once.
-    """
+    """Reads micro-batches with admission control; ``availableNow`` ends when all shards have caught up."""
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         return self.planner.first(self._settings.starting_position)
@@ -161,7 +158,7 @@ class KinesisStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvail
 
 
 def batch_settings(options: Mapping[str, str]) -> Settings:
-    """Options of a batch, which begins with the oldest record unless told otherwise."""
+    """Read the options of a batch, which begins at TRIM_HORIZON by default."""
     given = {key.lower().removeprefix("kinesis.") for key in options}
     first = {} if given & {"startingposition", "initialposition"} else {"startingPosition": TRIM_HORIZON}
     return Settings.of({**options, **first})

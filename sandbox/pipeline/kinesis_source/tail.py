@@ -1,4 +1,4 @@
-"""Where a shard ends, found by times of arrival: reading all of it for that would take twice as long."""
+"""Finds the end of a shard by arrival times, since reading the whole shard for that would double the work."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from .client import AT_TIMESTAMP, Client, Mark, MarkPage
 from .errors import ServiceError
 
 GLANCE: Final = 1000
-"""Records that are looked at in one place."""
+"""The number of records read at one position."""
 _NEAR: Final = 2.0
 _CLOSE: Final = 0.05
 
 
-def shortly_before_end(client: Client, shard: str, low: float, high: float) -> float:
-    """A time of arrival behind which a shard has few records more.
+def find_time_before_end(client: Client, shard: str, low: float, high: float) -> float:
+    """Find a time of arrival after which a shard has few more records, by binary search.
 
-    ``low`` is when a record arrived, ``high`` when all had; seconds since the epoch. Each step halves what is
-    between them, so a week takes twenty.
+    ``low`` is the arrival of a record, ``high`` a time when all had arrived, in seconds since the epoch. A
+    week takes about twenty steps.
     """
     at = max(low, high - _NEAR)
     while high - low > _CLOSE:
-        page = glance(client, shard, at)
+        page = read_since(client, shard, at)
         if page.millis_behind_latest and page.next_shard_iterator:
             low = max(at, page.records[-1].approximate_arrival_timestamp)
         elif page.records:
@@ -32,13 +32,13 @@ def shortly_before_end(client: Client, shard: str, low: float, high: float) -> f
     return low
 
 
-def first_since(client: Client, shard: str, at: float) -> Mark | None:
-    """The first record that arrived at a time or later; None where none did."""
-    return next(iter(glance(client, shard, at).records), None)
+def read_first_since(client: Client, shard: str, at: float) -> Mark | None:
+    """The first record that arrived at or after a time; None when there is none."""
+    return next(iter(read_since(client, shard, at).records), None)
 
 
-def glance(client: Client, shard: str, at: float) -> MarkPage:
-    """The first records that arrived at a time or later; without any, there were none when this was asked."""
+def read_since(client: Client, shard: str, at: float) -> MarkPage:
+    """Read the first records that arrived at or after a time; the page is empty if there are none yet."""
     start = f"{AT_TIMESTAMP}{at}"
     iterator: str | None = None
     while True:
@@ -50,6 +50,6 @@ def glance(client: Client, shard: str, at: float) -> MarkPage:
             iterator = None
             continue
         iterator = page.next_shard_iterator
-        # A page may be empty though there is more behind it.
+        # A page may be empty although more records follow.
         if page.records or not iterator or not page.millis_behind_latest:
             return page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.failures import UsageError
-from sandbox.pipeline.impact import Injected, by_interval, injected_in
+from sandbox.pipeline.impact import Injected, by_interval, read_injections
 
 
 def test_events_are_read_as_a_run_leaves_them_and_as_the_control_api_tells_them(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_events_are_read_as_a_run_leaves_them_and_as_the_control_api_tells_them(
         '{"id":2,"time":6,"kind":"message.sent","message_id":"b"}\n\n'
         '{"id":3,"time":7,"kind":"fault.injected","type":"reshard","message_id":null}\n'
     )
-    assert injected_in(file) == [Injected("latency", 5.5, "a"), Injected("reshard", 7.0, None)]
+    assert read_injections(file) == [Injected("latency", 5.5, "a"), Injected("reshard", 7.0, None)]
 
 
 @pytest.mark.parametrize("content", [b"not json\n", b'{"kind":"fault.injected"}\n', None])
@@ -28,7 +28,7 @@ def test_a_file_that_holds_no_events_is_a_mistake_of_usage(tmp_path: Path, conte
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UsageError, match=r"other\.ndjson is not a file of events"):
-        injected_in(file)
+        read_injections(file)
 
 
 def test_faults_fall_into_the_interval_in_which_they_struck() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.pipeline.impact import impacts
+from sandbox.pipeline.impact import measure_impacts
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.bench import reconciliation
@@ -34,7 +34,7 @@ def test_after_faults_and_deaths_everything_dispatched_is_everywhere_once(
 
     told = {
         impact.type: impact
-        for impact in impacts(spark, Tables(TableStorage.at(tmp_path / "tables")), ran.injected)
+        for impact in measure_impacts(spark, Tables(TableStorage.at(tmp_path / "tables")), ran.injected)
     }
     assert {kind: impact.injected for kind, impact in told.items()} == struck
     assert told["oversize"].messages == told["oversize"].rejects == struck["oversize"]

@@ -26,7 +26,7 @@ def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:
             raise WorkerLateError("late")
         yield object(), Tables(TableStorage.at(place))
 
-    monkeypatch.setattr(running, "_query", query)
+    monkeypatch.setattr(running, "_open_query", query)
 
 
 @pytest.mark.parametrize(("late", "ends"), [(0, True), (1, True), (5, True), (6, False)])
@@ -41,7 +41,7 @@ def test_a_query_that_starts_too_late_begins_anew_but_not_for_ever(
         said.append(what)
 
     def ran() -> Tables:
-        return running._ran(cast("Any", None), job, {}, tell, lambda query, _: attended.append(query))
+        return running._run_query(cast("Any", None), job, {}, tell, lambda query, _: attended.append(query))
 
     if ends:
         assert ran().rows()["arrivals"] == 0

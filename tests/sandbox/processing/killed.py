@@ -87,7 +87,7 @@ class Stage:
             parameters=parameters,
             confirm=self._confirm,
         )
-        self.process.store._store = WrittenStore(self.process.store._store, step)  # type: ignore[assignment]
+        self.process.store._connection = WrittenStore(self.process.store._connection, step)  # type: ignore[assignment]
 
     def note(self, name: str, line: str) -> None:
         self.step()

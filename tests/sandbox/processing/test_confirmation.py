@@ -102,7 +102,7 @@ def test_a_source_that_is_down_is_told_later_and_in_the_end_no_more(site: Site) 
 def test_a_confirmation_is_not_lost_with_its_process(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was written down with the message's end; another process tells it when the lease is over."""
     process = site.open()
-    monkeypatch.setattr(process.confirmations, "tell", lambda: None)
+    monkeypatch.setattr(process.confirmations, "send_noted", lambda: None)
     site.routes.add("customer", "set", lambda _: None)
     site.send(process)
     process.drain()

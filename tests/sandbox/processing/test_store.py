@@ -20,7 +20,7 @@ def test_nothing_that_is_done_to_messages_reads_all_of_them(site: Site, process:
             exchange.split([Child(service="customer", operation="set", object_id="6")])
 
     statements: set[str] = set()
-    process.store._store.set_trace_callback(statements.add)
+    process.store._connection.set_trace_callback(statements.add)
     number = site.send(process, object_id="5", funnel="f", guaranteed_order=True)
     process.drain()
     site.retry(process)
@@ -31,7 +31,7 @@ def test_nothing_that_is_done_to_messages_reads_all_of_them(site: Site, process:
     Administration(process).show(number)
     Administration(process).search(Search(state=State.FAILED))
     Administration(process).search(Search())
-    process.store._store.set_trace_callback(None)
+    process.store._connection.set_trace_callback(None)
     planned = [each for each in statements if each.lstrip().startswith(("SELECT", "UPDATE", "DELETE"))]
     assert len(planned) > 20
     for statement in planned:

@@ -65,7 +65,7 @@ class ModelStream:
     def list_shards(self) -> list[Shard]:
         return [Shard(name, shard.parents, shard.open) for name, shard in self.shards.items()]
 
-    def named(self, shard: str) -> tuple[str, str]:
+    def split_key(self, shard: str) -> tuple[str, str]:
         return "stream", shard
 
     def iterator(self, shard: str, position: str) -> str:
