@@ -1,1 +1,1 @@
-"""Topics with a state of the world: the engine, its port, and the service that feeds them."""
+"""Topics with a state of the world (SOW): the engine, its HTTP port, and the service that runs them."""

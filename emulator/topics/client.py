@@ -1,4 +1,4 @@
-"""A client of the topics port: commands one at a time, subscriptions as they come."""
+"""A client of the topics port: executes single commands and follows subscriptions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from emulator.topics.engine.messages import Ack, Message
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.shapes.refusals import Refusal
 
-_PATIENCE = httpx.Timeout(
-    60.0, connect=3.0
-)  # a subscription says something every 10 seconds, if only a comment
+# The port sends at least a comment every 10 seconds on a subscription.
+_PATIENCE = httpx.Timeout(60.0, connect=3.0)
 
 
 class _Answer(msgspec.Struct):
@@ -23,9 +22,9 @@ class _Answer(msgspec.Struct):
 
 
 class TopicPort:
-    """The topics port at ``url``, for the user of ``token``, or named ``user`` where there are no tokens.
+    """The topics port at ``url``, for the user of ``token``, or for ``user`` on a port without tokens.
 
-    Every method raises ``UnreachableError`` and ``RefusedError`` as the control API's client does.
+    Every method raises UnreachableError and RefusedError, as the client of the control API does.
     """
 
     def __init__(self, url: str, *, token: str | None = None, user: str | None = None) -> None:
@@ -46,7 +45,7 @@ class TopicPort:
         self._http.close()
 
     def execute(self, command: Command) -> list[Message]:
-        """What came of a command that is not a subscription, its ``processed`` acknowledgement included."""
+        """Execute a command that is not a subscription; return the answers with the ``processed`` ack."""
         try:
             answer = self._http.post("/topics/commands", content=msgspec.json.encode(command))
         except httpx.TransportError as error:
@@ -61,7 +60,7 @@ class TopicPort:
         return messages
 
     def follow(self, command: Subscribe | SowAndSubscribe) -> Iterator[Message]:
-        """What a subscription is sent, until the sandbox ends it."""
+        """Yield the messages of a subscription until the sandbox ends it."""
         query = {name: value for name, value in msgspec.to_builtins(command).items() if value}
         try:
             with self._http.stream("GET", "/topics/messages", params=query) as answer:

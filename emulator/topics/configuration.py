@@ -1,4 +1,4 @@
-"""Which topics a sandbox has, who may use them, and how their users are known: read from one file."""
+"""The topics configuration file: the topics of a sandbox, their users and entitlements."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, 
 
 
 class User(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whoever brings ``token`` as a bearer token is the user ``name``."""
+    """A user, who is identified by the bearer token ``token``."""
 
     name: str
     token: str
 
 
 class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Topics beside ``objects``, or ``objects`` anew. Without ``users`` clients say themselves who they are.
+    """The configured topics; one named ``objects`` replaces the sandbox's own.
 
-    ``entitlements`` as in ``Access``: without any everybody may do everything. ``retention`` is how many
-    seconds, a week, the transaction log can be replayed at least; None for ever. ``downstreams`` are the
-    sandboxes that topics can name.
+    Without ``users``, clients give their user name themselves. Without ``entitlements``, every user may do
+    everything. ``retention`` is the minimum time in seconds for which the transaction log can be replayed, by
+    default a week; None means for ever. ``downstreams`` are the sandboxes that topics can name.
     """
 
     topics: tuple[Definition, ...] = ()
@@ -41,18 +41,18 @@ class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """Every topic, the sandbox's own among them."""
+        """All topics, including the sandbox's own ``objects``."""
         named = any(topic.name == OBJECTS for topic in self.topics)
         return self.topics if named else (_OBJECTS_TOPIC, *self.topics)
 
     @property
     def access(self) -> Access:
-        """Who may do what."""
+        """The entitlements."""
         return Access(entitlements=self.entitlements, reveal_users=self.reveal_users)
 
 
 def with_ours(access: Access) -> Access:
-    """``access``, and that the sandbox itself may do everything."""
+    """Add to ``access`` that the sandbox itself may do everything."""
     rules = access.entitlements
     ours = None if rules is None else (Entitlement(user=OURS, topic="*"), *rules)
     return Access(entitlements=ours, reveal_users=access.reveal_users)
@@ -62,7 +62,7 @@ NO_CONFIGURATION: Final = TopicConfiguration()
 
 
 def read_configuration(path: Path) -> TopicConfiguration:
-    """What a TOML, YAML or JSON file says. SettingsError when it cannot be used."""
+    """Read a TOML, YAML or JSON file. Raises SettingsError."""
     try:
         found = msgspec.convert(_parsed(path), TopicConfiguration)
         _assemble(found)

@@ -1,4 +1,4 @@
-"""Topics for those who look at them: which there are, their records, what changes in them."""
+"""The control API of topics: list them, read their records and changes, set access and downstreams."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
 class RecordQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Records of a topic that match a filter, from the ``offset``-th; ``orderby`` as in a ``sow`` command."""
+    """Query for the records of a topic; ``orderby`` is as in a ``sow`` command, ``offset`` skips records."""
 
     topic: str = OBJECTS
     filter: str = ""
@@ -39,7 +39,7 @@ class RecordQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChangeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Changes numbered above ``after`` that a subscription with this filter got since it was first asked."""
+    """Query for the changes with a number above ``after``, since the first query with this filter."""
 
     topic: str = OBJECTS
     filter: str = ""
@@ -48,7 +48,7 @@ class ChangeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TopicResources:
-    """``/topics``."""
+    """The resources under ``/topics``."""
 
     def __init__(self, service: TopicService) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""The way to each downstream sandbox: a thread that posts what its log has for it, a shipment at a time."""
+"""Replication to downstream sandboxes: one thread for each posts shipments of the transaction log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdss_sandbox.shapes.topics import Downstream
 PATH: Final = "/topics/replication"
 _RETRY_SECONDS: Final = 1.0
 _PROBE_SECONDS: Final = 2.0
-"""Real seconds both: whether another process is there does not depend on the sandbox's clock."""
+"""Both are real seconds: whether another process answers does not depend on the sandbox's clock."""
 _PATIENCE: Final = httpx.Timeout(10.0, connect=3.0)
 _STOPPING_SECONDS: Final = 15.0
 _encode: Final = msgspec.json.Encoder().encode
@@ -27,7 +27,7 @@ _decode: Final = msgspec.json.Decoder(Position).decode
 
 
 class _UnusableError(Exception):
-    """What answers is no downstream."""
+    """The server that answers is not a downstream sandbox."""
 
 
 class TopicLinks:
@@ -51,7 +51,7 @@ class TopicLinks:
         ]
 
     def point(self, downstreams: tuple[Downstream, ...]) -> None:
-        """Go to these instead. Raises ``BadDefinitionError``, and then goes on as before."""
+        """Replace the downstreams. Raises BadDefinitionError and then changes nothing."""
         self._replication.check(downstreams)
         for each in downstreams:
             try:
@@ -63,7 +63,7 @@ class TopicLinks:
         self.start(downstreams)
 
     def close(self) -> None:
-        """Stop each after what is under way."""
+        """Stop each thread after its current shipment."""
         for link in self._links:
             link.stop()
         for link in self._links:
@@ -109,16 +109,16 @@ class _Link:
                     self._ship(http)
             except (httpx.HTTPError, _UnusableError) as error:
                 self._replication.lose(self._name, str(error) or repr(error))
-            except Exception as error:  # noqa: BLE001 -- whatever it was, the log still has what is to be sent
+            except Exception as error:  # noqa: BLE001 -- the log keeps the entries, so the next try sends them
                 if not self._stopped.is_set():
                     self._replication.lose(self._name, repr(error))
                     self._failed(error)
             self._stopped.wait(_RETRY_SECONDS)
 
     def _ship(self, http: httpx.Client) -> None:
-        """Go on from where the downstream stands, until it or we are gone."""
+        """Send shipments from the position of the downstream on, until the link is stopped."""
         replication, name = self._replication, self._name
-        # Nothing stands there, so the answer is where it does.
+        # No log has the position -1, so this shipment is not taken and the answer tells the real position.
         position = self._post(http, Shipment(replication.identity, -1, -1))
         replication.begin(name, position)
         at, scanned, log = position.number, position.number, position.log
@@ -132,7 +132,7 @@ class _Link:
             if not shipment.entries and self._more.wait(_PROBE_SECONDS):
                 continue
             position = self._post(http, shipment)
-            # One that stands elsewhere than it did was killed, and goes on from what it kept.
+            # A downstream that was killed continues from the position that it had stored.
             at = scanned = position.number
             if position.log != log:
                 log = position.log
@@ -147,7 +147,7 @@ class _Link:
 
         def sent() -> Iterator[bytes]:
             yield body
-            # Asked for more, the last is on its way.
+            # httpx asks for the next chunk only after it has sent the body.
             self._replication.sent(self._name, shipment.upto)
 
         answer = http.post(PATH, content=sent(), headers={"content-type": "application/json"})

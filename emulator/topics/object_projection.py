@@ -1,8 +1,8 @@
-"""The topic ``objects``: what the RDSS messages in the streams say of each digital object, kept up to date.
+"""The projection of the RDSS messages in the streams to the topic ``objects``: one record for each object.
 
-MetadataCreate and MetadataUpdate bring an object whole and MetadataDelete takes it away (RDSS Message API,
-"Message Types"); a message that says when it expires makes the record expire then. Of the versions of a work
-the current one is there (``schemas.versions``).
+MetadataCreate and MetadataUpdate write the whole object, MetadataDelete deletes it (RDSS Message API,
+"Message Types"). The expiry of a message is the expiry of the record. Only the current version of a work has
+a record (``schemas.versions``).
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ _DELETE: Final = "MetadataDelete"
 _REMEMBERED: Final = 100_000
 _SEQUENCES: Final = 1_000
 _ASIDE: Final = 1_000
-"""Objects of which the last message is kept, for a version that becomes the current one by another's word."""
+"""Objects whose last message is kept, since another message may make them the current version."""
 
 
 class Session(Protocol):
-    """Where the commands go."""
+    """The session that executes the commands."""
 
     def execute(self, command: Command) -> None: ...
 
 
 class ObjectProjection:
-    """Reads what is new in ``streams`` and tells it to the session that it is given. Thread-safe.
+    """Reads new messages of ``streams`` and executes the commands for them in a session. Thread-safe.
 
-    A message that came before, as a duplicate or in another stream, is passed over. ``skipped`` names streams
-    whose messages are no news of objects: those of the error and the invalid queue. How far it is it keeps in
-    ``positions``, which versions there are in ``versions``.
+    A duplicate is skipped, also when it is in another stream. ``skipped`` names the streams of the error and
+    the invalid queue, which are not read. ``positions`` stores the checkpoints, ``versions`` the versions.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class ObjectProjection:
         self._sequences: OrderedDict[str, Assembly] = OrderedDict()
 
     def step(self, session: Session) -> int:
-        """Read a little of every shard; how many records were read."""
+        """Read a batch of every shard and return the number of records read."""
         with self._lock:
             readings = [self._reading(shard) for shard in self._streams.shards() if self._wanted(shard)]
             found = merge_by_arrival(readings, self._streams)
@@ -79,7 +78,7 @@ class ObjectProjection:
         return len(found)
 
     def catch_up(self, session: Session, seconds: float) -> bool:
-        """Read what is new, for at most about this many real seconds; whether nothing is left."""
+        """Read new records for about ``seconds`` of real time; return True when none are left."""
         deadline = stopwatch() + seconds
         while self.step(session):
             if stopwatch() >= deadline:
@@ -103,7 +102,7 @@ class ObjectProjection:
             whole = self._whole(seen, raw)
             return [] if whole is None else self._said(seen, body_of(whole))
         except (SequenceError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return []  # judging messages is for their receivers
+            return []  # The receivers of a message report its errors.
 
     def _said(self, seen: Peek, body: bytes) -> list[Command]:
         given = msgspec.json.decode(body)
@@ -126,7 +125,7 @@ class ObjectProjection:
         return self._changing(change, uuid if change.newest else None)
 
     def _changing(self, change: Change, published: str | None) -> list[Command]:
-        """The commands for what a message changed; ``published`` is the object that it brought."""
+        """Build the commands for a change; ``published`` is the object of the message."""
         keys = (msgspec.json.encode({"objectUUID": uuid}) for uuid in change.hidden)
         commands: list[Command] = [SowDelete(topic=OBJECTS, data=msgspec.Raw(key)) for key in keys]
         again = (published,) if published is not None and self._versions.shows(published) else ()
@@ -140,7 +139,7 @@ class ObjectProjection:
         return commands
 
     def _left(self, seen: Peek) -> float | None:
-        """How many seconds the message has until it expires; None when it never does."""
+        """Seconds until the message expires; None when it never does."""
         try:
             moment = datetime.fromisoformat(seen.expires) if seen.expires else None
         except ValueError:
@@ -157,7 +156,7 @@ class ObjectProjection:
         return known
 
     def _whole(self, seen: Peek, raw: bytes) -> bytes | None:
-        """The message, or the one that this was the last missing part of."""
+        """The whole message, or None while parts of its sequence are missing."""
         if (seen.total or 1) == 1 or seen.sequence is None:
             return raw
         assembly = self._sequences.setdefault(seen.sequence, Assembly())

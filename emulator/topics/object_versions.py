@@ -1,4 +1,4 @@
-"""Which objects the streams have told of are current versions, remembered over a restart."""
+"""The current versions of works, as the messages in the streams name them; kept over a restart."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _decode: Final = msgspec.json.Decoder(
 
 
 class Change(NamedTuple):
-    """What a message changed: the objects that are to be ``shown`` now, and those to be ``hidden``.
+    """The change by a message: the objects that become ``shown``, and those that become ``hidden``.
 
-    ``newest`` says that no later word on the same object had come before.
+    ``newest`` is False if a later message on the same object was processed before.
     """
 
     newest: bool
@@ -47,7 +47,7 @@ class ObjectVersions:
         }
 
     def publish(self, uuid: str, body: Any, at: float) -> Change:
-        """Take a version that was published ``at`` seconds since the epoch."""
+        """Add a version that was published ``at`` seconds since the epoch."""
         named = named_versions(body)
         known = self._told.get(uuid, Told(uuid))
         linked = known._replace(
@@ -58,11 +58,11 @@ class ObjectVersions:
         at = after_deletes(at, self._work(uuid))
         newest = known.published is None or known.published <= at
         self._write(linked._replace(published=at) if newest else linked)
-        # What it replaces is hidden once more when a message is read again after a crash.
+        # After a crash a message may be read again; its previous versions must be hidden again too.
         return self._changed(uuid, newest=newest, replaced=set(linked.previous))
 
     def delete(self, uuid: str, at: float) -> Change:
-        """Take a delete of the work of which this is a version."""
+        """Delete the work of this version, ``at`` seconds since the epoch."""
         known = self._told.get(uuid, Told(uuid))
         self._write(known._replace(deleted=at if known.deleted is None else max(known.deleted, at)))
         return self._changed(uuid, newest=True, replaced=set())
@@ -88,7 +88,7 @@ class ObjectVersions:
             self._near.setdefault(other, set()).add(told.uuid)
 
     def _work(self, uuid: str) -> list[Told]:
-        """What is known of every version of a work."""
+        """All known versions of the work of an object."""
         found, waiting = {uuid}, [uuid]
         while waiting:
             new = self._near[waiting.pop()] - found

@@ -1,4 +1,4 @@
-"""The records of a topic by the page, for those who look and do not subscribe."""
+"""Pages of the records of a topic, for the control API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BATCH: Final = 100
 def found(
     topics: Topics, topic: str, filter_: str, *, orderby: str, offset: int, limit: int
 ) -> TopicRecordPage:
-    """Up to ``limit`` matching records from the ``offset``-th. ValueError when the query is refused."""
+    """Read up to ``limit`` matching records behind ``offset`` others. Raises ValueError for a bad query."""
     messages: list[Message] = []
     session = topics.session(OURS, messages.append)
     query = Sow(
@@ -36,7 +36,7 @@ def found(
 
 
 def _page(messages: list[Message]) -> TopicRecordPage:
-    """The records in the answer to a query, which says how many there are in all."""
+    """Build a page from the answer to a query; its ``stats`` ack has the total number."""
     total, records = 0, []
     for message in messages:
         match message:

@@ -1,4 +1,4 @@
-"""The sandbox's topics: made when they are first asked for, fed while anybody asks."""
+"""The topics of a sandbox: started on first use, and kept up to date with the streams from then on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CATCH_UP_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ObjectSources:
-    """Where the topic ``objects`` has its news from: ``streams`` by name, ``arrivals`` to be told of.
+    """The sources of the topic ``objects``: ``streams`` to read, ``arrivals`` to be notified of new records.
 
     ``skipped`` are the streams of the error and the invalid queue.
     """
@@ -47,7 +47,7 @@ class ObjectSources:
 
 
 class TopicService:
-    """Nothing is made, loaded or run before the first ``open``; ``directory`` None keeps nothing.
+    """Starts topics at the first ``open``; before that it loads and runs nothing. Thread-safe.
 
     ``configured`` None is the topic of objects alone, for everybody. ``destinations`` are what downstreams
     may be. Thread-safe.
@@ -81,7 +81,7 @@ class TopicService:
 
     @property
     def configuration(self) -> TopicConfiguration:
-        """The topics and their users."""
+        """The configuration of topics and users."""
         if self._configured is None:
             from emulator.topics.configuration import NO_CONFIGURATION
 
@@ -90,13 +90,13 @@ class TopicService:
 
     @property
     def opened(self) -> bool:
-        """Whether they are made, so that ``open`` takes no time."""
+        """Whether topics are started, so that ``open`` returns at once."""
         return self._running is not None
 
     def open(self) -> Topics:
-        """The topics; the first time their log is read.
+        """Start the topics if needed, which reads their log, and return them.
 
-        Raises ``DamagedLogError`` and ``BadDefinitionError``.
+        Raises DamagedLogError and BadDefinitionError.
         """
         return self._run().topics
 
@@ -127,9 +127,9 @@ class TopicService:
         client_name: str = "",
         ended: Callable[[str], None] = lambda _: None,
     ) -> Session:
-        """A session; ``ended`` is told when it is ``displaced`` by another of its name, or by a ``reset``.
+        """Open a session. ``ended`` is called with ``displaced`` or ``reset`` when the service ends it.
 
-        Raises NameInUseError.
+        A session is displaced by another of the same user and ``client_name``. Raises NameInUseError.
         """
         session = self.open().session(
             user, deliver, client_name=client_name, displaced=lambda: ended("displaced")
@@ -139,13 +139,13 @@ class TopicService:
 
     @property
     def access(self) -> Access:
-        """Who may do what with which topic."""
+        """The current entitlements."""
         return self._access or self.configuration.access
 
     def entitle(self, access: Access) -> None:
-        """From now on, and until a reset, ``access`` decides, of subscriptions that are open too.
+        """Set the entitlements until a reset, also for open subscriptions.
 
-        Records that a subscription may no longer see leave it. Raises ``BadDefinitionError``.
+        Records that a subscription may no longer see leave it. Raises BadDefinitionError.
         """
         from emulator.topics.configuration import with_ours
 
@@ -160,10 +160,7 @@ class TopicService:
         return self.configuration.downstreams if self._downstreams is None else self._downstreams
 
     def point(self, downstreams: tuple[Downstream, ...]) -> None:
-        """From now on, and until a reset, these are the sandboxes that topics can name.
-
-        Raises ``BadDefinitionError``.
-        """
+        """Set the sandboxes that topics can name, until a reset. Raises BadDefinitionError."""
         with self._lock:
             running = self._run()
             running.links.point(downstreams)
@@ -172,7 +169,7 @@ class TopicService:
         self._events.emit("topic.downstreams_changed", downstreams=told)
 
     def replicate(self) -> None:
-        """Have what downstream sandboxes do not have yet sent on, though nobody asks for topics here."""
+        """Start the topics if there are downstreams, so that they receive what they miss."""
         if not self.downstreams:
             return
         try:
@@ -186,7 +183,7 @@ class TopicService:
         session.close()
 
     def catch_up(self) -> None:
-        """Have the topic ``objects`` know what the streams hold by now, or much of it."""
+        """Read new messages of the streams into the topic ``objects``, for at most two real seconds."""
         running = self._run()
         running.feed.catch_up(running.session, _CATCH_UP_SECONDS)
 
@@ -285,7 +282,7 @@ def _end_well(directory: Path) -> bool:
 
 
 def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:
-    """Look after the topics on a thread of its own; what ends it."""
+    """Run the schedule of the topics on a thread of its own; return the function that stops it."""
     from emulator.topics.engine.scheduler import run_schedule
 
     loop = asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""The latest changes of topics, for those who look now and then instead of subscribing."""
+"""The latest changes of topics, for clients that poll instead of subscribing."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NULL: Final = msgspec.Raw(b"null")
 
 
 class TopicWatch:
-    """Subscribes to what is asked for, from then on until others are.
+    """Holds subscriptions for polling clients. Thread-safe.
 
-    The last ``_KEPT`` changes of the last ``_WATCHED`` subscriptions are kept, after a reset numbered from 1
-    again. Thread-safe.
+    It keeps the last ``_KEPT`` changes of each of the ``_WATCHED`` most recently used subscriptions. After a
+    reset, changes are numbered from 1 again.
     """
 
     def __init__(self, service: TopicService) -> None:
@@ -34,9 +34,9 @@ class TopicWatch:
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     def changes(self, topic: str, filter_: str, after: int, limit: int) -> TopicChangePage:
-        """Up to ``limit`` changes numbered above ``after``, oldest first.
+        """Return up to ``limit`` changes with a number above ``after``, oldest first; subscribe if needed.
 
-        ValueError for a bad filter, and for a queue, whose messages are taken by who sees them.
+        Raises ValueError for a bad filter, and for a queue, since a subscription would take its messages.
         """
         with self._lock:
             kept = self._kept.pop((topic, filter_), None)
@@ -70,7 +70,7 @@ class TopicWatch:
 
 
 class _Kept:
-    """What one subscription was sent, numbered from 1."""
+    """The messages of one subscription, numbered from 1."""
 
     session: Session
 

@@ -1,12 +1,14 @@
 """Asynchronous processing of messages by one process; other processes may share its store.
 
-receive -> Intake -> Store (NEW) -> queue -> worker -> Attempts -> Route(Exchange)
-^              ^                               |
-|              |                     Calls -> outside systems
-|        claim_due, answer                     |
-+-- Progress: state, parent, confirmation <----+
-|
-Confirmations -> source system
+    receive -> Intake -> Store (NEW) -> queue -> worker -> Attempts -> Route(Exchange)
+                           ^              ^                               |
+                           |              |                     Calls -> outside systems
+                           |      queue_due, answer                       |
+                           +-- Progress: state, parent, confirmation <----+
+                                                   |
+                                             Confirmations -> source system
+
+Every change of state is a transaction of the store; the queue is only in memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Topics with a state of the world: publishing, deltas, queries, subscriptions that say what left them."""
+"""The topic engine: publishing, deltas, a state of the world (SOW), queries, subscriptions and queues."""
 
 from emulator.topics.engine.definitions import (
     BadDefinitionError,

@@ -1,4 +1,4 @@
-"""Who may read and write what."""
+"""Access rules: which user may read and write which topic."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rdss_sandbox.shapes.topics import Access, Entitlement
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one user may do with one topic; ``holds`` bounds which messages, None for all."""
+    """The rights of one user to one topic; ``holds`` is the test of the allowed messages, None for all."""
 
     read: bool
     write: bool
     holds: Test | None = None
 
     def covers(self, data: Any) -> bool:
-        """Whether the message ``data`` is one of those."""
+        """Whether the rights include the message ``data``."""
         return self.holds is None or self.holds(data)
 
     def narrowed(self, test: Test | None) -> Test | None:
-        """``test``, and that the message is one of those."""
+        """Combine ``test`` with the test of the rights."""
         if self.holds is None or test is None:
             return test or self.holds
         allowed = self.holds
@@ -36,7 +36,7 @@ NOTHING = Rights(read=False, write=False)
 
 
 class AccessRules:
-    """Answers from ``access``. Raises BadDefinitionError for a filter that is none."""
+    """Looks rights up in ``access``. Raises BadDefinitionError for a filter that is not valid."""
 
     def __init__(self, access: Access) -> None:
         self.reveals_users = access.reveal_users
@@ -44,7 +44,7 @@ class AccessRules:
         self._known: dict[tuple[str, str], Rights] = {}
 
     def rights(self, user: str, topic: str) -> Rights:
-        """What ``user`` may do with ``topic``."""
+        """The rights of ``user`` to ``topic``; the first entitlement that matches decides."""
         if self._rules is None:
             return EVERYTHING
         known = self._known.get((user, topic))

@@ -1,4 +1,4 @@
-"""Acknowledgements: each command's own, and those of persistence, which are folded together."""
+"""Acknowledgements of commands; those of persistence are conflated."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CONFLATION_SECONDS = 1.0
 
 
 class _Settled(msgspec.Struct):
-    """A command that has been decided, or, when it has no ``cmd_id``, all up to ``seq``.
+    """The outcome of a command, or without ``cmd_id`` of all commands up to ``seq``.
 
-    ``due``: only a downstream sandbox keeps it from being acknowledged.
+    ``due`` means that its acknowledgement waits only for downstream sandboxes.
     """
 
     cmd_id: str
@@ -31,22 +31,22 @@ class _Settled(msgspec.Struct):
     due: bool = False
 
     def covers(self, other: _Settled) -> bool:
-        """Whether one acknowledgement can stand for ``self`` and ``other``, which came before."""
+        """Whether one acknowledgement can stand for ``self`` and the earlier ``other``."""
         both = (self, other)
         return not other.due and not any(one.cmd_id or one.reason or one.seq is None for one in both)
 
     @property
     def held(self) -> bool:
-        """Whether a downstream sandbox must have it first."""
+        """Whether a downstream sandbox must receive it first."""
         return any(link.holds(self.place.number) for link in self.place.links)
 
 
 class Persistence:
     """The acknowledgements ``persisted`` of one session, in the order of its commands.
 
-    Where there is a transaction log they come about a second later, and one that carries the last sequence
-    number stands for a run of successes without a ``cmd_id``. Without one they come at once. One that waits
-    for a downstream sandbox keeps those behind it waiting.
+    With a transaction log they are sent about a second later. One with the last sequence number then stands
+    for a run of successful commands without a ``cmd_id``. Without a log they are sent at once. An
+    acknowledgement that waits for a downstream sandbox delays those behind it.
     """
 
     def __init__(self, registry: TopicRegistry, session: Subscriber) -> None:
@@ -55,7 +55,7 @@ class Persistence:
         self._waiting: list[_Settled] = []
 
     def settle(self, settled: _Settled) -> None:
-        """Acknowledge a command, once what it did is durable."""
+        """Acknowledge a command as soon as its effect is durable."""
         last = self._waiting[-1] if self._waiting else None
         if last is not None and settled.covers(last):
             settled.place = last.place.joined(settled.place)
@@ -74,7 +74,7 @@ class Persistence:
         self._send(self._waiting)
 
     def go_on(self) -> None:
-        """A downstream sandbox has come further: send what waited only for that."""
+        """Send the acknowledgements that waited only for a downstream sandbox, which has advanced."""
         self._send([one for one in self._waiting if one.due])
 
     def forget(self) -> None:
@@ -107,7 +107,7 @@ class Persistence:
 
 
 class Receipt:
-    """What one command asked to be told, and telling it."""
+    """Sends the acknowledgements that one command asked for."""
 
     __slots__ = ("_command", "_persistence", "_session", "asked")
 
@@ -124,7 +124,7 @@ class Receipt:
         self.asked = asked
 
     def give(self, ack_type: str, **said: Any) -> None:
-        """Acknowledge, if it was asked for; ``said`` are further headers of the acknowledgement."""
+        """Send an acknowledgement if the command asked for it; ``said`` are its further headers."""
         if ack_type not in self.asked:
             return
         command = self._command
@@ -133,18 +133,18 @@ class Receipt:
         self._session.deliver(Ack(ack_type, cmd_id=command.cmd_id, seq=seq, **said))
 
     def done(self, reason: str = "", **counts: Any) -> None:
-        """The command is done: say so, with ``stats`` the counts."""
+        """Acknowledge that the command is done; the ``stats`` acknowledgement has the counts."""
         self.give("processed", reason=reason)
         self.give("completed", reason=reason)
         if counts:
             self.give("stats", reason=reason, **counts)
 
     def persisted(self, place: Place) -> None:
-        """Say that what the command did is durable, as soon as it is here and downstream of ``place``."""
+        """Acknowledge persistence as soon as ``place`` is durable here and in its downstream sandboxes."""
         self._settle("success", "", place)
 
     def refused(self, refused: CommandRefusedError, *, persists: bool) -> None:
-        """The command is not done, and why; ``persists``: it is one that is acknowledged as persisted."""
+        """Acknowledge a refusal; ``persists`` means that the command also has a ``persisted`` ack."""
         self.give("processed", status="failure", reason=refused.reason)
         self.give("completed", status="failure", reason=refused.reason)
         if persists:

@@ -1,4 +1,4 @@
-"""From definitions to topics at work, with the records and messages that the log has of them."""
+"""Builds live topics from definitions, and restores their records and messages from the log."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from emulator.topics.engine.views import ViewMaker
 
 
 def assemble(registry: TopicRegistry, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
-    """Give ``hub`` the topics of ``definitions``, as they were.
+    """Add the topics of ``definitions`` to the registry and restore their state.
 
-    Raises BadDefinitionError, ``DamagedLogError``.
+    Raises BadDefinitionError and DamagedLogError.
     """
     for definition in definitions:
         try:
@@ -67,7 +67,7 @@ def _topic(registry: TopicRegistry, definition: Definition) -> LiveTopic:
 
 
 def _message_type(definition: Definition) -> MessageType:
-    """What is published to it is written in; of what is made of other topics, theirs takes its place."""
+    """The message type of a definition; a queue, view or conflated topic gets that of its origins later."""
     if not isinstance(definition, Topic | Queue):
         return JSON
     found = message_type(definition.message_type, definition.separator)
@@ -77,7 +77,7 @@ def _message_type(definition: Definition) -> MessageType:
 
 
 def _become_of_type(topic: LiveTopic, origins: Sequence[LiveTopic]) -> None:
-    """Have ``topic`` in what its ``origins`` are written in. Raises BadDefinitionError where they differ."""
+    """Give ``topic`` the message type of its ``origins``. Raises BadDefinitionError if they differ."""
     kinds = list(dict.fromkeys(one.message_type for one in origins))
     if len(kinds) > 1:
         said = " and ".join(repr(one.name) for one in origins)
@@ -124,7 +124,7 @@ def _attach_queue(registry: TopicRegistry, definition: Queue) -> None:
 
 
 def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> None:
-    """Have a view or a conflated topic follow its origins, and show what they hold now."""
+    """Connect a view or a conflated topic to its origins, and build its records from theirs."""
     topic = registry.topics[definition.name]
     maker: ViewMaker | Conflator
     kinds: tuple[type[Definition], ...]
@@ -173,7 +173,7 @@ def _recall_checkpoint(registry: TopicRegistry, checkpoint: Checkpoint) -> None:
 
 
 def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
-    """Have happened again what ``entry`` says."""
+    """Apply a log entry to the topics again."""
     if entry.seq is not None and entry.publisher:
         registry.sequences[entry.publisher] = entry.seq
     if entry.arrived is not None:
@@ -207,7 +207,7 @@ def _recall_record(store: Store, update: Update) -> None:
 
 
 def _said(registry: TopicRegistry, entry: Entry, number: int) -> Update:
-    """What ``entry`` says was published, unparsed."""
+    """Convert a log entry to an update, unparsed."""
     update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id)
     update.user_id = entry.user_id if registry.door.reveals_users else ""
     update.number, update.bookmark = number, bookmark_of(number)
@@ -216,7 +216,7 @@ def _said(registry: TopicRegistry, entry: Entry, number: int) -> Update:
 
 
 def _take_up(registry: TopicRegistry) -> None:
-    """Parse what was recalled and is still there, and have it expire when it must."""
+    """Parse the restored records and messages, and schedule their expiry."""
     for topic in registry.topics.values():
         try:
             for record in topic.store or ():

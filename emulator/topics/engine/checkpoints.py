@@ -1,4 +1,4 @@
-"""Checkpoints: the state that the transaction log has come to, so that a start need not read all of it."""
+"""Checkpoints: the state after an entry of the transaction log, so that a start need not read all of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENTRIES_BETWEEN: Final = 100_000
 
 
 class Waiting(msgspec.Struct, array_like=True, gc=False):
-    """A message of the queue ``queue``, by its number in the log."""
+    """A message that waits in the queue ``queue``; ``number`` is its entry in the log."""
 
     queue: str
     number: int
@@ -47,9 +47,9 @@ _decode = msgspec.json.Decoder(Checkpoint).decode
 
 
 class Checkpoints:
-    """Writes one now and then to ``path``, None for never, and has the log forget what is old.
+    """Writes checkpoints to ``path``, if it is not None, and trims the log.
 
-    ``retention`` is how many seconds the log remembers at least; None for all.
+    ``retention`` is the minimum age in seconds of entries that are trimmed; None trims nothing.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Checkpoints:
         self._fsync = fsync
 
     def read(self) -> Checkpoint | None:
-        """The checkpoint that fits log and definitions; None where the log alone tells everything.
+        """The checkpoint that matches the log and the definitions; None when the log alone is complete.
 
-        Raises ``DamagedLogError`` where it is needed and cannot be had.
+        Raises DamagedLogError when a checkpoint is needed, and is missing or damaged.
         """
         log = self._registry.log
         found = read_checkpoint(self._path) if self._path is not None else None
@@ -85,12 +85,12 @@ class Checkpoints:
         return None
 
     def begin(self) -> None:
-        """See to it that the next is written in time."""
+        """Schedule the next checkpoint, by the growth of the log."""
         size = sum(len(topic.store or ()) for topic in self._registry.topics.values())
         self._registry.log.when_grown(max(ENTRIES_BETWEEN, 2 * size), self._put)
 
     def write(self) -> None:
-        """Write one, and forget what is old in the log. A disk that cannot take it is an event, no loss."""
+        """Write a checkpoint and trim the log. A disk error emits an event and loses nothing."""
         registry = self._registry
         try:
             if self._path is not None and registry.log.next > 1:
@@ -103,7 +103,7 @@ class Checkpoints:
         self.begin()
 
     def _needed_since(self) -> float:
-        """The time of the oldest entry that a downstream sandbox may not have."""
+        """The time of the oldest entry that a downstream sandbox may still need."""
         registry = self._registry
         reached = [link.acked for topic in registry.topics.values() for link in topic.links]
         oldest = next(registry.log.entries(min(reached) + 1, 1), None) if reached else None
@@ -125,7 +125,7 @@ class Checkpoints:
 
 
 def read_checkpoint(path: Path) -> Checkpoint | None:
-    """The checkpoint at ``path``; None when there is none that is whole."""
+    """Read the checkpoint at ``path``; None when it is missing or damaged."""
     try:
         return _checked(path.read_bytes())
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
 
 
 def write_empty_checkpoint(path: Path, first: int) -> None:
-    """Have a log whose entries before ``first`` are gone be read from there on."""
+    """Write a checkpoint without state, so that a log without entries before ``first`` can be read."""
     _save(path, Checkpoint(first, (), {}, [], []), fsync=True)
 
 
@@ -151,7 +151,7 @@ def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
 
 
 def _checked(raw: bytes) -> Checkpoint | None:
-    """The checkpoint that a file holds, None when it holds none that is whole."""
+    """Parse the bytes of a checkpoint file; None when they are damaged."""
     frame = frames.parse(raw, 0)
     payload = memoryview(raw)[frames.HEADER_BYTES :]
     if frame is None or frame.length != len(payload) or crc32(payload) != frame.check:

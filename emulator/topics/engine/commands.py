@@ -1,9 +1,9 @@
-"""What is asked of topics: one struct a command, with the header names that are public.
+"""The commands of topics: one struct for each, with the public header names.
 
-``data`` is JSON as it came, bytes in ``msgspec.Raw``: it is parsed only where it must be. Every command can
-ask for acknowledgements (``ack_type``, a comma-separated list of ``ACK_TYPES``), which carry its ``cmd_id``.
-``opts`` is a comma-separated list of the options in ``options``; ``sow_keys`` and ``bookmark`` are lists too.
-An empty header is the same as none.
+``data`` is unparsed JSON in ``msgspec.Raw``; it is parsed only when needed. Every command can ask for
+acknowledgements by ``ack_type``, a comma-separated list of ``ACK_TYPES``; they carry its ``cmd_id``. ``opts``
+is a comma-separated list of the options in ``headers.Options``; ``sow_keys`` and ``bookmark`` are lists too.
+An empty header is the same as a missing one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class _Command(msgspec.Struct, tag_field="cmd", forbid_unknown_fields=True, omit
 
 
 class Publish(_Command, tag="publish"):
-    """Give ``data`` to the subscribers of ``topic``; in a state of the world insert or update a record.
+    """Send ``data`` to the subscribers of ``topic``; in a state of the world, insert or update a record.
 
-    ``expiration`` in seconds, 0 for never. ``seq`` rises with each message of a publisher.
-    ``correlation_id`` and ``sow_key`` are made of Base64's characters.
+    ``expiration`` is in seconds, 0 for never. ``seq`` rises with each message of a publisher.
+    ``correlation_id`` and ``sow_key`` consist of the characters of Base64.
     """
 
     data: msgspec.Raw = NO_DATA
@@ -37,14 +37,14 @@ class Publish(_Command, tag="publish"):
 
 
 class DeltaPublish(Publish, tag="delta_publish"):
-    """Lay the fields in ``data`` over those of the record; without one it is a ``publish``."""
+    """Replace the fields in ``data`` in the record; without a record it is a ``publish``."""
 
 
 class Subscribe(_Command, tag="subscribe"):
-    """Send what is published from now on, or was after ``bookmark``, to ``sub_id`` (without, ``cmd_id``).
+    """Send messages that are published from now on, or were published after ``bookmark``, as ``sub_id``.
 
-    ``topic`` can be a regular expression. ``bookmark`` is one or more that messages had, ``0`` for all that
-    is kept, or a date and time.
+    Without ``sub_id``, ``cmd_id`` names the subscription. ``topic`` can be a regular expression. ``bookmark``
+    is one or more bookmarks of messages, ``0`` for the whole log, or a date and time.
     """
 
     filter: str = ""
@@ -56,14 +56,14 @@ class Subscribe(_Command, tag="subscribe"):
 
 
 class DeltaSubscribe(Subscribe, tag="delta_subscribe"):
-    """Subscribe to what changes in each record: its key fields and those that are new or different."""
+    """Subscribe to the changes of each record: its key fields and the fields that are new or different."""
 
 
 class Sow(_Command, tag="sow"):
     """Send the records that match, ``batch_size`` in a message, between ``group_begin`` and ``group_end``.
 
-    ``orderby`` is ``/field [ASC|DESC] [TEXT]``, comma-separated; ``top_n`` bounds how many are sent;
-    ``sow_keys`` restricts the command to these records. Without ``query_id`` it is ``cmd_id``.
+    ``orderby`` is ``/field [ASC|DESC] [TEXT]``, comma-separated. ``top_n`` limits the number of records.
+    ``sow_keys`` restricts the command to these records. Without ``query_id``, ``cmd_id`` names the query.
     """
 
     filter: str = ""
@@ -78,9 +78,9 @@ class Sow(_Command, tag="sow"):
 
 
 class SowAndSubscribe(_Command, tag="sow_and_subscribe"):
-    """``Sow`` and ``Subscribe`` as one: nothing is missed or seen twice between the result and what follows.
+    """``Sow`` and ``Subscribe`` in one atomic command: no change between them is missed or sent twice.
 
-    ``top_n``, ``orderby`` and ``batch_size`` are the query's alone.
+    ``top_n``, ``orderby`` and ``batch_size`` apply to the query only.
     """
 
     filter: str = ""
@@ -96,13 +96,13 @@ class SowAndSubscribe(_Command, tag="sow_and_subscribe"):
 
 
 class SowAndDeltaSubscribe(SowAndSubscribe, tag="sow_and_delta_subscribe"):
-    """``Sow`` and ``DeltaSubscribe`` as one."""
+    """``Sow`` and ``DeltaSubscribe`` in one atomic command."""
 
 
 class Unsubscribe(
     msgspec.Struct, tag_field="cmd", tag="unsubscribe", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """End the subscription ``sub_id``, or with ``all`` every one of the session."""
+    """End the subscription ``sub_id``, or with ``all`` every subscription of the session."""
 
     sub_id: str
     ack_type: str = ""
@@ -110,10 +110,10 @@ class Unsubscribe(
 
 
 class SowDelete(_Command, tag="sow_delete"):
-    """Delete the records that match ``filter``, have one of ``sow_keys``, or have the key that ``data`` has.
+    """Delete the records that match ``filter``, have one of ``sow_keys``, or have the key of ``data``.
 
-    On a queue it acknowledges the messages with these ``bookmark``s; with the option ``cancel`` they go
-    back, with ``expire`` they are thrown away.
+    On a queue, acknowledge the messages with these ``bookmark``s. The option ``cancel`` returns them to the
+    queue; ``expire`` discards them.
     """
 
     filter: str = ""
@@ -127,7 +127,7 @@ class SowDelete(_Command, tag="sow_delete"):
 
 
 class Undecoded(msgspec.Struct):
-    """What could be read of what is no command: the headers by which it is answered."""
+    """The headers that could be read of a message that is not a valid command; the answer needs them."""
 
     cmd: str = ""
     topic: str = ""

@@ -1,4 +1,4 @@
-"""Conflated topics: replicas that tell only the last of what changed in an interval."""
+"""Conflated topics: replicas that send only the last change of each record in an interval."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from emulator.topics.engine.update import Update
 
 
 class Conflator:
-    """Keeps the records of ``topic`` as those of its origin are at the end of each interval.
+    """Copies the records of the origin to ``topic`` at the end of each interval.
 
-    What it announces has the headers of the last message that was published; of a view it has none either.
+    An announced update has the headers of the last published message, if the origin has such headers.
     """
 
     def __init__(self, registry: TopicRegistry, topic: LiveTopic, definition: ConflatedTopic) -> None:
@@ -25,15 +25,15 @@ class Conflator:
         self._pending: dict[str, Update | Reason] = {}
 
     def updated(self, update: Update) -> None:
-        """A record of the origin is new or different."""
+        """Note that a record of the origin is new or different."""
         self._wait(update.key, update)
 
     def withdrawn(self, withdrawal: Withdrawal) -> None:
-        """A record of the origin is gone."""
+        """Note that a record of the origin is deleted."""
         self._wait(withdrawal.record.key, withdrawal.reason)
 
     def tell(self) -> None:
-        """Announce what has changed."""
+        """Announce the changes of the interval."""
         pending, self._pending = self._pending, {}
         for key, change in pending.items():
             record = self._topic.store.get(key) if self._topic.store is not None else None
@@ -45,7 +45,7 @@ class Conflator:
     def _wait(self, key: str, change: Update | Reason) -> None:
         if not self._pending:
             self._registry.schedule.put(self._interval, self.tell)
-        # Taken out first: what changed last is told last.
+        # Removing it first keeps the order of the last changes.
         self._pending.pop(key, None)
         self._pending[key] = change
 

@@ -1,4 +1,4 @@
-"""What topics there are, as configuration says it. A topic that is not defined only passes messages on."""
+"""Definitions of topics in the configuration. An undefined topic only forwards messages to subscribers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Semantics: TypeAlias = Literal["at-least-once", "at-most-once"]
 
 
 class BadDefinitionError(ValueError):
-    """Definitions that cannot be: says which, and why."""
+    """A definition is not valid; the message names it and gives the reason."""
 
 
 class _Definition(
@@ -29,18 +29,18 @@ class _Definition(
 
     @property
     def kind(self) -> str:
-        """What it is, as configuration says it."""
+        """The kind in the configuration."""
         return str(self.__struct_config__.tag)
 
 
 class Topic(_Definition, frozen=True, tag="topic"):
     """A topic to publish to.
 
-    ``keys``: the fields that make a record's SOW key, as ``/objectUUID``, or ``publisher`` where the
-    publisher gives it; none, and the topic keeps no state of the world. ``logged``: in the transaction log.
-    ``expiration``: whether records expire, and after how many seconds unless the message says; 0 for never.
-    ``message_type`` is what its messages are written in; ``separator`` ends a field of NVFIX, without it SOH.
-    ``downstreams`` names the sandboxes that have what is published here as well.
+    ``keys`` are the fields of a record's SOW key, such as ``/objectUUID``, or ``publisher`` if the publisher
+    gives the key; without keys the topic has no state of the world. ``logged`` topics are in the transaction
+    log. ``expiration`` is the default lifetime of records in seconds, 0 for ever; with None records never
+    expire. ``message_type`` is the type of its messages. ``separator`` ends a field of NVFIX, by default SOH.
+    ``downstreams`` names the sandboxes that its messages are replicated to.
     """
 
     keys: tuple[str, ...] | Literal["publisher"] = ()
@@ -52,12 +52,12 @@ class Topic(_Definition, frozen=True, tag="topic"):
 
 
 class Queue(_Definition, frozen=True, tag="queue"):
-    """What is published to the logged topics ``of``, each message to one subscriber.
+    """A queue of the messages of the logged topics ``of``; each message goes to one subscriber.
 
-    Without ``of`` it is what is published to the queue's own name, of ``message_type`` with ``separator``,
-    as for a ``Topic``; else of theirs. A message is leased for ``lease`` seconds
-    and comes back unless it is acknowledged; ``max_backlog`` bounds what a subscription may hold; after
-    ``max_cancels`` returns by ``cancel`` a message is thrown away.
+    Without ``of``, the queue takes messages that are published to its own name; ``message_type`` and
+    ``separator`` are then as for a ``Topic``. A message is leased for ``lease`` seconds and returns to the
+    queue unless it is acknowledged. ``max_backlog`` limits the leased messages of a subscription. A message
+    is discarded after ``max_cancels`` returns by ``cancel``.
     """
 
     of: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Queue(_Definition, frozen=True, tag="queue"):
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A field of a view: the ``aggregate`` of ``path`` in the records of ``topic``, by default of all."""
+    """A field of a view: the ``aggregate`` of ``path`` in the records of ``topic``, or of all its topics."""
 
     name: str
     path: str
@@ -79,7 +79,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class View(_Definition, frozen=True, tag="view"):
-    """Records made of those in the topics ``of`` that agree at ``keys``: joined and aggregated."""
+    """A view: it joins and aggregates the records of the topics ``of`` that have equal ``keys``."""
 
     of: tuple[str, ...]
     keys: tuple[str, ...]
@@ -87,7 +87,7 @@ class View(_Definition, frozen=True, tag="view"):
 
 
 class ConflatedTopic(_Definition, frozen=True, tag="conflated"):
-    """A replica of the topic ``of`` that tells only the last of what changed in ``interval`` seconds."""
+    """A replica of the topic ``of`` that sends only the last change of a record in ``interval`` seconds."""
 
     of: str
     interval: float = 1.0

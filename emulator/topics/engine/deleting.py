@@ -1,4 +1,4 @@
-"""``sow_delete``: of records, and of what a session holds of a queue."""
+"""The command ``sow_delete``: deletes records, and settles leased messages of a queue."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _QUEUE_OPTIONS = frozenset({"cancel", "expire"})
 
 
 def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, receipt: Receipt) -> None:
-    """Delete, and say how many; a publisher's repeat is only acknowledged."""
+    """Delete records or settle queue messages; a repeated command is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
     deleted = 0
-    # What a repeat says is somewhere before the end of the log.
+    # The entry of a repeated command is somewhere in the log; waiting for its end is safe.
     number = registry.log.next - 1 if repeat else 0
     if not repeat:
         topic = registry.passing(command.topic)
@@ -51,7 +51,7 @@ def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic
 def _delete(
     registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic
 ) -> tuple[int, int]:
-    """How many records were deleted, and the number of the last of them in the log."""
+    """Delete records; return their count, and the log number of the last."""
     read_options(command.opts, frozenset())
     store = topic.store
     if store is None or not topic.takes_publishes:

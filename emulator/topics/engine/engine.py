@@ -1,4 +1,15 @@
-"""Topics: publish and subscribe with a state of the world, a log, queues and views. No network in it."""
+"""The engine of topics: publish and subscribe, state of the world, log, queues, views. It has no network.
+
+    Session.execute(command)            with TopicRegistry.lock
+        -> handler (publish, sow, subscribe, sow_delete)
+             -> TransactionLog.append   the entry is durable before anything is visible
+             -> Store                   the state of the world
+             -> LiveTopic.announce      matching subscriptions -> Session.deliver
+                  -> followers          queues, views, conflated topics
+        -> Receipt                      acknowledgements -> Session.deliver
+
+``Schedule`` runs what time asks for: expiry, ends of leases, conflation, long replays.
+"""
 
 from __future__ import annotations
 
@@ -54,18 +65,18 @@ HANDLERS: Final[dict[type[Command], Handler]] = {
 
 
 class NameInUseError(Exception):
-    """A client name belongs to a session of another user."""
+    """The client name is in use by a session of another user."""
 
     def __init__(self, client_name: str) -> None:
         super().__init__(f"{client_name!r} is the name of another user's client; connect under another name")
 
 
 class TopicSummary(msgspec.Struct, frozen=True):
-    """A topic as it is.
+    """The current state of a topic.
 
-    ``records`` in its state of the world, in a queue the messages that nobody has acknowledged; None where
-    there is neither. ``kind`` is empty for a topic that is not defined and only has subscriptions.
-    ``downstreams`` are the sandboxes that it goes on to.
+    ``records`` counts the records of the state of the world, or the unacknowledged messages of a queue; None
+    if the topic has neither. ``kind`` is empty for an undefined topic, which only has subscriptions.
+    ``downstreams`` are the sandboxes that it is replicated to.
     """
 
     name: str
@@ -78,7 +89,7 @@ class TopicSummary(msgspec.Struct, frozen=True):
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """What the transaction log has of a topic: a message published, or a record deleted or expired."""
+    """An entry of the transaction log: a published message, or a deleted or expired record."""
 
     bookmark: str
     topic: str
@@ -91,12 +102,11 @@ class LogEntry(msgspec.Struct, frozen=True):
 
 
 class Topics:
-    """Thread-safe. ``directory`` None keeps nothing beyond the process.
+    """The topics of a sandbox. Thread-safe. Without ``directory`` nothing outlives the process.
 
-    What was acknowledged as persisted survives ``kill -9``, with ``fsync`` loss of power, and is in the
-    ``downstreams`` that its topic names; ``replication`` is the way to them. The log can be replayed for
-    ``retention`` seconds at least, None for ever. Raises ``DamagedLogError``, and ``BadDefinitionError`` for
-    definitions that cannot be.
+    A message that was acknowledged as persisted survives ``kill -9``, and with ``fsync`` a power cut. It is
+    also in the ``downstreams`` of its topic; ``replication`` sends it there. The log can be replayed for at
+    least ``retention`` seconds; None means for ever. Raises DamagedLogError and BadDefinitionError.
     """
 
     def __init__(
@@ -126,7 +136,7 @@ class Topics:
             log.close()
             raise
         if log.lost:
-            # What is left of the log no longer tells everything.
+            # The rest of the log no longer holds the whole state, so a checkpoint must.
             self._checkpoints.write()
         self._checkpoints.begin()
         self._sessions: dict[Session, None] = {}
@@ -140,9 +150,9 @@ class Topics:
         client_name: str = "",
         displaced: Callable[[], None] = lambda: None,
     ) -> Session:
-        """A session for ``user``; ``deliver`` is called on any executing thread and must not wait.
+        """Open a session for ``user``; ``deliver`` is called on any thread and must not block.
 
-        An open session of the same user and ``client_name`` is closed and its ``displaced`` called.
+        An open session of the same user and ``client_name`` is closed, and its ``displaced`` is called.
         Raises NameInUseError.
         """
         with self._registry.lock:
@@ -160,40 +170,40 @@ class Topics:
         return self._registry.lock
 
     def tend(self) -> float | None:
-        """Do what time asks for: expiry, leases, conflation, long replays.
+        """Run the scheduled actions that are due: expiry, ends of leases, conflation, long replays.
 
-        Returns in how many seconds of the clock there is more to do, None when nothing waits.
-        ``attendant.attend`` calls it at the right times.
+        Returns the seconds of the clock until the next action, None when there is none.
+        ``scheduler.run_schedule`` calls it at the right times.
         """
         with self._registry.lock:
             self._registry.catch_up()
             return self._registry.schedule.wait()
 
     def on_sooner(self, sooner: Callable[[], None]) -> None:
-        """Have ``sooner`` called, on any thread, when there is something to do sooner than ``tend`` said."""
+        """Register ``sooner``, called on any thread when an action is due earlier than ``tend`` returned."""
         self._registry.schedule.sooner = sooner
 
     def entitle(self, access: Access) -> None:
-        """From now on ``access`` decides; records that a subscription may no longer see leave it.
+        """Set the entitlements; records that a subscription may no longer see leave it.
 
-        Raises ``BadDefinitionError``.
+        Raises BadDefinitionError.
         """
         door = AccessRules(access)
         with self._registry.lock:
             self._registry.entitle(door)
 
     def summaries(self) -> list[TopicSummary]:
-        """Every topic that is defined or has subscriptions, by name."""
+        """All topics that are defined or have subscriptions, sorted by name."""
         with self._registry.lock:
             self._registry.catch_up()
             links_of = self.replication.links_of
             return [_summary(topic, links_of(topic)) for _, topic in sorted(self._registry.topics.items())]
 
     def history(self, topic: str, after: str = "0", limit: int = 1000) -> list[LogEntry]:
-        """Up to ``limit`` things that happened to ``topic`` after a bookmark, as the log has them.
+        """Up to ``limit`` log entries of ``topic`` after a bookmark.
 
-        Applied in order to the state of the world as it was at the bookmark, they make that of now. A
-        topic that is not logged has none. Raises ``CommandRefusedError`` for a bookmark that is none.
+        Applied in order to the state of the world at the bookmark, they give the current one. A topic that is
+        not logged has no entries. Raises CommandRefusedError for a bookmark that is not valid.
         """
         with self._registry.lock:
             self._registry.catch_up()
@@ -204,7 +214,7 @@ class Topics:
             return list(islice(self._happenings(topic, number), limit))
 
     def close(self) -> None:
-        """Close every session and give the files back."""
+        """Close every session, write a checkpoint and close the log."""
         with self._registry.lock:
             for session in tuple(self._sessions):
                 session.persistence.flush()

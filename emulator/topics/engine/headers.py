@@ -1,4 +1,4 @@
-"""Reading the headers of commands that are lists, or may hold only certain characters."""
+"""Reads and checks the headers of commands that are lists or have a restricted set of characters."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _COUNTED = frozenset({"max_backlog", "skip_n"})
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What ``opts`` asks for.
+    """The options in ``opts``.
 
-    ``oof``: say when a record leaves the subscription. ``timestamp``: say when a message was processed.
-    ``replace``: take the place of the subscription of this id. ``no_empties``: no deltas without a change.
-    ``max_backlog``: how many leased messages of a queue at once. ``skip_n``: leave out the first of the
-    records found. ``cancel``, ``expire``: what becomes of a queue's messages, see ``SowDelete``.
+    ``oof``: send a message when a record leaves the subscription. ``timestamp``: add the processing time to
+    messages. ``replace``: replace the subscription of this id. ``no_empties``: send no deltas without a
+    change.
+    ``max_backlog``: the maximum number of leased messages of a queue. ``skip_n``: skip the first records
+    found. ``cancel`` and ``expire``: see ``SowDelete``.
     """
 
     oof: bool = False
@@ -36,10 +37,7 @@ class Options(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def read_options(opts: str, allowed: frozenset[str]) -> Options:
-    """``opts`` as read.
-
-    Raises CommandRefusedError for what is not one of ``allowed``, or no option at all.
-    """
+    """Read ``opts``. Raises CommandRefusedError for an option that is not valid or not in ``allowed``."""
     said: dict[str, bool | int] = {}
     for option in listed(opts):
         name, equals, number = option.partition("=")
@@ -59,13 +57,13 @@ def read_options(opts: str, allowed: frozenset[str]) -> Options:
 
 @lru_cache(maxsize=256)
 def known_ack_types(ack_type: str) -> frozenset[str]:
-    """The acknowledgements asked for; one that there is not counts as ``processed``, where errors are."""
+    """Read the requested acknowledgements; an unknown one becomes ``processed``, which reports the error."""
     return frozenset(one if one in ACK_TYPES else "processed" for one in listed(ack_type))
 
 
 @lru_cache(maxsize=256)
 def check_ack_types(ack_type: str) -> None:
-    """Raises CommandRefusedError when one is asked for that there is not."""
+    """Raise CommandRefusedError for an unknown acknowledgement type."""
     for one in listed(ack_type):
         if one not in ACK_TYPES:
             raise CommandRefusedError(
@@ -74,12 +72,12 @@ def check_ack_types(ack_type: str) -> None:
 
 
 def listed(text: str) -> list[str]:
-    """The entries of a comma-separated list."""
+    """Split a comma-separated list into its entries."""
     return [one for one in (part.strip() for part in text.split(",")) if one]
 
 
 def base64_only(text: str, category: Category) -> None:
-    """Raises CommandRefusedError when ``text`` has characters that Base64 (RFC 4648, section 4) has not."""
+    """Raise CommandRefusedError if ``text`` has characters outside of Base64 (RFC 4648, section 4)."""
     if not _BASE64.fullmatch(text):
         raise CommandRefusedError(
             category, f"{text[:80]!r} has characters other than A-Z, a-z, 0-9, +, / and ="

@@ -1,4 +1,4 @@
-"""The SOW key: what makes a record the same record."""
+"""The SOW key, which identifies a record."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.refusals import CommandRefusedError
 
 _DIGEST_BYTES = 12
-# Values of these types that are equal are written alike.
+# Equal values of these types have the same encoding.
 _CACHED = frozenset({str, int})
 _encode = msgspec.json.Encoder().encode
 
 
 class KeyFields:
-    """Makes a record's key of its values at ``paths``: opaque, the same for the same values in ``domain``.
+    """Computes an opaque key from the values of a record at ``paths`` and the ``domain``.
 
-    Raises ValueError for a path that is none.
+    Raises ValueError for a path that is not valid.
     """
 
     def __init__(self, domain: str, paths: tuple[str, ...]) -> None:
@@ -32,10 +32,7 @@ class KeyFields:
         self._reads: list[Callable[[Any], Any]] = [reader(read_path(path)) for path in paths]
 
     def key(self, record: Any) -> str:
-        """The key of ``record``.
-
-        CommandRefusedError when a key field is missing, or holds no single value.
-        """
+        """The key of ``record``. Raises CommandRefusedError for a missing or composite key field."""
         values = [read(record) for read in self._reads]
         for value in values:
             if value is None or type(value) is dict or type(value) is list:
@@ -56,7 +53,7 @@ class KeyFields:
 
 
 def opaque_key(domain: str, values: list[Any]) -> str:
-    """The key that stands for ``values``: 16 characters of Base64."""
+    """Hash ``values`` to a key of 16 Base64 characters."""
     return b64encode(blake2b(_encode([domain, values]), digest_size=_DIGEST_BYTES).digest()).decode()
 
 

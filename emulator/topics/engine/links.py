@@ -1,4 +1,4 @@
-"""How far a downstream sandbox has come, as far as is known here."""
+"""The links to downstream sandboxes: how much of the log each has been sent and has acknowledged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _EARLY_SECONDS = 0.001
 
 
 class Link:
-    """The way to ``downstream``; all numbers are of this log, and 0 where nothing is known.
+    """The link to ``downstream``; all numbers are entries of this log, and 0 if unknown.
 
-    ``last`` is the last entry that it needs, ``sent`` and ``acked`` how far it was sent and has acknowledged
-    the log. ``why`` says what is wrong where it is not ``up``, or up and refuses. ``downgraded``: it is
-    configured to be synchronous and waited for no longer. ``stirred`` is called when there is more for it.
+    ``last`` is the last entry that the downstream needs. ``sent`` and ``acked`` are the last entries that it
+    was sent and has acknowledged. ``why`` is the reason if it is not ``up``, or is up and refuses.
+    ``downgraded`` means that it is configured as synchronous but no longer waited for. ``stirred`` is called
+    when there is a new entry for it, ``released`` when acknowledgements may no longer have to wait.
     """
 
     def __init__(
@@ -40,24 +41,25 @@ class Link:
 
     @property
     def behind(self) -> int:
-        """How many entries of the log it is behind."""
+        """The number of log entries that it has not acknowledged."""
         return max(0, self.last - self.acked)
 
     @property
     def synchronous(self) -> bool:
-        """Whether ``persisted`` waits for its acknowledgement now."""
+        """Whether ``persisted`` currently waits for its acknowledgement."""
         return self.downstream.mode == "sync" and not self.downgraded
 
     def holds(self, number: int) -> bool:
-        """Whether the entry ``number`` is not ``persisted`` for want of this downstream.
+        """Whether the entry ``number`` must wait for this downstream before it is ``persisted``.
 
-        A synchronous one must have acknowledged it; an asynchronous one that is there must have been sent it.
+        A synchronous downstream must have acknowledged it. An asynchronous one must have been sent it, if it
+        is up.
         """
         needed = min(number, self.last)
         return self.acked < needed if self.synchronous else self.up and self.sent < needed
 
     def point(self, downstream: Downstream) -> None:
-        """Another stands in its place, of which nothing is known."""
+        """Replace the downstream by another, whose position is unknown."""
         self.downstream = downstream
         self.sent = self.acked = 0
         self.up = self.downgraded = False
@@ -66,7 +68,7 @@ class Link:
         self._watch()
 
     def logged(self, number: int) -> None:
-        """There is an entry for it."""
+        """Note that the log has a new entry for it."""
         if not self.behind:
             self._moved = self._clock.elapsed()
         self.last = number
@@ -74,32 +76,32 @@ class Link:
         self.stirred()
 
     def connect(self, position: int) -> None:
-        """It is there, and has taken the log up to ``position``."""
+        """Note that it answers and has the log up to ``position``."""
         self.sent = self.acked = position
         self.up, self.why, self._catching_up = True, "", True
         self._tell("topic.link_up")
         self._settle()
 
     def disconnect(self, why: str) -> None:
-        """It is not there."""
+        """Note that it does not answer."""
         if self.up or why != self.why:
             self.up, self.why = False, why
             self._tell("topic.link_down", why=why)
             self.released()
 
     def refuse(self, why: str) -> None:
-        """It does not take what it was sent."""
+        """Note that it refuses the next entry."""
         if why != self.why:
             self.why = why
             self._tell("topic.link_refused", why=why)
 
     def send(self, number: int) -> None:
-        """It was sent the log up to ``number``."""
+        """Note that it was sent the log up to ``number``."""
         self.sent = max(self.sent, number)
         self.released()
 
     def acknowledge(self, number: int) -> None:
-        """It has the log up to ``number``; that may be less than before, if it has lost something."""
+        """Note that it has the log up to ``number``; the number falls if the downstream has lost entries."""
         if number > self.acked:
             self.why = ""
             self._moved = self._clock.elapsed()
@@ -118,7 +120,7 @@ class Link:
         self.released()
 
     def _watch(self) -> None:
-        """See to it that it is waited for no longer than ``downgrade_after``."""
+        """Schedule the check that downgrades it after ``downgrade_after`` seconds without progress."""
         patience = self.downstream.downgrade_after
         if patience is None or self._watched or not self.synchronous or not self.behind:
             return
@@ -142,13 +144,13 @@ class Link:
 
 
 class Place(NamedTuple):
-    """A number in the log, and who must have come that far before what is there is ``persisted``."""
+    """A number in the log, and the links that must reach it before the entry is ``persisted``."""
 
     number: int
     links: tuple[Link, ...]
 
     def joined(self, later: Place) -> Place:
-        """The place of both."""
+        """Combine two places: the higher number and all links."""
         return Place(max(self.number, later.number), tuple(dict.fromkeys(self.links + later.links)))
 
 

@@ -1,4 +1,4 @@
-"""A topic at work: its records, its subscriptions, and what follows it."""
+"""A live topic: its records, its subscriptions and its followers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from emulator.topics.engine.update import Update, send
 
 
 class Withdrawal(NamedTuple):
-    """``record`` is no longer in the state of the world of ``topic``."""
+    """The removal of ``record`` from the state of the world of ``topic``."""
 
     topic: str
     record: Record
@@ -27,17 +27,17 @@ class Withdrawal(NamedTuple):
 
 
 class Follower(Protocol):
-    """What is made of a topic: a queue, a view, a conflated topic."""
+    """A topic that is derived from another: a queue, a view or a conflated topic."""
 
     def updated(self, update: Update) -> None:
-        """Something was said in the topic."""
+        """Handle an update of the origin."""
 
     def withdrawn(self, withdrawal: Withdrawal) -> None:
-        """A record of the topic is gone."""
+        """Handle the removal of a record of the origin."""
 
 
 class WaitingMessages(Protocol):
-    """The messages of a queue, and who takes them."""
+    """The messages of a queue, and the subscriptions that take them."""
 
     takers: dict[Subscription, Test | None]
 
@@ -48,9 +48,10 @@ class WaitingMessages(Protocol):
 
 
 class LiveTopic:
-    """``store`` None: no state of the world. ``logged``: in the transaction log; ``links`` lead on from it.
+    """A topic in use. ``store`` is its state of the world, if it has one; ``links`` are its downstreams.
 
-    ``takes_publishes``: clients publish to it, rather than it being made of other topics.
+    ``logged`` means that it is in the transaction log. ``takes_publishes`` is False if it is derived from
+    other topics.
     """
 
     def __init__(
@@ -77,23 +78,23 @@ class LiveTopic:
 
     @property
     def replays(self) -> bool:
-        """Whether what was published to it can be had again."""
+        """Whether its published messages can be replayed."""
         return self.logged and isinstance(self.definition, Topic)
 
     @property
     def parses(self) -> bool:
-        """Whether anybody needs to look into the messages."""
+        """Whether its messages must be parsed."""
         needed = (
             self.store is not None or self.logged or self.subscriptions.needs_data or bool(self.followers)
         )
         return needed or not self.message_type.framed
 
     def answers(self, subscription: Subscription) -> bool:
-        """Whether its messages have what ``subscription`` looks at."""
+        """Whether its messages have fields, if the filter of ``subscription`` needs them."""
         return self.message_type.has_fields or not subscription.by_content
 
     def attach(self, subscription: Subscription) -> None:
-        """Have ``subscription`` sent what it is entitled to from now on, if it can be asked for."""
+        """Start sending ``subscription`` the messages that it is entitled to."""
         if not self.answers(subscription):
             return
         rights = self._door.rights(subscription.session.user, self.name)
@@ -103,14 +104,14 @@ class LiveTopic:
             self.subscriptions.add(subscription, rights.narrowed(subscription.holds))
 
     def detach(self, subscription: Subscription) -> None:
-        """Have it sent nothing of this topic any more."""
+        """Stop sending it messages of this topic."""
         if self.queue is not None:
             self.queue.leave(subscription)
         else:
             self.subscriptions.remove(subscription)
 
     def announce(self, update: Update, record: Record | None = None) -> None:
-        """Send ``update`` to whom it concerns; those who held ``record`` and no longer match get an oof."""
+        """Send ``update`` to matching subscriptions, and an oof to holders that no longer match."""
         matching = self.subscriptions.matching(update.data, update.key)
         entering: list[Subscription] = []
         if record is not None:
@@ -125,7 +126,7 @@ class LiveTopic:
             follower.updated(update)
 
     def withdraw(self, record: Record, reason: Reason) -> None:
-        """Take ``record`` out of the state of the world, and say so to those who held it."""
+        """Remove ``record`` from the state of the world, and send an oof to its holders."""
         if self.store is not None:
             self.store.drop(record.key)
         self._out(record, list(record.holders), reason)
@@ -133,9 +134,9 @@ class LiveTopic:
             follower.withdrawn(Withdrawal(self.name, record, reason))
 
     def reconsider(self, door: AccessRules) -> None:
-        """Let ``door`` decide from now on; records that a subscription may no longer see leave it.
+        """Apply new access rules; records that a subscription may no longer see leave it.
 
-        Nobody is sent anything before being attached again.
+        Subscriptions must be attached again afterwards.
         """
         self._door = door
         self.subscriptions = Subscriptions()
@@ -171,7 +172,7 @@ class LiveTopic:
 
 
 def check_fields(topic: LiveTopic) -> None:
-    """Raises CommandRefusedError where a filter finds nothing to look at."""
+    """Raise CommandRefusedError if the messages of the topic have no fields for a filter."""
     if not topic.message_type.has_fields:
         kind = topic.message_type.name
         why = f"the messages of {topic.name!r} are {kind}, which has no fields that a filter could ask for"

@@ -1,7 +1,7 @@
-"""Finding the subscriptions that a message is for, without trying them all.
+"""Finds the subscriptions that match a message, without testing all of them.
 
-A subscription whose filter demands an equality is found by the value that the message has; one for certain
-records by their key. Only the filters of those found, and of those that demand nothing such, are tried.
+A subscription with an equality in its filter is indexed by the required value, one for certain records by
+their keys. Only the filters of the found ones, and of those that cannot be indexed, are evaluated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from emulator.topics.engine.value_index import Bucket, ValueIndex
 
 
 class Subscriptions:
-    """The subscriptions of one topic, each with the test that a message must pass, None for no test."""
+    """The subscriptions of one topic, each with the test that a message must pass; None matches all."""
 
     def __init__(self) -> None:
         self._all: Bucket = {}
@@ -34,11 +34,11 @@ class Subscriptions:
 
     @property
     def needs_data(self) -> bool:
-        """Whether there is one with a test."""
+        """Whether a subscription has a test, which needs parsed data."""
         return self._tests > 0
 
     def add(self, subscription: Subscription, test: Test | None) -> None:
-        """Find ``subscription`` from now on for what passes ``test``."""
+        """Add a subscription to messages that pass ``test``."""
         self._all[subscription] = test
         self._tests += test is not None
         if subscription.keys is not None:
@@ -52,7 +52,7 @@ class Subscriptions:
             self._tried[subscription] = test
 
     def remove(self, subscription: Subscription) -> None:
-        """Find ``subscription`` no more."""
+        """Remove a subscription."""
         if subscription not in self._all:
             return
         test = self._all.pop(subscription)
@@ -71,7 +71,7 @@ class Subscriptions:
         self._tests -= test is not None
 
     def matching(self, data: Any, key: str) -> list[Subscription]:
-        """Those that a message with ``data`` is for; ``key`` is its SOW key, if it has one."""
+        """The subscriptions that match a message with ``data``; ``key`` is its SOW key, if it has one."""
         found = list(self._always)
         if len(found) == len(self._all):
             return found
@@ -86,7 +86,7 @@ class Subscriptions:
         return found
 
     def _file(self, subscription: Subscription, test: Test) -> None:
-        """File it under the equality that it shares with the fewest others."""
+        """Index it by the equality that it shares with the fewest others."""
         equality = min(subscription.equalities, key=self._crowd)
         self._equality[subscription] = equality
         index = self._by_value.get(equality.path)

@@ -1,7 +1,7 @@
-"""Finding the delta between two records.
+"""Computes the delta between two records.
 
-A delta speaks of the fields at the top of a record. What a field holds, an array or a subdocument too, is
-replaced whole; a field that is not in the delta stays as it is, so a delta cannot take one away.
+A delta has top-level fields of a record. It replaces the whole value of a field, also of an array or a
+subdocument. Fields that are not in the delta keep their values, so a delta cannot remove a field.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def changed(before: dict[str, Any], after: dict[str, Any], kept: tuple[str, ...]
 
 
 def _same(one: Any, other: Any) -> bool:
-    # Python holds 1 and true to be equal; in a record they are not.
+    # 1 == True in Python, but 1 and true differ in JSON.
     return one == other and (one is other or _encode(one) == _encode(other))

@@ -1,6 +1,6 @@
-"""What topics send: one struct a message, with the header names that are public.
+"""The messages that topics send: one struct for each, with the public header names.
 
-A header that says nothing is empty and left out when the message is written. Times are ISO 8601.
+An empty header is left out of the encoded message. Times are ISO 8601.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ Status: TypeAlias = Literal["success", "failure"]
 
 
 class _Message(msgspec.Struct, tag_field="cmd", omit_defaults=True, gc=False):
-    """Nothing in a message refers back to it, so the collector of cycles need not look."""
+    """The base of all messages; ``gc=False`` since a message is never part of a reference cycle."""
 
 
 class PublishMessage(_Message, tag="publish"):
-    """``data`` as it was published to ``topic``, or as a delta made it. ``sids``: for which subscriptions.
+    """A message of ``topic`` for the subscriptions ``sids``: as it was published, or its delta.
 
-    ``timestamp``: when it was processed, if the subscription asked. ``lease_period``: when the lease of a
-    queue's message ends. ``bookmark`` if it is in the transaction log, ``sow_key`` if in a state of the
-    world.
+    ``timestamp`` is the time of processing, if the subscription asked for it. ``lease_period`` is the end of
+    the lease of a queue's message. A message in the transaction log has a ``bookmark``, one in a state of the
+    world a ``sow_key``.
     """
 
     topic: str
@@ -49,9 +49,9 @@ class SowRecord(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class SowMessage(_Message, tag="sow"):
-    """``batch_size`` records of ``topic``, as it is here, that the query ``query_id`` found.
+    """``batch_size`` records of ``topic`` that the query ``query_id`` found.
 
-    ``sow_key`` and ``msg_len`` (in bytes) are the first record's.
+    ``sow_key`` and ``msg_len`` (in bytes) are those of the first record.
     """
 
     topic: str
@@ -64,9 +64,10 @@ class SowMessage(_Message, tag="sow"):
 
 
 class OofMessage(_Message, tag="oof"):
-    """The record ``sow_key`` went out of focus of the subscriptions ``sids``.
+    """The record ``sow_key`` no longer belongs to the subscriptions ``sids`` (out of focus).
 
-    ``data`` is the record as updated, or as it was when it was deleted or expired; none for ``entitlement``.
+    ``data`` is the updated record, or the last one before it was deleted or expired; empty for
+    ``entitlement``.
     """
 
     topic: str
@@ -78,22 +79,22 @@ class OofMessage(_Message, tag="oof"):
 
 
 class GroupBegin(_Message, tag="group_begin"):
-    """The records that ``query_id`` found come next."""
+    """The records of the query ``query_id`` follow."""
 
     query_id: str
 
 
 class GroupEnd(_Message, tag="group_end"):
-    """All the records that ``query_id`` found have been sent."""
+    """All records of the query ``query_id`` have been sent."""
 
     query_id: str
 
 
 class Ack(_Message, tag="ack"):
-    """What became of the command ``cmd_id``, or of all with a sequence number up to ``seq``.
+    """The outcome of the command ``cmd_id``, or of all commands with a sequence number up to ``seq``.
 
-    ``reason`` says what was wrong, or ``duplicate``. The counts come with ``stats``: of ``topic_matches``
-    records in the topic ``matches`` match, and so many were returned or deleted.
+    ``reason`` is the reason of a failure, or ``duplicate``. A ``stats`` ack has the counts: ``topic_matches``
+    records in the topic, ``matches`` of them that match, and the returned or deleted records.
     """
 
     ack_type: str
@@ -117,6 +118,6 @@ Subscribed: TypeAlias = PublishMessage | OofMessage
 
 
 def handed_to(message: Subscribed) -> Iterator[tuple[str, Subscribed]]:
-    """Each subscription that the message is for, with the message as its handler sees it: with one id."""
+    """Yield each subscription id of a message, with a copy of the message for that id alone."""
     for sub_id in message.sids.split(","):
         yield sub_id, msgspec.structs.replace(message, sids=sub_id)

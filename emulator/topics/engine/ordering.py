@@ -1,7 +1,7 @@
 """The order of a query's result: ``/field [ASC|DESC] [TEXT]``, comma-separated.
 
-Numbers come before strings, and what is NULL before both; a string that says a number is that number unless
-``TEXT`` is asked for. Records that are equal stay in the order in which they came to the topic.
+NULL comes before numbers, and numbers before strings. A string with a number sorts as that number, unless
+``TEXT`` is given. Equal records keep the order in which they came to the topic.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from emulator.topics.engine.refusals import CommandRefusedError
 
 
 class Term(NamedTuple):
-    """One field of an order."""
+    """One sort field."""
 
     read: Callable[[Any], Any]
     descending: bool
@@ -25,12 +25,12 @@ class Term(NamedTuple):
 
 
 def read_order(orderby: str) -> list[Term]:
-    """The terms of ``orderby``, the most important first. Raises CommandRefusedError."""
+    """Read the terms of ``orderby``, the most important first. Raises CommandRefusedError."""
     return [_term(one) for one in listed(orderby)]
 
 
 def ordered(records: list[Record], terms: list[Term]) -> list[Record]:
-    """``records`` in the order of ``terms``."""
+    """Sort ``records`` by ``terms``."""
     for term in reversed(terms):
         records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
     return records

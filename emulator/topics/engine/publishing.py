@@ -1,4 +1,4 @@
-"""``publish`` and ``delta_publish``."""
+"""The commands ``publish`` and ``delta_publish``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from emulator.topics.engine.update import Update
 
 
 class Author(NamedTuple):
-    """Whose message it is, which of them, and from which other log it came."""
+    """The user and publisher of a message, its sequence number, and the log that it was replicated from."""
 
     user_id: str
     publisher: str = ""
@@ -30,9 +30,9 @@ class Author(NamedTuple):
 
 
 def publish(registry: TopicRegistry, session: Session, command: Publish, receipt: Receipt) -> None:
-    """Take the message in and tell everybody it concerns; a publisher's repeat is only acknowledged."""
+    """Publish a message; a repeated sequence number is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
-    # What a repeat says is somewhere before the end of the log.
+    # The entry of a repeated message is somewhere in the log; waiting for its end is safe.
     number = registry.log.next - 1 if repeat else _take(registry, session, command)
     if command.seq is not None and not repeat:
         session.processed(command.seq)
@@ -42,9 +42,9 @@ def publish(registry: TopicRegistry, session: Session, command: Publish, receipt
 
 
 def repeats(session: Session, seq: int) -> bool:
-    """Whether the publisher has sent this one before.
+    """Whether the publisher has sent this sequence number before.
 
-    Raises CommandRefusedError for what is no sequence number.
+    Raises CommandRefusedError for a negative number.
     """
     if seq < 0:
         raise CommandRefusedError("bad sequence number", f"{seq} is below 0")
@@ -55,7 +55,7 @@ def repeats(session: Session, seq: int) -> bool:
 def considered(
     registry: TopicRegistry, topic: LiveTopic, command: Publish, user: str
 ) -> tuple[Update, Record | None]:
-    """What ``command`` of ``user`` comes to, and its record; nothing is changed.
+    """Build the update and the record for a command of ``user``, without changing any state.
 
     Raises CommandRefusedError.
     """
@@ -78,9 +78,9 @@ def considered(
 def commit(
     registry: TopicRegistry, topic: LiveTopic, update: Update, record: Record | None, author: Author
 ) -> int:
-    """Log the message, keep it and tell whom it concerns; its number in the log, or 0.
+    """Log an update, store it and send it to subscribers; return its number in the log, or 0.
 
-    Raises CommandRefusedError.
+    The log comes first: an update that could not be logged changes nothing. Raises CommandRefusedError.
     """
     update.user_id = author.user_id if registry.door.reveals_users else ""
     number = registry.keep(topic, _entry(update, author)) if registry.keeps(topic) else 0
@@ -134,7 +134,7 @@ def _check(topic: LiveTopic, command: Publish, rights: Rights, user: str) -> Non
 def _overlaid(
     registry: TopicRegistry, store: Store, topic: LiveTopic, command: Publish, data: Any
 ) -> tuple[Update, Record]:
-    """What the message comes to with what is known of its record; nothing is changed yet."""
+    """Build the update and the record for a topic with a state of the world, without changing any state."""
     kind = topic.message_type
     if kind.has_fields and not isinstance(data, dict):
         raise CommandRefusedError(

@@ -1,4 +1,4 @@
-"""``sow``: the records that are in the state of the world now."""
+"""The command ``sow``: queries the state of the world."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receip
 
 
 def read_filter(text: str) -> CompiledFilter | None:
-    """The filter that ``text`` says, None for none. Raises CommandRefusedError."""
+    """Compile a filter; None for an empty text. Raises CommandRefusedError."""
     if not text:
         return None
     try:
@@ -51,9 +51,9 @@ def read_filter(text: str) -> CompiledFilter | None:
 
 
 class Result:
-    """What a query finds for the one who is ``asking``, at this moment. Raises CommandRefusedError.
+    """The records that a query of ``asking`` finds now. Raises CommandRefusedError.
 
-    By topic, in the order asked for or else that in which the records came.
+    They are grouped by topic, in the requested order or else in the order in which they came.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Result:
         self._found = found[skip:end]
 
     def send(self, session: Session, subscription: Subscription | None = None) -> None:
-        """Send it, in batches of one topic each; ``subscription`` holds what it is sent, for its oofs."""
+        """Send the records in batches of one topic; ``subscription`` remembers them for its oof messages."""
         now = timestamp(self._registry.clock.time())
         session.deliver(GroupBegin(self.query_id))
         waiting = iter(self._found)
@@ -102,7 +102,7 @@ class Result:
         session.deliver(GroupEnd(self.query_id))
 
     def counts(self) -> dict[str, int]:
-        """How many records there are, match, and were sent."""
+        """The numbers of records in the topics, of matching ones, and of those sent."""
         return {
             "topic_matches": self._in_topic,
             "matches": self._matches,
@@ -126,7 +126,7 @@ def _check_order(topic: LiveTopic) -> None:
 def _visible(
     registry: TopicRegistry, asking: Subscription, topic: LiveTopic, keys: list[str]
 ) -> list[Record]:
-    """The records of ``topic`` that the user may read, of those with ``keys`` if there are any."""
+    """The records of ``topic`` that the user may read; ``keys`` restricts them unless it is empty."""
     store = topic.store
     if store is None:
         raise CommandRefusedError("invalid topic", f"{topic.name!r} keeps no state of the world to ask for")

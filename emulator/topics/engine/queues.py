@@ -1,4 +1,11 @@
-"""Queues: each message to one subscriber, on lease until it is acknowledged."""
+"""Queues: each message goes to one subscriber, which leases it until it acknowledges it.
+
+    updated -> waiting --_hand_out--> leased --settle--> taken (logged)
+                  ^                     |
+                  +-----_give_back------+   end of lease, cancel, end of the subscription
+
+Only ``taken`` is in the log: after a restart, leased messages wait again.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +30,7 @@ Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
 
 
 class _Lease:
-    """A message on its way to ``holder``."""
+    """A message that ``holder`` has on lease."""
 
     __slots__ = ("holder", "update")
 
@@ -33,7 +40,7 @@ class _Lease:
 
 
 class MessageQueue:
-    """What was published to the topics of ``definition`` and is not acknowledged, by number in the log."""
+    """The unacknowledged messages of the topics of ``definition``, by number in the log."""
 
     def __init__(self, registry: TopicRegistry, topic: LiveTopic, definition: Queue) -> None:
         self._registry = registry
@@ -49,31 +56,31 @@ class MessageQueue:
         return len(self._waiting) + len(self._leased)
 
     def updated(self, update: Update) -> None:
-        """A message for the queue."""
+        """Add a message to the queue."""
         self._waiting[update.number] = update
         self._watch(update)
         self._dispatch()
 
     def withdrawn(self, withdrawal: Withdrawal) -> None:
-        """A record that is deleted stays in the queue: its message is the queue's own."""
+        """Do nothing: the message of a deleted record stays in the queue."""
 
     def recall(self, update: Update) -> None:
-        """``update`` was in the queue before a restart, unparsed."""
+        """Restore a message that was in the queue before a restart, unparsed."""
         self._waiting[update.number] = update
 
     def recall_taken(self, numbers: Iterable[int]) -> None:
-        """The messages ``numbers`` had left the queue before a restart."""
+        """Remove messages that had left the queue before a restart."""
         for number in numbers:
             self._waiting.pop(number, None)
 
     def recalled(self) -> None:
-        """That is all: take up where the queue was."""
+        """Finish the restoring: parse the messages and schedule their expiry."""
         for update in self._waiting.values():
             update.data = self._topic.message_type.parse(update.body)
             self._watch(update)
 
     def outstanding(self) -> list[Update]:
-        """The messages that nobody has acknowledged, in the order of the log."""
+        """The unacknowledged messages, in the order of the log."""
         leased = {number: lease.update for number, lease in self._leased.items()}
         return [update for _, update in sorted((leased | self._waiting).items())]
 
@@ -83,15 +90,15 @@ class MessageQueue:
         self._dispatch()
 
     def leave(self, subscription: Subscription) -> None:
-        """What ``subscription`` has goes back at once."""
+        """Stop giving messages to ``subscription``, and return its leased messages to the queue."""
         self.takers.pop(subscription, None)
         held = [number for number, lease in self._leased.items() if lease.holder is subscription]
         self._give_back(held)
 
     def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int:
-        """Acknowledge, cancel or expire what ``session`` has on lease; how many.
+        """Acknowledge, cancel or expire leased messages of ``session``; return their number.
 
-        All or CommandRefusedError.
+        Raises CommandRefusedError if one of them is not on lease; then none is settled.
         """
         numbers: list[int] = []
         for bookmark in dict.fromkeys(bookmarks):
@@ -119,7 +126,7 @@ class MessageQueue:
             )
 
     def _dispatch(self) -> None:
-        """Hand out all that somebody can take; without leases that makes room for more at once."""
+        """Hand out messages while a subscription can take them; without leases each makes room for more."""
         while self._hand_out(self._chosen()) and not self._leases:
             pass
 
@@ -147,7 +154,7 @@ class MessageQueue:
         return min(taker.max_backlog, self._definition.max_backlog)
 
     def _hand_out(self, chosen: list[tuple[Update, Subscription]]) -> bool:
-        """Whether messages were handed out."""
+        """Deliver the chosen messages; return False when there were none."""
         if chosen and not self._leases and not self._taken_for_good(chosen):
             return False
         messages: list[tuple[Subscription, PublishMessage]] = []
@@ -201,7 +208,7 @@ class MessageQueue:
         return self._leased.get(end[1]) is not end[2]
 
     def _give_back(self, numbers: list[int]) -> None:
-        """Have these messages wait again, before all that came after them."""
+        """Return these messages to their places in the queue."""
         for number in sorted(numbers, reverse=True):
             lease = self._leased.pop(number)
             lease.holder.backlog -= 1
@@ -233,7 +240,7 @@ class MessageQueue:
         self._dispatch()
 
     def _take(self, numbers: list[int]) -> None:
-        """These messages leave the queue for good. Raises CommandRefusedError."""
+        """Remove these messages from the queue and log that. Raises CommandRefusedError."""
         self._log_taken(numbers)
         for number in numbers:
             self._cancels.pop(number, None)

@@ -1,4 +1,4 @@
-"""The state of the world of a topic: its records by their keys."""
+"""The state of the world of a topic: its records by key."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from emulator.topics.engine.update import Update
 class Record:
     """One record: ``body`` as published or merged, ``data`` the same parsed, ``expires`` in epoch seconds.
 
-    ``holders`` are the subscriptions that were sent it and want to know when it leaves them. ``alarm``
-    is when somebody will next look whether it has expired, None when nobody will.
+    ``holders`` are the subscriptions that were sent the record and need an oof message when it leaves them.
+    ``alarm`` is the time of the next scheduled expiry check, None without one.
     """
 
     __slots__ = ("alarm", "body", "correlation_id", "data", "expires", "holders", "key", "time", "user_id")
@@ -33,21 +33,21 @@ class Record:
         self.holders: dict[Subscription, None] = {}
 
     def show(self, update: Update) -> None:
-        """Become what ``update`` says."""
-        # A copy of its own, so that it does not keep the whole command in memory that it came in.
+        """Take over the content of ``update``."""
+        # The copy releases the memory of the whole command, which ``Raw`` would keep.
         self.body, self.data = update.body.copy(), update.data
         self.correlation_id, self.user_id = update.correlation_id, update.user_id
         self.expires, self.time = update.expires, update.time
 
     def said(self, topic: str) -> Update:
-        """What was said last of it in ``topic``."""
+        """Build an update with the current content of the record."""
         update = Update(topic, self.body, self.data, self.time, self.key, self.correlation_id)
         update.user_id, update.expires = self.user_id, self.expires
         return update
 
 
 class Store:
-    """Records by key, in the order in which they came. ``key_fields`` None: the publisher gives the key."""
+    """Records by key, in the order in which they came. Without ``key_fields`` the publisher gives the key."""
 
     def __init__(self, key_fields: KeyFields | None) -> None:
         self.key_fields = key_fields
@@ -63,7 +63,7 @@ class Store:
         return self._records.get(key)
 
     def add(self, record: Record) -> None:
-        """Have ``record`` among the others."""
+        """Add or replace a record."""
         self._records[record.key] = record
 
     def drop(self, key: str) -> None:

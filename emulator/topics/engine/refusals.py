@@ -1,4 +1,4 @@
-"""Why a command is not done."""
+"""The refusal of a command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Category: TypeAlias = Literal[
 
 
 class CommandRefusedError(Exception):
-    """A command is not done: ``category`` for programs, ``why`` for people."""
+    """A command is refused; ``category`` is for programs, ``reason`` for people."""
 
     def __init__(self, category: Category, why: str) -> None:
         super().__init__(f"{category}: {why}")

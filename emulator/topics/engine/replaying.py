@@ -1,4 +1,4 @@
-"""Replay: what is in the transaction log after a bookmark, and then what comes."""
+"""Replay of the transaction log after a bookmark, followed by live messages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SLICE: Final = 1000
 
 
 class Replay:
-    """Brings ``subscription`` from ``bookmark`` to the present, a slice of the log at a time.
+    """Sends ``subscription`` the log from ``bookmark`` on, one slice at a time.
 
-    What is published meanwhile is in the log as well, so it comes in its place. When the present is reached,
-    that is acknowledged as ``completed`` and the subscription is sent what comes as it comes.
-    Raises CommandRefusedError.
+    Messages that are published meanwhile are in the log too, so their order is kept. At the end of the log,
+    the replay sends a ``completed`` ack and attaches the subscription for live messages. Raises
+    CommandRefusedError.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Replay:
             raise CommandRefusedError("invalid topic", why)
 
     def go_on(self) -> None:
-        """Send the next slice, and have the one after it sent as soon as others have had their turn."""
+        """Send the next slice, and schedule the one after it, so that other commands get their turn."""
         registry, subscription = self._registry, self._subscription
         if not subscription.live:
             return
@@ -71,7 +71,7 @@ class Replay:
 
 
 def _parsed(topic: LiveTopic, entry: Entry) -> Any:
-    """What ``entry`` says; nothing where it is of a type that ``topic`` had before."""
+    """The parsed data of ``entry``; None if ``topic`` had another message type then."""
     try:
         return topic.message_type.parse(entry.data)
     except CommandRefusedError:

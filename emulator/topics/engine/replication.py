@@ -1,11 +1,11 @@
-"""Topics that are in another sandbox as well: what is sent on, and what is taken over.
+"""Replication of topics to and from other sandboxes.
 
     upstream   log ──▶ shipment(after) ──────▶ receive ──▶ log   downstream
                Link.acknowledge ◀── Position ◀──┘
 
-Each log has an identity, and what is taken over says of which log and number it is: so the downstream knows
-its position in the upstream's log over any death of either, and takes nothing twice. Nothing is kept in
-memory for a downstream that is behind: it is read from the log when it comes back.
+Each log has an identity, and a replicated entry names its source log and number. So the downstream knows its
+position in the upstream's log after any crash of either, and takes no entry twice. Nothing is kept in memory
+for a downstream that is behind: its entries are read from the log when it returns.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _LONGEST_SOURCE: Final = 64
 
 
 class Shipment(msgspec.Struct):
-    """What the log ``source`` has for a downstream between ``after`` and ``upto``, by number.
+    """The entries of the log ``source`` for a downstream, with numbers above ``after`` up to ``upto``.
 
-    It is only taken by one that stands at ``after``.
+    A downstream takes it only if its position is ``after``.
     """
 
     source: Annotated[str, msgspec.Meta(max_length=_LONGEST_SOURCE)]
@@ -49,7 +49,7 @@ class Shipment(msgspec.Struct):
 
 
 class Position(msgspec.Struct, omit_defaults=True):
-    """How far the log ``log`` has come in that of a shipment; ``refused``: why no further, if so."""
+    """The position of the downstream log ``log`` in the upstream log; ``refused`` is why it cannot go on."""
 
     log: str
     number: int
@@ -107,11 +107,11 @@ class Replication:
         return directory / "replication" / "identity.log"
 
     def check(self, downstreams: Sequence[Downstream]) -> None:
-        """Raises BadDefinitionError when they cannot be, or a topic names one that is not among them."""
+        """Raise BadDefinitionError if one is not valid, or a topic names one that is missing."""
         _checked(downstreams, self._topics)
 
     def point(self, downstreams: Sequence[Downstream]) -> None:
-        """From now on these are the downstreams, of which nothing is known yet. Raises BadDefinitionError."""
+        """Replace the downstreams; their positions are unknown at first. Raises BadDefinitionError."""
         named = _checked(downstreams, self._topics)
         registry = self._registry
         with registry.lock:
@@ -131,47 +131,47 @@ class Replication:
                 del self._links[name]
 
     def links(self) -> list[TopicLink]:
-        """Every downstream as it stands, by name."""
+        """The state of all downstreams, sorted by name."""
         with self._registry.lock:
             return [self._seen(link) for _, link in sorted(self._links.items())]
 
     def links_of(self, topic: LiveTopic) -> tuple[TopicLink, ...]:
-        """Those that ``topic`` goes on to. Whoever calls holds the hub's lock."""
+        """The downstreams of ``topic``. The caller must hold the registry's lock."""
         return tuple(self._seen(link) for link in topic.links)
 
     def on_more(self, name: str, more: Callable[[], None]) -> None:
-        """Have ``more`` called, on any thread, when the log has something for the downstream ``name``."""
+        """Register ``more``, called on any thread when the log has an entry for the downstream ``name``."""
         with self._registry.lock:
             self._links[name].stirred = more
 
     def begin(self, name: str, position: Position) -> None:
-        """The downstream ``name`` answers, and stands there."""
+        """Note that the downstream ``name`` answers and has that position."""
         with self._registry.lock:
             self._peers[name] = position.log
             self._links[name].connect(min(position.number, self._registry.log.next - 1))
 
     def sent(self, name: str, number: int) -> None:
-        """The downstream ``name`` was sent the log up to ``number``."""
+        """Note that the downstream ``name`` was sent the log up to ``number``."""
         with self._registry.lock:
             self._links[name].send(number)
 
     def acknowledge(self, name: str, number: int) -> None:
-        """The downstream ``name`` has the log up to ``number``; less than before if it has lost something."""
+        """Note that the downstream ``name`` has the log up to ``number``, which falls after a loss."""
         with self._registry.lock:
             self._links[name].acknowledge(number)
 
     def refuse(self, name: str, why: str) -> None:
-        """The downstream ``name`` does not take what comes next."""
+        """Note that the downstream ``name`` refuses the next entry."""
         with self._registry.lock:
             self._links[name].refuse(why)
 
     def lose(self, name: str, why: str) -> None:
-        """The downstream ``name`` does not answer."""
+        """Note that the downstream ``name`` does not answer."""
         with self._registry.lock:
             self._links[name].disconnect(why)
 
     def shipment(self, name: str, after: int, scanned: int) -> Shipment:
-        """What comes behind ``scanned`` for the downstream ``name``, which stands at ``after``."""
+        """Build a shipment behind ``scanned`` for the downstream ``name`` at position ``after``."""
         registry = self._registry
         with registry.lock:
             start = max(scanned + 1, registry.log.first)
@@ -191,7 +191,7 @@ class Replication:
             return shipment
 
     def receive(self, user: str, shipment: Shipment) -> Position:
-        """Take over what is new in ``shipment``, in the name of ``user``; where that leads, kept safely."""
+        """Store the new entries of ``shipment`` as ``user``; return the new, durable position."""
         registry = self._registry
         with registry.lock:
             registry.catch_up()

@@ -1,4 +1,4 @@
-"""What is to be done later, by the clock."""
+"""Scheduled actions, in the order of their times."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Action = Callable[[], None]
 
 
 class Schedule:
-    """Actions in the order of their times, measured as ``Clock.elapsed``.
+    """A heap of actions by time, measured as ``Clock.elapsed``.
 
-    ``due`` is when the first of them is; ``sooner`` is called when it comes to be earlier than it was.
+    ``due`` is the time of the first action. ``sooner`` is called when that time becomes earlier.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -26,7 +26,7 @@ class Schedule:
         self.sooner: Action = lambda: None
 
     def put(self, seconds: float, action: Action) -> None:
-        """Have ``action`` done when ``seconds`` have passed."""
+        """Schedule ``action`` in ``seconds``."""
         when = self._clock.elapsed() + seconds
         heapq.heappush(self._waiting, (when, next(self._numbers), action))
         if when < self.due:
@@ -34,7 +34,7 @@ class Schedule:
             self.sooner()
 
     def run(self) -> None:
-        """Do everything that is due, in order; what it puts here for now is for the next time."""
+        """Run all actions that are due, in order; those they schedule for now wait for the next call."""
         now = self._clock.elapsed()
         ready: list[Action] = []
         while self._waiting and self._waiting[0][0] <= now:
@@ -44,5 +44,5 @@ class Schedule:
         self.due = self._waiting[0][0] if self._waiting else math.inf
 
     def wait(self) -> float | None:
-        """Seconds until the next is due; None when there is none."""
+        """Seconds until the next action; None when there is none."""
         return None if self.due == math.inf else max(0.0, self.due - self._clock.elapsed())

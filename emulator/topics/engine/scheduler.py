@@ -1,4 +1,4 @@
-"""Who looks after topics while time passes: run it as a task beside the listeners."""
+"""The task that runs scheduled actions of topics when the clock reaches them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.topics.engine.engine import Topics
 
 
 async def run_schedule(topics: Topics, clock: Clock) -> None:
-    """Have everything that is due on ``clock`` done when it is due, until cancelled."""
+    """Run the scheduled actions at their times on ``clock``, until cancelled."""
     loop = asyncio.get_running_loop()
     sooner = asyncio.Event()
 
@@ -33,6 +33,6 @@ async def run_schedule(topics: Topics, clock: Clock) -> None:
 
 
 async def _until(clock: Clock, when: float) -> None:
-    """Wait until ``clock`` has run for ``when`` seconds, also if it is advanced before the wait begins."""
+    """Wait until ``clock.elapsed()`` is ``when``, also if the clock is advanced before the wait begins."""
     while (left := when - clock.elapsed()) > 0:
         await clock.sleep(left)

@@ -1,4 +1,4 @@
-"""A client's session: its commands in, its messages out."""
+"""A client's session: executes its commands and delivers its messages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PERSIST = frozenset({"publish", "delta_publish", "sow_delete"})
 
 
 class Session:
-    """One client. Everything comes back through ``deliver``, acknowledgements included, in order.
+    """The session of one client. All messages and acknowledgements go through ``deliver``, in order.
 
-    ``publisher`` stands for the client over reconnections; a session without ``client_name`` is a
-    publisher of its own, for as long as it lasts.
+    ``publisher`` identifies the client over reconnections. A session without ``client_name`` is a publisher
+    of its own while it lasts.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class Session:
         return self._registry.sequences.get(self.publisher) if self.publisher else self._own_seq
 
     def processed(self, seq: int) -> None:
-        """Remember that the message ``seq`` was processed."""
+        """Record that the message ``seq`` was processed."""
         if self.publisher:
             self._registry.sequences[self.publisher] = seq
         else:
             self._own_seq = seq
 
     def execute(self, command: Command) -> None:
-        """Do what ``command`` asks; never raises for what it says: that is in its acknowledgements."""
+        """Execute a command. A refusal does not raise; it is acknowledged and emitted as an event."""
         registry = self._registry
         with registry.lock:
             if self.closed:
@@ -77,7 +77,7 @@ class Session:
                 self._refuse(command, str(command.__struct_config__.tag), receipt, refused)
 
     def refuse(self, command: Undecoded, why: str) -> None:
-        """Say that what came is no command, in the acknowledgements that it asked for, and in the events."""
+        """Refuse an invalid command, in the acknowledgements that it asked for and as an event."""
         with self._registry.lock:
             asked = known_ack_types(command.ack_type)
             receipt = Receipt(self, self.persistence, command, asked)
@@ -85,18 +85,18 @@ class Session:
             self._refuse(command, command.cmd, receipt, CommandRefusedError("bad command", why))
 
     def deliver(self, message: Message) -> None:
-        """Hand ``message`` to the client; one that cannot take it is closed."""
+        """Deliver ``message`` to the client; an exception closes the session."""
         if self.closed:
             return
         try:
             self._deliver(message)
-        except Exception as error:  # noqa: BLE001 -- whatever is wrong with one client is not the publisher's
+        except Exception as error:  # noqa: BLE001 -- an error of one client must not reach the publisher
             self._registry.events.emit("topic.session_failed", user=self.user, error=repr(error))
             self.closed = True
             self._registry.schedule.put(0.0, self._end)
 
     def close(self) -> None:
-        """End its subscriptions; what it holds of queues goes back."""
+        """End its subscriptions, and return its leased messages to their queues."""
         with self._registry.lock:
             if not self.closed:
                 self.closed = True

@@ -1,4 +1,4 @@
-"""``subscribe`` and its family, and ``unsubscribe``."""
+"""The commands ``subscribe``, ``delta_subscribe``, their ``sow_and`` forms, and ``unsubscribe``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPTIONS_WITH_QUERY: Final = frozenset({"oof", "timestamp", "replace", "no_empti
 
 
 def subscribe(registry: TopicRegistry, session: Session, command: Subscribe, receipt: Receipt) -> None:
-    """Send what is published from now on, or what was after a bookmark and then what is."""
+    """Start a subscription, with a replay of the log if the command has a bookmark."""
     options = read_options(command.opts, _OPTIONS)
     subscription = _subscription(session, command, options, delta=isinstance(command, DeltaSubscribe))
     subscription.max_backlog = options.max_backlog
@@ -46,7 +46,7 @@ def subscribe(registry: TopicRegistry, session: Session, command: Subscribe, rec
 def sow_and_subscribe(
     registry: TopicRegistry, session: Session, command: SowAndSubscribe, receipt: Receipt
 ) -> None:
-    """Send the records that match, and then what happens to them."""
+    """Send the records that match, and start a subscription to their changes."""
     options = read_options(command.opts, _OPTIONS_WITH_QUERY)
     subscription = _subscription(session, command, options, delta=isinstance(command, SowAndDeltaSubscribe))
     subscription.oof = options.oof
@@ -62,7 +62,7 @@ def sow_and_subscribe(
 
 
 def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe, receipt: Receipt) -> None:
-    """End one subscription, or all of the session."""
+    """End one subscription, or all subscriptions of the session."""
     if command.sub_id == "all":
         leaving = list(session.subscriptions.values())
     elif command.sub_id in session.subscriptions:

@@ -13,7 +13,7 @@ Test: TypeAlias = Callable[[Any], bool]
 
 
 class Subscriber(Protocol):
-    """Whoever messages are for."""
+    """The receiver of messages."""
 
     user: str
 
@@ -29,13 +29,13 @@ class Holdable(Protocol):
 
 
 class Subscription:
-    """What ``session`` wants to be sent under ``sub_id``, as long as it is ``live``.
+    """The subscription ``sub_id`` of ``session``, as long as it is ``live``.
 
-    ``pattern`` is ``topic`` where that is a regular expression. ``holds`` None takes everything, and
-    ``by_content`` says that it looks at fields; ``keys`` None takes every record. ``held`` are the records
-    it was sent and is to be told of when they leave. ``backlog`` counts the messages of a queue that it has
-    on lease. ``shape`` tells apart the forms that one message can have: subscriptions of one session with
-    the same shape are folded into one message.
+    ``pattern`` is set if ``topic`` is a regular expression. ``holds`` is the filter's test, None for all
+    messages; ``by_content`` means that it reads fields. ``keys`` restricts the records, None for all.
+    ``held`` are the records that it was sent and that need an oof message when they leave. ``backlog`` counts
+    its leased messages of a queue. ``shape`` encodes the form of its messages: subscriptions of one session
+    with the same shape share one message.
     """
 
     __slots__ = (
@@ -75,18 +75,18 @@ class Subscription:
         self.held: set[Holdable] = set()
 
     def shaped(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
-        """Set the form in which messages are sent."""
+        """Set the form of its messages."""
         self.timestamp, self.delta, self.no_empties = timestamp, delta, no_empties
         self.shape = timestamp + 2 * delta + 4 * no_empties
 
     def hold(self, record: Holdable) -> None:
-        """Remember that ``record`` was sent, if that did not end the subscription."""
+        """Record that ``record`` was sent, unless sending it ended the subscription."""
         if not self.live:
             return
         record.holders[self] = None
         self.held.add(record)
 
     def let_go(self, record: Holdable) -> None:
-        """Forget it."""
+        """Forget that ``record`` was sent."""
         record.holders.pop(self, None)
         self.held.discard(record)

@@ -1,4 +1,4 @@
-"""Topics that are named by a regular expression."""
+"""Regular expressions as topic names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = re.compile(r"[\w./:-]+")
 
 
 def pattern_of(topic: str) -> Pattern | None:
-    """The expression that ``topic`` is, None when it is a name. Raises CommandRefusedError."""
+    """Compile ``topic`` as a regular expression; None for a plain name. Raises CommandRefusedError."""
     if NAME.fullmatch(topic):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where everything about topics comes together: their names, the log, the agenda, who may do what."""
+"""The topic registry: the shared state of the engine, which is the topics, log, schedule and access rules."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Held(Protocol):
 
 
 class TopicRegistry:
-    """The topics and what they share. Whoever calls holds ``lock``.
+    """The topics and their shared state. Callers must hold ``lock``.
 
-    ``sequences`` has the last sequence number of each publisher. ``conflates``: a transaction log is
-    configured, so that acknowledgements of persistence are folded. ``arrivals`` has the number of the last
-    entry taken from each other log, ``held`` whose acknowledgements wait for downstream sandboxes.
+    ``sequences`` has the last sequence number of each publisher. ``conflates`` is True if a topic is logged;
+    acknowledgements of persistence are then conflated. ``arrivals`` has the number of the last entry
+    replicated from each other log. ``held`` are the acknowledgements that wait for downstream sandboxes.
     """
 
     def __init__(self, clock: Clock, events: Events, door: AccessRules, log: TransactionLog) -> None:
@@ -51,12 +51,12 @@ class TopicRegistry:
         self._attached: dict[Subscription, None] = {}
 
     def catch_up(self) -> None:
-        """Do what is due."""
+        """Run the scheduled actions that are due."""
         if self.clock.elapsed() >= self.schedule.due:
             self.schedule.run()
 
     def add(self, topic: LiveTopic) -> LiveTopic:
-        """Have ``topic`` among the others; whoever subscribed to a pattern that fits gets it as well."""
+        """Add a topic, and attach the subscriptions whose pattern matches its name."""
         self.topics[topic.name] = topic
         for subscription in self._patterns:
             if subscription.pattern is not None and subscription.pattern.fits(topic.name):
@@ -64,11 +64,11 @@ class TopicRegistry:
         return topic
 
     def named(self, name: str) -> LiveTopic:
-        """The topic ``name``, which is undefined if it was not there."""
+        """Find the topic ``name``, or add it as an undefined one."""
         return self.topics.get(name) or self.add(LiveTopic(name, None, self.door, None))
 
     def passing(self, name: str) -> LiveTopic:
-        """The topic that is published to as ``name``; one that nobody wants is not kept.
+        """Find the topic that a publish to ``name`` goes to; an undefined one is kept only if subscribed to.
 
         Raises CommandRefusedError.
         """
@@ -83,7 +83,7 @@ class TopicRegistry:
         return topic
 
     def fitting(self, subscription: Subscription) -> list[LiveTopic]:
-        """The topics that ``subscription`` is about, as far as it may read them.
+        """Find the topics of ``subscription`` that its user may read.
 
         Raises CommandRefusedError.
         """
@@ -104,7 +104,7 @@ class TopicRegistry:
         ]
 
     def attach(self, subscription: Subscription) -> None:
-        """Have ``subscription`` sent what comes from now on, if it has not been ended by what came before."""
+        """Start sending messages to ``subscription``, unless it has ended already."""
         if not subscription.live:
             return
         self._attached[subscription] = None
@@ -114,7 +114,7 @@ class TopicRegistry:
             topic.attach(subscription)
 
     def detach(self, subscription: Subscription) -> None:
-        """Have it sent nothing any more."""
+        """Stop sending messages to ``subscription``."""
         self._attached.pop(subscription, None)
         self._patterns.pop(subscription, None)
         for topic in self._meant(subscription):
@@ -124,7 +124,7 @@ class TopicRegistry:
             subscription.let_go(record)
 
     def entitle(self, door: AccessRules) -> None:
-        """Let ``door`` decide from now on, of subscriptions that are open too."""
+        """Set the access rules, also for open subscriptions."""
         self.door = door
         for topic in self.topics.values():
             topic.reconsider(door)
@@ -133,7 +133,7 @@ class TopicRegistry:
                 topic.attach(subscription)
 
     def _meant(self, subscription: Subscription) -> list[LiveTopic]:
-        """The topics that ``subscription`` names, whoever may read them."""
+        """Find the topics that ``subscription`` names, without regard to access."""
         if subscription.pattern is None:
             return [self.named(subscription.topic)]
         fits = subscription.pattern.fits
@@ -144,7 +144,7 @@ class TopicRegistry:
             self.topics.pop(topic.name, None)
 
     def watch(self, topic: LiveTopic, record: Record) -> None:
-        """See to it that ``record`` expires when it must."""
+        """Schedule the expiry of ``record``."""
         if record.expires is None or (record.alarm is not None and record.alarm <= record.expires):
             return
         record.alarm = record.expires
@@ -169,9 +169,9 @@ class TopicRegistry:
         topic.withdraw(record, "expired")
 
     def keep(self, topic: LiveTopic, *entries: Entry) -> int:
-        """Log what happens to ``topic`` if that is kept; the number of the first entry, or 0.
+        """Log entries of ``topic``, if it is logged; return the number of the first, or 0.
 
-        CommandRefusedError.
+        Raises CommandRefusedError.
         """
         if not entries or not self.keeps(topic):
             return 0
@@ -181,15 +181,15 @@ class TopicRegistry:
         return first
 
     def place(self, topic: str, number: int) -> Place:
-        """What persisted acknowledgement of ``number`` in ``topic`` waits for."""
+        """The place that the ``persisted`` ack of the entry ``number`` in ``topic`` waits for."""
         known = self.topics.get(topic)
         return Place(number, tuple(known.links)) if known is not None and known.links and number else NOWHERE
 
     def release(self) -> None:
-        """A downstream sandbox has come further, or is waited for no longer."""
+        """Send acknowledgements that no longer have to wait for a downstream sandbox."""
         for one in tuple(self.held):
             one.go_on()
 
     def keeps(self, topic: LiveTopic) -> bool:
-        """Whether the log has what happens to ``topic``."""
+        """Whether changes of ``topic`` are logged."""
         return topic.logged or (topic.store is not None and self.log.durable)

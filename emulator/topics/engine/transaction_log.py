@@ -1,4 +1,4 @@
-"""What must outlive the process, in the order in which it happened: the journal of topics."""
+"""The transaction log of topics: everything that must outlive the process, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READ_BYTES = 1 << 22
 
 
 class Arrival(msgspec.Struct, array_like=True, gc=False, frozen=True):
-    """Where an entry came from: ``number`` in the log ``source``; it was first in the log ``origin``."""
+    """The source of a replicated entry: ``number`` in the log ``source``; its first log was ``origin``."""
 
     source: str
     number: int
@@ -31,11 +31,11 @@ class Arrival(msgspec.Struct, array_like=True, gc=False, frozen=True):
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
-    """What happened to the record ``key`` of ``topic``; ``time`` is in seconds since the epoch.
+    """A change of the record ``key`` of ``topic``; ``time`` is in seconds since the epoch.
 
-    ``taken``: the messages with these ``numbers`` left the queue ``topic``. ``publisher`` and ``seq``
-    say whose message it was and which, so that a repeat is known after a restart. ``arrived`` says so of
-    what another sandbox sent on.
+    An entry of kind ``taken`` means that the messages ``numbers`` left the queue ``topic``. ``publisher`` and
+    ``seq`` identify the message, so that a repeat is recognised after a restart. ``arrived`` is the source of
+    an entry from another sandbox.
     """
 
     kind: Kind
@@ -57,10 +57,10 @@ _decode = msgspec.json.Decoder(Entry).decode
 
 
 class TransactionLog:
-    """Entries numbered from 1, in ``directory`` or in memory when it is None. Not thread-safe.
+    """Entries numbered from 1, in ``directory``, or in memory without one. Not thread-safe.
 
-    What ``append`` has returned for survives ``kill -9``; what ``sync`` has returned for survives loss of
-    power when made with ``fsync``. Raises ``DamagedLogError``.
+    After ``append`` returns, entries survive ``kill -9``. After ``sync`` returns, they also survive a power
+    cut, if ``fsync`` is set. Raises DamagedLogError.
     """
 
     def __init__(self, directory: Path | None, *, fsync: bool) -> None:
@@ -73,32 +73,32 @@ class TransactionLog:
 
     @property
     def next(self) -> int:
-        """The number that the next entry gets."""
+        """The number of the next entry."""
         return self._segments.next
 
     @property
     def first(self) -> int:
-        """The number of the oldest entry that is kept."""
+        """The number of the oldest entry."""
         return self._segments.first
 
     @property
     def lost(self) -> bool:
-        """Whether a whole file of it was lost."""
+        """Whether a whole segment file was lost."""
         return self._segments.lost
 
     @property
     def torn_bytes(self) -> int:
-        """How much of an entry that was not written whole was cut."""
+        """The number of bytes of an incomplete last entry that were cut off."""
         return self._segments.torn_bytes
 
     def append(self, *entries: Entry) -> int:
-        """Keep ``entries``, all of them or none, and return the number of the first.
+        """Append entries, all or none, and return the number of the first.
 
         Raises CommandRefusedError.
         """
         first = self._segments.next
         lines = b"\n".join([*map(_encode, entries), b""])
-        # A clock may be set back; what is looked for by its time must lie in order all the same.
+        # The clock may be set back, but a search by time needs ascending arrivals.
         self._arrival = max(self._arrival, int(entries[0].time * 1000))
         try:
             self._segments.append(lines, len(entries), len(lines), self._arrival)
@@ -112,21 +112,21 @@ class TransactionLog:
         return first
 
     def when_grown(self, entries: int, grown: Callable[[], None]) -> None:
-        """Have ``grown`` called, once, when there are so many ``entries`` more."""
+        """Call ``grown`` once, after ``entries`` more entries."""
         self._grown_at, self._grown = self._segments.next + entries, grown
 
     def trim(self, before: float) -> None:
-        """Forget the entries that are older than ``before``, in seconds since the epoch."""
+        """Remove entries older than ``before``, in seconds since the epoch."""
         if before > 0:
             self._segments.trim(int(before * 1000))
 
     def sync(self) -> None:
-        """Return when what was appended is as safe as it was asked to be. Raises OSError."""
+        """Make the appended entries durable, if ``fsync`` is set. Raises OSError."""
         if self._fsync:
             self._segments.sync()
 
     def entries(self, number: int = 1, limit: int | None = None) -> Iterator[tuple[int, Entry]]:
-        """Up to ``limit`` entries (None: all there are now) from ``number`` on, with their numbers."""
+        """Yield up to ``limit`` entries (None for all) from ``number`` on, with their numbers."""
         end = self._segments.next if limit is None else min(self._segments.next, number + limit)
         number = max(number, self._segments.first)
         while number < end:
@@ -138,10 +138,9 @@ class TransactionLog:
                     number += 1
 
     def start(self, bookmark: str) -> tuple[int, frozenset[int]]:
-        """Where a replay after ``bookmark`` begins, and the numbers it leaves out.
+        """The first number of a replay after ``bookmark``, and the numbers that it leaves out.
 
-        A list starts after its earliest and leaves out the others.
-        Raises CommandRefusedError.
+        A list of bookmarks starts after the earliest and leaves out the others. Raises CommandRefusedError.
         """
         numbers = [self._number(one) for one in listed(bookmark)]
         return min(numbers) + 1, frozenset(numbers)
@@ -167,7 +166,7 @@ class TransactionLog:
 
 
 def published(update: Update) -> Entry:
-    """The entry that says what ``update`` does."""
+    """Build the log entry of an update."""
     return Entry(
         "published",
         update.topic,
@@ -181,10 +180,10 @@ def published(update: Update) -> Entry:
 
 
 def bookmark_of(number: int) -> str:
-    """What subscribers are told of the entry ``number``: it rises with it, and means nothing else to them."""
+    """The bookmark of the entry ``number``: an opaque text that sorts like the numbers."""
     return f"{number:0{_DIGITS}d}"
 
 
 def number_of(bookmark: str) -> int | None:
-    """The number of the entry that ``bookmark`` was made of; None when it is no bookmark."""
+    """The number of the entry of ``bookmark``; None when it is not a bookmark."""
     return int(bookmark) if len(bookmark) == _DIGITS and bookmark.isdecimal() else None

@@ -1,4 +1,4 @@
-"""One thing that is said in a topic, and saying it to those it is for."""
+"""An update of a topic, and sending it to the matching subscriptions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from rdss_sandbox.timestamps import timestamp
 
 
 class Update(msgspec.Struct, gc=False):
-    """A message in ``topic``: ``body`` as it is sent; ``data`` the same parsed, None where nobody needs it.
+    """A message in ``topic``: ``body`` as it is sent, ``data`` the same parsed, or None if not needed.
 
-    ``before`` is what the record was, None when it is new or the topic keeps none; ``kept`` are the fields
-    that a delta always has. ``time`` and ``expires`` are in seconds since the epoch. ``number`` is its place
-    in the transaction log and ``bookmark`` what subscribers are told of it. ``made`` is the delta
-    once it has been made, as ``message_type`` writes it.
+    ``before`` is the previous record, None if it is new or the topic has no state of the world. ``kept`` are
+    the fields that a delta always has. ``time`` and ``expires`` are in seconds since the epoch. ``number`` is
+    its entry in the transaction log, ``bookmark`` the same for subscribers. ``made`` caches the delta.
     """
 
     topic: str
@@ -39,13 +38,13 @@ class Update(msgspec.Struct, gc=False):
     message_type: MessageType = JSON
 
     def delta(self) -> dict[str, Any]:
-        """The fields that changed, and those that a delta always has."""
+        """Compute the delta once: the changed fields, and those in ``kept``."""
         if self.made is None:
             self.made = changed(self.before or {}, self.data, self.kept)
         return self.made
 
     def message(self, sids: str, subscription: Subscription, *, whole: bool) -> PublishMessage:
-        """The message for the subscriptions ``sids``, in the form of this one of them."""
+        """Build the message for the subscriptions ``sids``, in the form of ``subscription``, one of them."""
         return PublishMessage(
             self.topic,
             self.body if whole else self.message_type.render(self.delta()),
@@ -60,9 +59,10 @@ class Update(msgspec.Struct, gc=False):
 
 
 def send(update: Update, matching: list[Subscription], entering: Iterable[Subscription] = ()) -> None:
-    """Send ``update`` to those in ``matching``, folding the ids of one session into one message.
+    """Send ``update`` to the subscriptions in ``matching``; those of one session share one message.
 
-    For ``entering`` the record is new or back in focus: a subscription to deltas gets it whole.
+    For subscriptions in ``entering`` the record is new or back in focus, so they get it whole, not as a
+    delta.
     """
     if len(matching) == 1:
         _send(update, matching, whole=not matching[0].delta or matching[0] in entering)

@@ -1,4 +1,4 @@
-"""Subscriptions by what their filters demand of one field."""
+"""An index of subscriptions by the value that their filters require of one field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NONE: Final[Bucket] = {}
 
 
 class ValueIndex:
-    """Subscriptions that demand a value of the field at ``path``, each with its whole test."""
+    """Subscriptions that require a value of the field at ``path``, each with its whole test."""
 
     def __init__(self, path: Path) -> None:
         self._read = reader(path)
@@ -25,7 +25,7 @@ class ValueIndex:
         return len(self._buckets)
 
     def crowd(self, equality: Equality) -> int:
-        """How many are filed where ``equality`` would be."""
+        """The number of subscriptions that share the buckets of ``equality``."""
         return sum(len(self._buckets.get(key, _NONE)) for key in equality.keys)
 
     def add(self, equality: Equality, subscription: Subscription, test: Test) -> None:
@@ -41,9 +41,9 @@ class ValueIndex:
                 del self._buckets[key]
 
     def hits(self, data: Any) -> Bucket:
-        """Those that a message with ``data`` may be for."""
+        """The subscriptions that a message with ``data`` may match."""
         value = self._read(data)
-        # Where nobody demands a number, a text need not be looked at for the number that it may say.
+        # Without numeric requirements a text need not be parsed as a number.
         if type(value) is str and not self._numeric:
             return self._buckets.get(("text", value), _NONE)
         hits: Bucket = {}

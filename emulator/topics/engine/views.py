@@ -1,4 +1,4 @@
-"""Views: records joined and aggregated from those of other topics."""
+"""Views: records that are joined and aggregated from the records of other topics."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Member: TypeAlias = tuple[str, str]
 
 
 class ViewMaker:
-    """Keeps the records of the view ``topic`` as its topics change, and announces each that differs.
+    """Updates the records of the view ``topic`` when its origins change, and announces the differences.
 
-    What it announces has no one origin: no user and no correlation id. A record is made anew of
-    all its members, so a change costs as much as there are members.
+    An announced update has no user and no correlation id, since it has several origins. A record is rebuilt
+    from all its members, so the cost of a change grows with their number.
     """
 
     def __init__(self, registry: TopicRegistry, topic: LiveTopic, definition: View) -> None:
@@ -35,7 +35,7 @@ class ViewMaker:
         self._group_of: dict[Member, str] = {}
 
     def updated(self, update: Update) -> None:
-        """A record of one of its topics is new or different."""
+        """Handle a new or changed record of an origin."""
         member = (update.topic, update.key)
         group = opaque_key(self._topic.name, [read(update.data) for read in self._keys.values()])
         left = self._group_of.get(member)
@@ -48,7 +48,7 @@ class ViewMaker:
         self._show(group)
 
     def withdrawn(self, withdrawal: Withdrawal) -> None:
-        """A record of one of its topics is gone."""
+        """Handle the removal of a record of an origin."""
         member = (withdrawal.topic, withdrawal.record.key)
         if member in self._group_of:
             self._remove(member)
@@ -93,7 +93,7 @@ class ViewMaker:
 def _values(
     column: Column, read: Callable[[Any], Any], members: Mapping[Member, dict[str, Any]]
 ) -> list[Any]:
-    """What the members have that the column is about, the one that changed last at the end."""
+    """The values of a column in the members, with the last changed member at the end."""
     said = [read(data) for (topic, _), data in members.items() if column.topic in ("", topic)]
     return [value for value in said if value is not None]
 

@@ -1,4 +1,4 @@
-"""Topics over the network: commands as JSON on a WebSocket, or over HTTP with server-sent events."""
+"""The topics port: commands as JSON on a WebSocket, or over HTTP with server-sent events."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class TopicsApp:
-    """An ASGI application over ``service``, loaded with all that topics need when it is first asked.
+    """An ASGI application over ``service``; it loads the code of topics with the first request.
 
-    ``failed`` is told of errors that nobody foresaw.
+    ``failed`` is called with unexpected errors.
     """
 
     def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:

@@ -28,7 +28,7 @@ _REPLICATION: Final = ("POST", "/topics/replication")
 
 
 class TopicsPort:
-    """An ASGI application over ``service``; ``failed`` is told of errors that nobody foresaw."""
+    """An ASGI application over ``service``; ``failed`` is called with unexpected errors."""
 
     def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""One client's session: commands in, messages out, whichever way they travel."""
+"""The session of one client, independent of the transport."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NAMES: Final = ", ".join(str(each.__struct_config__.tag) for each in get_args(C
 
 
 class BadCommandError(ValueError):
-    """What a client said is no command: why, and what could be read of it."""
+    """A client sent an invalid command; ``command`` has the headers that could be read."""
 
     def __init__(self, why: str, command: Undecoded) -> None:
         super().__init__(f"bad command: {why}")
@@ -44,7 +44,7 @@ class BadCommandError(ValueError):
 
 
 def read_command(raw: str | bytes) -> Command:
-    """A command from its JSON. Raises BadCommandError."""
+    """Decode a command. Raises BadCommandError."""
     try:
         command: Command = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -53,7 +53,7 @@ def read_command(raw: str | bytes) -> Command:
 
 
 def read_commands(raw: bytes) -> list[Command]:
-    """A command or an array of them. Raises BadCommandError."""
+    """Decode a command or an array of commands. Raises BadCommandError."""
     try:
         found = _decode_several(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -62,7 +62,7 @@ def read_commands(raw: bytes) -> list[Command]:
 
 
 class Conversation:
-    """Opened with ``open``; the outbox has what is to be sent back."""
+    """Executes the commands of a client. Call ``open`` first; ``outbox`` has the messages for the client."""
 
     def __init__(self, service: TopicService, faults: TopicFaults, user: str, client_name: str) -> None:
         self._service = service
@@ -71,16 +71,16 @@ class Conversation:
         self._client_name = client_name
         self._session: Session | None = None
         self.outbox = Outbox()
-        # One object, by which the service knows this session again.
+        # The service identifies the session by this bound method, so it must be the same object.
         self._ended = self.outbox.close
 
     @property
     def last_seq(self) -> int | None:
-        """The last sequence number of this publisher that was taken."""
+        """The last processed sequence number of this publisher."""
         return self._opened.last_seq
 
     async def open(self) -> None:
-        """Begin. Raises NameInUseError."""
+        """Open the session. Raises NameInUseError."""
         if not self._service.opened:
             await asyncio.to_thread(self._service.open)
         self._lock = self._service.open().lock
@@ -91,9 +91,9 @@ class Conversation:
             asyncio.get_running_loop().run_in_executor(None, self._leave)
 
     async def execute(self, command: Command) -> None:
-        """Do it; what comes of it is in the outbox. Raises ClientGoneError when a fault says so."""
+        """Execute a command; its messages go to the outbox. Raises ClientGoneError for a fault that cuts."""
         if isinstance(command, Sow | SowAndSubscribe | SowDelete):
-            # These look at many records, and must not keep everybody else waiting.
+            # These read many records and would block the event loop.
             await asyncio.to_thread(self._look, command)
         elif isinstance(command, Publish) and self._faults.concern(command):
             await self._faults.publish(self._opened, command, self.outbox)
@@ -103,11 +103,11 @@ class Conversation:
             await self._do(partial(self._opened.execute, command))
 
     def refuse(self, error: BadCommandError) -> None:
-        """Say that what came is no command, where that was asked for, and in the events."""
+        """Refuse an invalid command, in its acknowledgements and as an event."""
         self._opened.refuse(error.command, error.why)
 
     def sent(self) -> AsyncIterator[list[Message]]:
-        """What the client is sent; see ``TopicFaults.sent``."""
+        """The messages for the client; see ``TopicFaults.sent``."""
         return self._faults.sent(self.outbox)
 
     @property
@@ -144,7 +144,7 @@ class Conversation:
 
 
 def failed(messages: Sequence[Message]) -> Ack | None:
-    """The first of them that says that a command failed."""
+    """The first acknowledgement of a failure; None when there is none."""
     return next((each for each in messages if isinstance(each, Ack) and each.status == "failure"), None)
 
 

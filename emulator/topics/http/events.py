@@ -18,7 +18,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def follow(conversation: Conversation, command: Subscription, receive: Receive, send: Send) -> None:
-    """Subscribe, and send what comes until the client leaves. Raises ApiError when it is refused."""
+    """Subscribe, and send messages until the client leaves. Raises ApiError for a refused subscription."""
     await conversation.execute(command)
     refused(conversation.outbox.waiting())
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
@@ -54,16 +54,16 @@ async def _until_left(receive: Receive) -> None:
 
 
 async def _keep_alive(send: Send) -> None:
-    """Say something now and then, so that a client that is gone is noticed."""
+    """Send a comment regularly, so that a closed connection is noticed."""
     while True:
         await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
         await asyncio.sleep(_SILENCE_SECONDS)
 
 
 def _event(message: Message) -> bytes:
-    """The message as an event of its command's name, its bookmark the id to go on from.
+    """Encode a message as an event; its type is the command, its id the bookmark.
 
-    A line end in it can only be between JSON's tokens, where a blank means the same.
+    Line ends occur only between JSON tokens, so blanks can replace them.
     """
     data = _encode(message).replace(b"\n", b" ").replace(b"\r", b" ")
     kind = str(message.__struct_config__.tag).encode()

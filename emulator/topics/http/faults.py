@@ -1,7 +1,7 @@
-"""The fault stage between topics and their clients: what it does to commands and to what is sent.
+"""Applies faults between topics and their clients, to publishes and to delivered messages.
 
-A publish can be refused, cut off, late, changed or done twice; what a subscription is sent can be late,
-changed, repeated, overtaken or followed by the end of the connection. What is throttled is tried again later.
+A publish can be refused, cut off, delayed, changed or repeated. A delivered message can be delayed, changed,
+repeated, reordered or followed by the end of the connection. A throttled delivery is retried.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _FAILABLE: Final = ("processed", "completed", "persisted")
 
 
 class DeliveryFailedError(Exception):
-    """The connection is to be closed with this reason."""
+    """A fault ends the connection with this reason."""
 
 
 class TopicFaults:
-    """``stage`` on the channel kind ``topic``."""
+    """Applies the faults of ``fault_engine`` on channels of the kind ``topic``."""
 
     def __init__(self, fault_engine: FaultEngine, clock: Clock) -> None:
         self._fault_engine = fault_engine
@@ -44,7 +44,7 @@ class TopicFaults:
         self._seen: set[str] = set()
 
     def concern(self, command: Command) -> bool:
-        """Whether a fault may strike the command."""
+        """Report the topic to the fault engine, and return True if a fault may strike the command."""
         if not isinstance(command, Publish):
             return False
         if command.topic not in self._seen:
@@ -75,7 +75,7 @@ class TopicFaults:
             outbox.put(ack)
 
     async def sent(self, outbox: Outbox) -> AsyncIterator[list[Message]]:
-        """What to send next, for as long as the outbox is open.
+        """Yield the messages to send, with faults applied, while the outbox is open.
 
         Raises ClientGoneError, or DeliveryFailedError with the reason, when a fault ends the connection.
         """
@@ -93,7 +93,7 @@ class TopicFaults:
                 yield now
 
     def _strikes(self, message: Sent, pending: DelayedDeliveries[Sent]) -> bool:
-        """Whether a fault may strike it, or it has to wait behind one that was struck."""
+        """Whether a fault may strike the message, or it must wait behind one that was struck."""
         return len(pending) > 0 or self._fault_engine.wants(Direction.DELIVER, message.topic, Kind.TOPIC)
 
     async def _strike(self, message: Sent, pending: DelayedDeliveries[Sent]) -> None:
@@ -121,7 +121,7 @@ class TopicFaults:
             yield due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
 
     async def _something(self, outbox: Outbox, pending: DelayedDeliveries[Sent]) -> None:
-        """Wait until something came or is due."""
+        """Wait until a message arrives or a delayed one is due."""
         if not len(pending):
             await outbox.wait()
             return
@@ -138,7 +138,7 @@ class TopicFaults:
 
 
 def _refusals(command: Publish, failure: Failure) -> Iterator[Ack]:
-    """What was asked to be acknowledged, as failed."""
+    """Build the requested acknowledgements as failures."""
     asked = {kind.strip() for kind in command.ack_type.split(",")}
     for kind in _FAILABLE:
         if kind in asked:

@@ -1,4 +1,4 @@
-"""What topics have sent to a client and the network has not taken yet."""
+"""The outbox of a client: messages that wait for the network."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _HEADER_BYTES: Final = 100
 
 
 class Outbox:
-    """Filled on any thread, emptied in the loop that made it.
+    """A queue that is filled on any thread and emptied in the event loop that created it.
 
-    ``closed`` is the reason once nothing more will be sent, and ``over`` is set then. A client that takes so
-    slowly that ``MOST_BYTES`` wait for it is given up as ``slow``.
+    ``closed`` is the reason after the outbox was closed; ``over`` is set then. It is closed as ``slow`` when
+    more than ``MOST_BYTES`` wait.
     """
 
     def __init__(self) -> None:
@@ -41,18 +41,18 @@ class Outbox:
             self._wake()
 
     def close(self, reason: str) -> None:
-        """Have the reader stop, for the first reason given."""
+        """Close the outbox and wake its reader; the first reason counts."""
         self.closed = self.closed or reason
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end)
 
     def waiting(self) -> list[Message]:
-        """All that waits; it goes on waiting."""
+        """The waiting messages, which stay in the outbox."""
         with self._lock:
             return list(self._messages)
 
     def taken(self) -> list[Message]:
-        """All that waits, in order."""
+        """Remove and return the waiting messages, in order."""
         with self._lock:
             messages, self._messages = list(self._messages), deque()
             self._bytes = 0
@@ -61,7 +61,7 @@ class Outbox:
         return messages
 
     async def wait(self) -> None:
-        """Return once there is something, or nothing will be any more."""
+        """Wait until there is a message or the outbox is closed."""
         while not self._messages and self.closed is None:
             self._woken = False
             self._more.clear()

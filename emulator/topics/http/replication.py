@@ -1,4 +1,4 @@
-"""What an upstream sandbox sends on: a shipment of its log in a body, answered with how far that led."""
+"""Receives shipments of an upstream sandbox's log, and answers with the new position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def taken_over(service: TopicService, user: str, receive: Receive) -> Response:
-    """Take the shipment over in the name of ``user``. Raises ApiError for what is none."""
+    """Receive a shipment as ``user``. Raises ApiError for one that is not valid."""
     try:
         shipment = _decode(await whole_body(receive, _MOST_BYTES))
     except BodyTooLongError:
@@ -28,7 +28,7 @@ async def taken_over(service: TopicService, user: str, receive: Receive) -> Resp
         raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", why) from None
     except msgspec.MsgspecError as error:
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_shipment", str(error)) from None
-    # It may be long, and must not keep everybody else waiting.
+    # A long shipment would block the event loop.
     position = await asyncio.to_thread(_received, service, user, shipment)
     return Response(_encode(position), HTTPStatus.OK, media_type=JSON)
 

@@ -1,4 +1,4 @@
-"""Commands that come in requests: some at once in a body, or one subscription in a query."""
+"""Commands in HTTP requests: several in a body, or one subscription in a query string."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 async def commands_in(receive: Receive) -> list[Command]:
-    """The command, or the commands in an array, that a body holds. Raises ApiError and BadCommandError."""
+    """Read a command or an array of commands from a body. Raises ApiError and BadCommandError."""
     try:
         commands = read_commands(await whole_body(receive, _MOST_BYTES))
     except BodyTooLongError:
@@ -53,7 +53,7 @@ async def commands_in(receive: Receive) -> list[Command]:
 
 
 def command_asked(asked: HTTPConnection) -> Subscription:
-    """The subscription that a query describes by its command's headers. Raises BadCommandError."""
+    """Read a subscription from a query string with its headers. Raises BadCommandError."""
     given: dict[str, Any] = {"cmd": "subscribe", "sub_id": "1", **asked.query_params}
     given = {name: value for name, value in given.items() if name not in _ABOUT_THE_CLIENT}
     try:
@@ -85,14 +85,14 @@ async def done(conversation: Conversation, commands: Sequence[Command]) -> Respo
 
 
 def refused(messages: Sequence[Message]) -> None:
-    """Raises ApiError when one of them says that the command failed."""
+    """Raise ApiError if one of the messages acknowledges a failure."""
     failure = failed(messages)
     if failure is not None:
         raise ApiError(_status(failure), "bad_command", failure.reason)
 
 
 async def _answered(outbox: Outbox, durable: list[Command]) -> list[Message]:
-    """What came, once those that are to be durable are acknowledged as such, or it takes too long."""
+    """Wait for the ``persisted`` acks of ``durable``, for at most five seconds; return all messages."""
     messages = outbox.taken()
     waiting = _unpersisted(durable, messages)
     try:

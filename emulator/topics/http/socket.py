@@ -1,4 +1,4 @@
-"""Commands and messages on a WebSocket, one JSON object a frame."""
+"""Commands and messages on a WebSocket, one JSON object in each frame."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CLOSES: Final = {
 }
 _FAILED: Final = 1011
 _TURN: Final = 100
-"""How many messages go each way before the rest of the sandbox has its turn."""
+"""The number of messages in one direction before other tasks get their turn."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
 async def converse(conversation: Conversation, receive: Receive, send: Send) -> None:
-    """Serve one connection until either end is done with it.
+    """Serve one connection until either side ends it.
 
-    The answer to the handshake says in ``x-topics-seq`` which sequence number of this publisher was the last.
+    The answer to the handshake has the last sequence number of this publisher in ``x-topics-seq``.
     """
     await receive()
     seq = conversation.last_seq
@@ -69,7 +69,7 @@ async def _write(conversation: Conversation, send: Send) -> None:
 
 
 async def _leave(conversation: Conversation, ends: Sequence[object], send: Send) -> None:
-    """Say why the connection ends, to a client that is still there."""
+    """Send the reason of the end to a client that is still connected."""
     for error in ends:
         if isinstance(error, DeliveryFailedError):
             await send({"type": "websocket.close", "code": _FAILED, "reason": str(error)})

@@ -1,9 +1,9 @@
-"""The filter language of topics: which records a subscription or a query is about.
+"""The filter language of topics, which selects records for a subscription or a query.
 
 XPath-like identifiers, literals, comparison, arithmetic, ``BETWEEN``, ``IN``,
 ``LIKE`` (a search for a regular expression), ``IS NULL``, ``NOT`` before
-``AND`` before ``OR``. What values of different types are to each other is in
-``values``; a compiled filter never raises, whatever the record.
+``AND`` before ``OR``. ``values`` defines comparisons between values of different
+types. A compiled filter never raises, for any record.
 """
 
 from emulator.topics.engine.filters.filter import Filter, compile_filter

@@ -1,4 +1,4 @@
-"""From a filter's tree to a function of a record."""
+"""Compiles the syntax tree of a filter to a function of a record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OPERATIONS: Final = {
 
 @singledispatch
 def compiled(condition: s.Condition) -> Test:
-    """The function that says of a record whether ``condition`` holds. It never raises."""
+    """Compile ``condition`` to a test of a record, which never raises."""
     raise TypeError(f"{condition!r} is no condition")
 
 

@@ -14,10 +14,10 @@ from emulator.topics.engine.filters.syntax import has_identifier
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Says of a record, any JSON value, whether it matches ``text``; it never raises.
+    """A test of a record, which may be any JSON value; it never raises.
 
-    ``equalities`` are those that every matching record fulfils; ``by_content`` says that it
-    looks at the record at all. ``holds`` is the bare function, for loops in which a call more counts.
+    ``equalities`` are those that every matching record fulfils. ``by_content`` is False if the filter reads
+    no field. ``holds`` is the plain function, which saves a call in hot loops.
     """
 
     text: str
@@ -30,6 +30,6 @@ class Filter:
 
 
 def compile_filter(text: str) -> Filter:
-    """The filter that ``text`` states. Raises FilterError, which says where it cannot be understood."""
+    """Compile a filter. Raises FilterError, which gives the position of the error."""
     condition = parse(text)
     return Filter(text, equalities(condition), compiled(condition), has_identifier(condition))

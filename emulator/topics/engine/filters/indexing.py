@@ -1,8 +1,7 @@
-"""Finding the filters that may hold for a record without trying them all.
+"""Keys for an index of filters, to find those that may match a record without testing all.
 
-A filter with equalities can hold only for a record that has, at the path of
-each, a value with one of its keys: so a table of filters by ``(path, key)``
-answers with the few that are left to try.
+A filter with an equality can match a record only if the record's value at the path of the equality has one of
+its keys. So a table of filters by ``(path, key)`` yields the few filters to test.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Key: TypeAlias = tuple[str, str | Number]
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """The value at ``path`` must equal ``value``; it does if and only if it has one of ``keys``."""
+    """Requires that the value at ``path`` equals ``value``, which means that it has one of ``keys``."""
 
     path: Path
     value: str | Number
@@ -31,12 +30,12 @@ class Equality:
 
 
 def index_keys(path: Path, record: Any) -> Iterator[Key]:
-    """The keys of what ``record`` has at ``path``."""
+    """The keys of the value of ``record`` at ``path``."""
     return value_keys(reader(path)(record))
 
 
 def literal_keys(value: str | Number | None) -> tuple[Key, ...]:
-    """What a literal is filed under: as a string, as a string that says a number, as a number."""
+    """The index keys of a literal: as a text, as a text that says a number, or as a number."""
     if value is None or value == "":
         return ()
     if not isinstance(value, str):
@@ -46,7 +45,7 @@ def literal_keys(value: str | Number | None) -> tuple[Key, ...]:
 
 
 def value_keys(value: Any) -> Iterator[Key]:
-    """What literals equal to ``value``, or to one of its elements, are filed under."""
+    """The index keys of literals that equal ``value`` or one of its elements."""
     for one in elements(value):
         if isinstance(one, str):
             yield "text", one
@@ -59,7 +58,7 @@ def value_keys(value: Any) -> Iterator[Key]:
 
 
 def equalities(condition: s.Condition) -> tuple[Equality, ...]:
-    """The equalities of an identifier and a literal without which ``condition`` cannot hold."""
+    """The equalities of an identifier and a literal that ``condition`` requires."""
     match condition:
         case s.And(conditions):
             return tuple(found for one in conditions for found in equalities(one))

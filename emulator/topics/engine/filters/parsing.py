@@ -1,4 +1,4 @@
-"""From a filter's text to its tree, or to an error that says where."""
+"""Parses the text of a filter to a syntax tree; errors give the position."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from lark import Lark, Token, UnexpectedInput
 
 LONGEST = 10_000
-"""Characters of the longest filter: reading it takes a tenth of a second, for which everybody waits."""
+"""The maximal characters of a filter: parsing takes a tenth of a second, and holds the lock of all topics."""
 MOST_CONDITIONS = 200
-"""Comparisons, and what else is true or false by itself, in one filter."""
+"""The maximal number of comparisons and other elementary conditions in one filter."""
 _DEEPEST = 100
 _MOST_OPERATIONS = 100
 _CONDITIONS = frozenset(
@@ -39,7 +39,7 @@ _NAMES = {
 
 
 class FilterError(ValueError):
-    """A filter that cannot be understood: what is wrong at ``position``, in characters from 0."""
+    """A filter is not valid; ``position`` is that of the error, in characters from 0."""
 
     def __init__(self, why: str, text: str, position: int) -> None:
         shown = text if len(text) <= 80 else f"{text[: max(position, 40) + 40]}..."
@@ -49,11 +49,11 @@ class FilterError(ValueError):
 
 
 class _TooMuchError(ValueError):
-    """A filter that would take too much to evaluate: says of what."""
+    """A filter is too expensive to evaluate; the message says why."""
 
 
 def parse(text: str) -> s.Condition:
-    """The condition that ``text`` states. Raises FilterError."""
+    """Parse a filter. Raises FilterError."""
     from lark import UnexpectedInput
 
     if len(text) > LONGEST:
@@ -101,7 +101,7 @@ def _unquoted(token: Token) -> str:
 
 
 class _Builder:
-    """Makes our tree of the parser's; each rule of the grammar that stands for something has a method."""
+    """Builds the syntax tree from the parser's tree, with one method for each rule of the grammar."""
 
     def __init__(self, text: str) -> None:
         self._text = text

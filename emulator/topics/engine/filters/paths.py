@@ -1,4 +1,4 @@
-"""Identifiers: where in a record a value is, and reading it from there."""
+"""Identifiers: paths into a record, and functions that read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WRITTEN = re.compile(r"(/@?\w[\w.:-]*(\[[0-9]+\])*)+")
 
 
 def read_path(text: str) -> Path:
-    """``/a/b[0]`` as ``("a", "b", 0)``. ValueError when it is no identifier."""
+    """Parse an identifier: ``/a/b[0]`` gives ``("a", "b", 0)``. Raises ValueError."""
     if not _WRITTEN.fullmatch(text):
         raise ValueError(
             f"{text!r} is no identifier; one is written like /objectTitle or /objectDate[0]/dateType"
@@ -22,15 +22,14 @@ def read_path(text: str) -> Path:
 
 
 def steps(text: str) -> Path:
-    """The names and positions of an identifier that is known to be one."""
+    """Split a valid identifier into names and array indexes."""
     return tuple(name or int(position) for name, position in _STEP.findall(text))
 
 
 def reader(path: Path) -> Callable[[Any], Any]:
-    """A function from a record to what is at ``path`` in it, None for nothing.
+    """Build a function that reads the value of a record at ``path``; it returns None for nothing.
 
-    A name asked of an array is asked of each of its elements, and the answer is
-    the array of what they have.
+    A name that is applied to an array is applied to each element, and gives the array of their values.
     """
     if len(path) == 1 and isinstance(path[0], str):
         return _field(path[0])

@@ -1,4 +1,4 @@
-"""What a filter says, as a tree."""
+"""The syntax tree of a filter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """What is at ``path`` in the record."""
+    """The value of the record at ``path``."""
 
     path: Path
 
@@ -72,14 +72,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """``value`` is the empty string, an empty array, null or not there."""
+    """``value`` is the empty string, an empty array, null or missing."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """``NOT`` written into an operator: false for NULL, else the opposite of ``condition`` on ``value``."""
+    """A negated operator such as ``NOT IN``: false for NULL, else the opposite of ``condition``."""
 
     value: Value
     condition: Condition
@@ -87,21 +87,21 @@ class Otherwise:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite."""
+    """``condition`` does not hold."""
 
     condition: Condition
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of them."""
+    """All of ``conditions`` hold."""
 
     conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one of them."""
+    """At least one of ``conditions`` holds."""
 
     conditions: tuple[Condition, ...]
 
@@ -110,7 +110,7 @@ Condition: TypeAlias = Comparison | Between | Membership | Match | IsNull | Othe
 
 
 def has_identifier(part: Any) -> bool:
-    """Whether ``part`` of a filter's tree asks for anything in a record."""
+    """Whether a part of a filter's tree reads a field."""
     if isinstance(part, tuple):
         return any(map(has_identifier, part))
     if isinstance(part, Identifier) or not is_dataclass(part):

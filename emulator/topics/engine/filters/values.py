@@ -1,10 +1,10 @@
-"""What the values of records are to each other.
+"""Comparison and arithmetic of the values of records.
 
 - Two strings compare as strings, two numbers as numbers.
-- A string beside a number is taken as the number it says; one that says none is greater than any number.
-- The empty string, JSON's null, an empty array and what is not there are NULL, and a comparison with NULL is
-  false. A boolean is the number 1 or 0. An object is not NULL, and compares with nothing.
-- A comparison with an array holds when it holds for one of its elements; arithmetic takes the first.
+- A string compared with a number is read as a number; a string without a number is greater than any number.
+- The empty string, null, an empty array and a missing value are NULL; a comparison with NULL is false.
+- A boolean is the number 1 or 0. An object is not NULL, and every comparison with it is false.
+- A comparison with an array holds if it holds for one of its elements. Arithmetic takes the first element.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def number_in(text: str) -> Number | None:
-    """The number that ``text`` says, None when it says none."""
+    """Parse the number in ``text``; None when it is not a number."""
     said = _NUMBER.fullmatch(text)
     if said is None:
         return None
@@ -39,7 +39,7 @@ def is_null(value: Any) -> bool:
 
 
 def elements(value: Any) -> Iterator[Any]:
-    """The value, or if it is an array its elements and those of the arrays in it."""
+    """Yield the value, or the elements of an array and of the arrays in it."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -50,7 +50,7 @@ def elements(value: Any) -> Iterator[Any]:
 
 
 def compared(holds: Relation) -> Relation:
-    """The relation that ``holds`` is between two strings or two numbers, for any two values."""
+    """Extend a relation between two strings or two numbers to any two values."""
 
     def compare(left: Any, right: Any) -> bool:
         one, other = type(left), type(right)
@@ -75,7 +75,7 @@ def _beside_number(holds: Relation, text: str, number: Number) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A string or number as the text that a regular expression is looked for in; "" for anything else."""
+    """A string or number as text for a regular expression; "" for anything else."""
     if isinstance(value, str):
         return value
     if type(value) not in _NUMBERS:
@@ -87,7 +87,7 @@ def text_of(value: Any) -> str:
 
 
 def calculated(operation: Callable[[Number, Number], Number]) -> Callable[[Any, Any], Number | None]:
-    """``operation`` on any two values: NULL where one is no number, or the result is none."""
+    """Extend an operation to any two values; it gives NULL if an operand or the result is not a number."""
 
     def calculate(left: Any, right: Any) -> Number | None:
         one, other = _number(left), _number(right)
@@ -103,7 +103,7 @@ def calculated(operation: Callable[[Number, Number], Number]) -> Callable[[Any, 
 
 
 def remainder(dividend: Number, divisor: Number) -> Number:
-    """What division leaves, with the sign of the dividend."""
+    """The remainder of a division, with the sign of the dividend."""
     if isinstance(dividend, int) and isinstance(divisor, int):
         left = abs(dividend) % abs(divisor)
         return -left if dividend < 0 else left

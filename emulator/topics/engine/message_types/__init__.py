@@ -1,7 +1,7 @@
-"""What the messages of a topic are written in: JSON, or one of the types beside it.
+"""The message types of topics: JSON, NVFIX and binary.
 
-A body is JSON on the wire and in the log whatever its type: JSON is a body as it stands, NVFIX a string,
-and binary data a string in Base64. What is between is here, and nobody else asks which type it is.
+On the wire and in the log every body is JSON: a JSON message as it is, an NVFIX message as a string, a binary
+message as a Base64 string. Only this package knows the differences.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ TypeName: TypeAlias = Literal["json", "nvfix", "binary"]
 
 
 class MessageType(Protocol):
-    """``has_fields``: filters, keys and deltas can ask for what is in a message.
+    """A message type. ``has_fields`` means that filters, keys and deltas can read the messages.
 
-    ``framed``: whoever read the frame has found the body to be one, so that it need not be parsed.
+    ``framed`` means that decoding the command has already checked the body, so that it need not be parsed.
     """
 
     @property
@@ -32,16 +32,16 @@ class MessageType(Protocol):
     def framed(self) -> bool: ...
 
     def parse(self, body: msgspec.Raw) -> Any:
-        """What ``body`` says, as filters read it; None without fields. Raises CommandRefusedError."""
+        """Parse ``body`` for filters; None for a type without fields. Raises CommandRefusedError."""
 
     def render(self, fields: dict[str, Any]) -> msgspec.Raw:
-        """The body that says ``fields``. Raises ValueError for a name that the type cannot have."""
+        """Encode ``fields`` as a body. Raises ValueError for a name that the type cannot have."""
 
     def merge(self, body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:
-        """``body`` with the fields of ``delta`` laid over it; the delta itself where there are none."""
+        """Replace the fields of ``delta`` in ``body``; a type without fields returns the delta."""
 
     def size(self, body: msgspec.Raw) -> int:
-        """How many bytes the message has, without what carries it in JSON."""
+        """The size of the message in bytes, without its JSON encoding."""
 
 
 JSON: Final = JsonText()
@@ -54,7 +54,7 @@ TYPES: Final[dict[TypeName, Callable[[str], MessageType]]] = {
 
 
 def message_type(name: TypeName, separator: str = "") -> MessageType:
-    """The type ``name``; ``separator`` is what ends a field of NVFIX. Raises ValueError."""
+    """Find the type ``name``; ``separator`` ends a field of NVFIX. Raises ValueError."""
     return TYPES[name](separator)
 
 

@@ -1,4 +1,4 @@
-"""Binary data: bytes that nobody looks into, in Base64 in a JSON string."""
+"""Binary messages: opaque bytes in a Base64 JSON string."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _text = msgspec.json.Decoder(str).decode
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """See ``MessageType``. There are no fields, so a delta is the message itself."""
+    """The message type ``binary``. It has no fields, so a delta is the message itself."""
 
     name: Literal["binary"] = "binary"
     has_fields: Literal[False] = False
     framed: Literal[False] = False
 
     def parse(self, body: msgspec.Raw) -> None:
-        """Nothing: there are no fields. Raises CommandRefusedError for what is no Base64."""
+        """Check the Base64 and return None. Raises CommandRefusedError."""
         _decoded(body)
 
     def render(self, fields: dict[str, Any]) -> msgspec.Raw:
-        """Never possible."""
+        """Raise ValueError, since there are no fields."""
         raise ValueError(f"binary messages have no fields, so there is no place for {', '.join(fields)}")
 
     def merge(self, body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:  # noqa: ARG002 -- there is no merging

@@ -19,14 +19,14 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """See ``MessageType``. A delta speaks of the fields at the top of a record, which it replaces whole."""
+    """The message type ``json``. A delta replaces the whole values of top-level fields."""
 
     name: Literal["json"] = "json"
     has_fields: Literal[True] = True
     framed: Literal[True] = True
 
     def parse(self, body: msgspec.Raw) -> Any:
-        """The value that ``body`` writes. Raises CommandRefusedError."""
+        """Decode ``body``. Raises CommandRefusedError."""
         if not body:
             raise CommandRefusedError("bad message", "there is no data")
         try:
@@ -39,11 +39,11 @@ class JsonText:
         return value
 
     def render(self, fields: dict[str, Any]) -> msgspec.Raw:
-        """An object of ``fields``."""
+        """Encode ``fields`` as an object."""
         return msgspec.Raw(_encode(fields))
 
     def merge(self, body: msgspec.Raw, delta: msgspec.Raw) -> msgspec.Raw:
-        """``body`` with the fields of ``delta`` laid over it, both objects; the others keep their bytes."""
+        """Replace the fields of ``delta`` in ``body``; the bytes of the other fields stay the same."""
         return msgspec.Raw(_encode(_fields(body) | _fields(delta)))
 
     def size(self, body: msgspec.Raw) -> int:
@@ -51,7 +51,7 @@ class JsonText:
 
 
 def _deeper(value: Any) -> bool:
-    """Whether ``value`` is nested deeper than everything that later looks into it can follow."""
+    """Whether ``value`` is nested deeper than later recursive code can handle."""
     level = [value]
     for _ in range(DEEPEST + 1):
         level = [child for one in level for child in _children(one)]

@@ -22,9 +22,9 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Nvfix:
-    """See ``MessageType``. Every value is a string, and a name that comes again makes an array.
+    """The message type ``nvfix``. Every value is a string; a repeated name makes an array.
 
-    Raises ValueError for a separator that is not one character other than ``=``.
+    Raises ValueError for a separator that is not a single character, or is ``=``.
     """
 
     separator: str = SOH
@@ -37,7 +37,7 @@ class Nvfix:
             raise ValueError(f"separator {self.separator!r} is not one character other than =")
 
     def parse(self, body: msgspec.Raw) -> Fields:
-        """The fields by name, in their order. Raises CommandRefusedError."""
+        """Parse the fields by name, in their order. Raises CommandRefusedError."""
         written = self._text(body)
         self._check_number(written)
         fields: Fields = {}
@@ -55,7 +55,7 @@ class Nvfix:
         return fields
 
     def render(self, fields: dict[str, Any]) -> msgspec.Raw:
-        """``fields`` written one after another; one that is None is left out."""
+        """Encode ``fields`` one after another, without those that are None. Raises ValueError."""
         pairs: list[str] = []
         for name, value in fields.items():
             if not name or "=" in name or self.separator in name:
