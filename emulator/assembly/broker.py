@@ -89,13 +89,13 @@ class SidecarBroker:
         if server is None:
             self.notes = (f"{_NOTHING}: {explain_missing_server(environment)}", *HOW_TO_GET_ONE)
             return
-        from emulator.relay.amqp.server import bound, client_url
+        from emulator.relay.amqp.server import bind_socket, client_url
 
         directory = self._choose_directory()
         end_leftovers(directory)
         try:
             # Listening begins now, so that clients that connect before the server is up wait for it.
-            listening = bound(self._settings.host, self._settings.amqp_port)
+            listening = bind_socket(self._settings.host, self._settings.amqp_port)
         except OSError as error:
             self.notes = (f"RabbitMQ was not started: {error.strerror}",)
             return

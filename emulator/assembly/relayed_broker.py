@@ -10,7 +10,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.relay.amqp.entry import Entry
-from emulator.relay.amqp.server import AmqpServer, bound
+from emulator.relay.amqp.server import AmqpServer, bind_socket
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 
@@ -39,7 +39,7 @@ class RelayedBroker:
 
     def start(self, _environment: Mapping[str, str]) -> None:
         """Begin to listen."""
-        listening = bound(self._settings.host, self._settings.amqp_port)
+        listening = bind_socket(self._settings.host, self._settings.amqp_port)
         self._server = AmqpServer(
             self._upstream,
             listening,

@@ -1,1 +1,1 @@
-"""AMQP 0-9-1 in front of a real broker: everything passes, and the fault stage meets every message."""
+"""An AMQP 0-9-1 relay in front of a real broker; the fault engine sees every message."""

@@ -1,4 +1,8 @@
-"""Acknowledgements of consumers when the client was not given exactly what the broker handed out."""
+"""Acknowledgements of consumers whose deliveries differ from those of the broker, because of faults.
+
+A fault can repeat, delay or drop a delivery. So the client's delivery tags are not the broker's, and several
+deliveries to the client may stand for one of the broker.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,11 @@ from typing import NamedTuple
 
 
 class UnknownTagError(LookupError):
-    """The client settles what was not delivered to it, or was settled before."""
+    """The client settles a delivery tag that is unknown or settled already."""
 
 
 class Verdict(IntEnum):
-    """What becomes of a delivery. Of several for one message the greatest counts, so that none gets lost."""
+    """How a delivery is settled. Of several for one message the greatest counts, so that none gets lost."""
 
     ACK = 0
     DISCARD = 1
@@ -22,7 +26,7 @@ class Verdict(IntEnum):
 
 
 class Settlement(NamedTuple):
-    """What the broker is to be told, with its own tag."""
+    """A settlement for the broker, with the broker's tag."""
 
     tag: int
     multiple: bool
@@ -30,11 +34,11 @@ class Settlement(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Window:
-    """How many deliveries a client may hold unsettled, 0 for any number; the ``outer`` one counts as well."""
+class PrefetchWindow:
+    """A prefetch limit on unsettled deliveries, 0 for none; the limit of ``outer`` applies as well."""
 
     limit: int = 0
-    outer: Window | None = None
+    outer: PrefetchWindow | None = None
     taken: int = 0
 
     @property
@@ -48,11 +52,14 @@ class Window:
 
 
 @dataclass(slots=True, eq=False)
-class Handed:
-    """A message the broker handed out: ``left`` deliveries of it are not settled, or not even made."""
+class BrokerDelivery:
+    """A delivery of the broker. ``left`` counts the deliveries to the client that are not settled yet.
+
+    ``made`` counts those that were sent to the client.
+    """
 
     tag: int
-    window: Window
+    window: PrefetchWindow
     left: int = 1
     made: int = 0
     verdict: Verdict = Verdict.ACK
@@ -60,95 +67,98 @@ class Handed:
 
 class _Undo(NamedTuple):
     tag: int
-    handed: Handed
+    delivery: BrokerDelivery
     verdict: Verdict
 
 
 class Acknowledgements:
-    """Of one channel. The client's tags count what it was given, the broker's what it handed out.
+    """The unsettled deliveries of one channel, by the client's tags and by the broker's.
 
-    A message is settled at the broker when the last of its deliveries is.
+    A message is settled at the broker when the last of its deliveries to the client is settled.
     """
 
     def __init__(self) -> None:
         self._last = 0
-        self._given: OrderedDict[int, Handed] = OrderedDict()
-        self._at_broker: OrderedDict[int, Handed] = OrderedDict()
+        self._by_client_tag: OrderedDict[int, BrokerDelivery] = OrderedDict()
+        self._by_broker_tag: OrderedDict[int, BrokerDelivery] = OrderedDict()
         self._undo: list[_Undo] | None = None
 
-    def handed_out(self, tag: int, window: Window) -> Handed:
-        """The broker handed out a message that is to be settled."""
-        handed = self._at_broker[tag] = Handed(tag, window)
-        return handed
+    def add_broker_delivery(self, tag: int, window: PrefetchWindow) -> BrokerDelivery:
+        """Add a delivery of the broker that must be settled."""
+        delivery = self._by_broker_tag[tag] = BrokerDelivery(tag, window)
+        return delivery
 
-    def given(self, handed: Handed | None) -> int:
-        """The client's tag of a delivery that is made now; None is one that needs no settling."""
+    def assign_tag(self, delivery: BrokerDelivery | None) -> int:
+        """Assign the client's tag to a delivery that is sent now; None stands for one without settling."""
         self._last += 1
-        if handed is not None:
-            handed.made += 1
-            handed.window.add(1)
-            self._given[self._last] = handed
+        if delivery is not None:
+            delivery.made += 1
+            delivery.window.add(1)
+            self._by_client_tag[self._last] = delivery
         return self._last
 
-    def settled(self, tag: int, *, multiple: bool, verdict: Verdict) -> list[Settlement]:
-        """The client settled a delivery, or all up to it (all there are for 0). UnknownTagError."""
-        if not (multiple and tag == 0) and tag not in self._given:
+    def settle(self, tag: int, *, multiple: bool, verdict: Verdict) -> list[Settlement]:
+        """Settle a delivery, or all up to it (all for 0); return the settlements for the broker.
+
+        Raises UnknownTagError.
+        """
+        if not (multiple and tag == 0) and tag not in self._by_client_tag:
             raise UnknownTagError(tag)
         tags = [tag]
         if multiple:
             tags = []
-            for each in self._given:
+            for each in self._by_client_tag:
                 if tag and each > tag:
                     break
                 tags.append(each)
-        return self._told([self._settle(each, verdict) for each in tags])
+        return self._settlements([self._settle(each, verdict) for each in tags])
 
-    def withdrawn(self, handed: Handed) -> list[Settlement]:
-        """A delivery that was still to be made will not be; a message never given goes back to its queue."""
-        if not handed.made:
-            handed.verdict = Verdict.REQUEUE
-        handed.left -= 1
-        return self._told([handed])
+    def withdraw(self, delivery: BrokerDelivery) -> list[Settlement]:
+        """Give up a delivery that was not sent yet; a message that was never sent is requeued."""
+        if not delivery.made:
+            delivery.verdict = Verdict.REQUEUE
+        delivery.left -= 1
+        return self._settlements([delivery])
 
-    def recovered(self) -> None:
-        """The broker took back everything that was not settled."""
-        for handed in self._given.values():
-            handed.window.add(-1)
-        self._given.clear()
-        self._at_broker.clear()
+    def forget_all(self) -> None:
+        """Forget all unsettled deliveries, which the broker has requeued."""
+        for delivery in self._by_client_tag.values():
+            delivery.window.add(-1)
+        self._by_client_tag.clear()
+        self._by_broker_tag.clear()
 
     def begin(self) -> None:
-        """From here on what is settled can be rolled back to here."""
+        """Begin a transaction: later settlements can be rolled back to here."""
         self._undo = []
 
     def roll_back(self) -> None:
-        """What was settled since ``begin`` is to be settled again."""
-        for tag, handed, verdict in reversed(self._undo or ()):
-            handed.left += 1
-            handed.verdict = verdict
-            handed.window.add(1)
-            self._given[tag] = handed
-            self._at_broker[handed.tag] = handed
-        self._given = OrderedDict(sorted(self._given.items()))
-        self._at_broker = OrderedDict(sorted(self._at_broker.items()))
+        """Undo the settlements since ``begin``."""
+        for tag, delivery, verdict in reversed(self._undo or ()):
+            delivery.left += 1
+            delivery.verdict = verdict
+            delivery.window.add(1)
+            self._by_client_tag[tag] = delivery
+            self._by_broker_tag[delivery.tag] = delivery
+        self._by_client_tag = OrderedDict(sorted(self._by_client_tag.items()))
+        self._by_broker_tag = OrderedDict(sorted(self._by_broker_tag.items()))
         self._undo = []
 
-    def _settle(self, tag: int, verdict: Verdict) -> Handed:
-        handed = self._given.pop(tag)
+    def _settle(self, tag: int, verdict: Verdict) -> BrokerDelivery:
+        delivery = self._by_client_tag.pop(tag)
         if self._undo is not None:
-            self._undo.append(_Undo(tag, handed, handed.verdict))
-        handed.window.add(-1)
-        handed.left -= 1
-        handed.verdict = max(handed.verdict, verdict)
-        return handed
+            self._undo.append(_Undo(tag, delivery, delivery.verdict))
+        delivery.window.add(-1)
+        delivery.left -= 1
+        delivery.verdict = max(delivery.verdict, verdict)
+        return delivery
 
-    def _told(self, changed: Iterable[Handed]) -> list[Settlement]:
-        done = {handed.tag: handed for handed in changed if not handed.left}
+    def _settlements(self, changed: Iterable[BrokerDelivery]) -> list[Settlement]:
+        done = {delivery.tag: delivery for delivery in changed if not delivery.left}
         for tag in done:
-            del self._at_broker[tag]
-        verdicts = {handed.verdict for handed in done.values()}
+            del self._by_broker_tag[tag]
+        verdicts = {delivery.verdict for delivery in done.values()}
         if len(done) > 1 and len(verdicts) == 1:
             last = max(done)
-            if next(iter(self._at_broker), last + 1) > last:
+            if next(iter(self._by_broker_tag), last + 1) > last:
                 return [Settlement(last, True, verdicts.pop())]
         return [Settlement(tag, False, done[tag].verdict) for tag in sorted(done)]

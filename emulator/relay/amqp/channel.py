@@ -1,4 +1,4 @@
-"""One AMQP channel passing the relay: which of its methods are looked at, and by whom."""
+"""One relayed AMQP channel: dispatches its methods to the publishes and the deliveries."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
 
 
 class AmqpChannel:
-    """From channel.open to the close-ok of both ends."""
+    """A channel, from channel.open to the close-ok of both peers."""
 
     def __init__(
         self,
-        points: RelayContext,
+        context: RelayContext,
         number: int,
         idle: Callable[[], None],
         tap: Tap,
     ) -> None:
-        self._points = points
-        self.line = ChannelLink(points, number, self._ended)
-        self._deliveries = Deliveries(self.line, tap)
-        self._publishes = Publishes(self.line, self._handle, idle, tap)
+        self._context = context
+        self.link = ChannelLink(context, number, self._ended)
+        self._deliveries = Deliveries(self.link, tap)
+        self._publishes = Publishes(self.link, self._handle, idle, tap)
         self._for_broker: dict[int, Callable[[Command], None]] = {
             **self._deliveries.from_client,
             **self._publishes.from_client,
@@ -41,41 +41,41 @@ class AmqpChannel:
 
     @property
     def busy(self) -> bool:
-        """Whether something of the client's waits to go to the broker."""
+        """Whether commands of the client wait to be sent to the broker."""
         return self._publishes.busy
 
-    def from_client(self, unit: Command) -> None:
-        if self.line.swallowed_from_client(unit):
+    def from_client(self, command: Command) -> None:
+        if self.link.discard_from_client(command):
             return
-        if self.line.closed:
-            if unit.method in _CLOSING:
-                self._points.ends.to_broker(unit.frames)
+        if self.link.closed:
+            if command.method in _CLOSING:
+                self._context.peers.to_broker(command.frames)
             return
-        self._publishes.take(unit)
+        self._publishes.take(command)
 
-    def from_broker(self, unit: Command) -> None:
-        if self.line.swallowed_from_broker(unit):
+    def from_broker(self, command: Command) -> None:
+        if self.link.discard_from_broker(command):
             return
-        if self.line.closed:
-            if unit.method in _CLOSING:
-                self._points.ends.to_client(unit.frames)
+        if self.link.closed:
+            if command.method in _CLOSING:
+                self._context.peers.to_client(command.frames)
             return
-        self._for_client.get(unit.method, self.line.to_client)(unit)
+        self._for_client.get(command.method, self.link.to_client)(command)
 
     def drop(self) -> None:
-        """The connection is gone."""
-        self.line.end()
+        """Close the channel, since its connection is lost."""
+        self.link.end()
 
-    def _handle(self, unit: Command) -> None:
-        self._for_broker.get(unit.method, self.line.to_broker)(unit)
+    def _handle(self, command: Command) -> None:
+        self._for_broker.get(command.method, self.link.to_broker)(command)
 
-    def _closed_by_client(self, unit: Command) -> None:
-        self.line.to_broker(unit)
-        self.line.end()
+    def _closed_by_client(self, command: Command) -> None:
+        self.link.to_broker(command)
+        self.link.end()
 
-    def _closed_by_broker(self, unit: Command) -> None:
-        self.line.to_client(unit)
-        self.line.end()
+    def _closed_by_broker(self, command: Command) -> None:
+        self.link.to_client(command)
+        self.link.end()
 
     def _ended(self) -> None:
         self._publishes.close()

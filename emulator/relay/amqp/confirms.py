@@ -1,4 +1,4 @@
-"""Publisher confirms when the broker does not see exactly what the client published: whose tag is whose."""
+"""Publisher confirms when the broker's publishes differ from the client's, because of faults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Confirm(NamedTuple):
-    """An acknowledgement for the publisher; not ``acked`` is a nack."""
+    """A confirm for the publisher; it is a nack unless ``acked``."""
 
     tag: int
     multiple: bool
@@ -25,12 +25,11 @@ class _Publish:
 
 
 class Confirms:
-    """Of one channel in confirm mode.
+    """The confirms of one channel in confirm mode.
 
-    The client and the broker count publishes on their own: what is refused
-    here has a tag of the client's alone, and a second publish one of the
-    broker's alone. A publish is confirmed once all of its puts are answered;
-    it is acked when any of them was, so that a nack stays a definite no.
+    The client and the broker count publishes separately. A refused publish has only a tag of the client, a
+    repeated one also a second tag of the broker. A publish is confirmed when the broker has answered all its
+    copies. It is acked if one of them was, so that a nack always means that no copy arrived.
     """
 
     def __init__(self) -> None:
@@ -43,10 +42,10 @@ class Confirms:
         """The client's tag of its latest publish."""
         return self._client
 
-    def forwarded(self, times: int = 1, *, heard: bool = True) -> None:
-        """The client's next publish goes to the broker ``times``.
+    def note_forwarded(self, times: int = 1, *, heard: bool = True) -> None:
+        """Count the client's next publish, which goes to the broker ``times``.
 
-        Not ``heard``: what the broker answers is not for the client.
+        Unless ``heard``, the broker's answer is not passed to the client.
         """
         self._client += 1
         publish = _Publish(self._client, times, heard)
@@ -54,12 +53,12 @@ class Confirms:
             self._broker += 1
             self._waiting[self._broker] = publish
 
-    def refused(self) -> None:
-        """The client's next publish does not reach the broker."""
+    def note_refused(self) -> None:
+        """Count the client's next publish, which does not reach the broker."""
         self._client += 1
 
-    def answered(self, tag: int, *, multiple: bool, acked: bool) -> list[Confirm]:
-        """What the client is to hear of the broker's answer; a ``multiple`` of tag 0 is for everything."""
+    def translate_answer(self, tag: int, *, multiple: bool, acked: bool) -> list[Confirm]:
+        """Translate an answer of the broker to confirms for the client; ``multiple`` with tag 0 means all."""
         if multiple:
             tags = list(takewhile(lambda each: not tag or each <= tag, self._waiting))
         else:
@@ -72,6 +71,6 @@ class Confirms:
             if not publish.left and publish.heard:
                 done.append(publish)
         if len(done) > 1 and len({publish.acked for publish in done}) == 1:
-            # What still waits was put later, and has greater tags on both sides.
+            # Publishes that still wait came later, and have greater tags at both peers.
             return [Confirm(done[-1].tag, True, done[-1].acked)]
         return [Confirm(publish.tag, False, publish.acked) for publish in done]

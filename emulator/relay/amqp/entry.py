@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from pamqp import decode
 from pamqp.exceptions import UnmarshalingException
 
-from emulator.relay.amqp.frames import NotAmqpError, text_at
+from emulator.relay.amqp.frames import NotAmqpError, read_short_string
 
 _HEAD: Final = Struct(">BHI")
 _LONG: Final = Struct(">I")
@@ -54,7 +54,7 @@ class Entry(NamedTuple):
         try:
             (length,) = _LONG.unpack_from(frame, _PROPERTIES_AT)
             at = _PROPERTIES_AT + _LONG.size + length
-            mechanism, response_at = text_at(frame, at)
+            mechanism, response_at = read_short_string(frame, at)
             (size,) = _LONG.unpack_from(frame, response_at)
             end = response_at + _LONG.size + size
             user, password = _login(mechanism, frame[response_at + _LONG.size : end])

@@ -1,4 +1,4 @@
-"""AMQP 0-9-1 frames, put together into what is passed on as a whole: a method with its content."""
+"""AMQP 0-9-1 frames, and commands assembled from them: a method with its content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from emulator.http.turns import Piece
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
 HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
 OVERHEAD: Final = 8
-"""Bytes of a frame beside its payload: type, channel and size before it, the end mark behind."""
+"""Bytes of a frame besides its payload: type, channel and size before it, the end mark behind it."""
 _HEAD: Final = Struct(">BHI")
 _METHOD: Final = Struct(">I")
 _SIZE: Final = Struct(">Q")
@@ -27,11 +27,11 @@ _TAG: Final = Struct(">Q")
 _END: Final = 0xCE
 _TYPES: Final = (1, 2, 3, 8)
 _SIZE_AT: Final = 11
-"""Where in a header frame the size of the body is said."""
+"""The offset of the body size in a header frame."""
 
 
 class Method(IntEnum):
-    """The methods that mean something to the relay: the class in the upper half, the method in the lower."""
+    """The methods that the relay handles: class id in the upper 16 bits, method id in the lower."""
 
     START_OK = 10 << 16 | 11
     TUNE_OK = 10 << 16 | 31
@@ -55,7 +55,6 @@ class Method(IntEnum):
     GET_EMPTY = 60 << 16 | 72
     ACK = 60 << 16 | 80
     REJECT = 60 << 16 | 90
-    RECOVER = 60 << 16 | 110
     RECOVER_OK = 60 << 16 | 111
     NACK = 60 << 16 | 120
     CONFIRM_SELECT = 85 << 16 | 10
@@ -68,14 +67,14 @@ _WITH_CONTENT: Final = frozenset({Method.PUBLISH, Method.RETURN, Method.DELIVER,
 
 
 class NotAmqpError(ValueError):
-    """Bytes that are no frames of AMQP 0-9-1."""
+    """The bytes are not valid frames of AMQP 0-9-1."""
 
 
 @dataclass(slots=True)
 class Command:
-    """A method with its content, or any other frame; ``frames`` are whole, as on the wire.
+    """A method with its content, or any other frame; ``frames`` are complete, as on the wire.
 
-    ``method`` is 0 for what is no method. ``left``: bytes of the body that are still to come.
+    ``method`` is 0 for a frame that is not a method. ``left`` is the number of body bytes that are missing.
     """
 
     channel: int
@@ -88,38 +87,34 @@ class Command:
         return b"".join(frame[7:-1] for frame in self.frames[2:])
 
     @property
-    def body_size(self) -> int:
-        return sum(len(frame) - OVERHEAD for frame in self.frames[2:])
-
-    @property
     def size(self) -> int:
         return sum(map(len, self.frames))
 
 
 class TooMuchError(Exception):
-    """A client sends more at once than is taken; ``code`` is AMQP's."""
+    """A client exceeds a size limit; ``code`` is the AMQP reply code."""
 
     def __init__(self, code: int, why: str) -> None:
         super().__init__(why)
         self.code = code
 
 
-class Units:
-    """Takes bytes as they come and gives the units that are complete.
+class CommandReader:
+    """Assembles commands from a stream of bytes.
 
-    A frame has ``most_bytes`` and the contents under way ``most_content`` at most, 0 for any number.
+    ``most_bytes`` limits a frame, ``most_content`` the incomplete contents of all channels; 0 means no limit.
     """
 
     def __init__(self, most_bytes: int = 0, most_content: int = 0) -> None:
         self._most_bytes = most_bytes
         self._most_content = most_content
-        self._under_way = 0
+        self._incomplete_bytes = 0
         self._open: dict[int, Command] = {}
 
     def feed(self, data: Piece) -> tuple[list[Command], int]:
-        """The units that one slice of ``data`` completes, and how much of it that was: whole frames.
+        """Consume whole frames of one slice of ``data``; return the complete commands and the bytes consumed.
 
-        NotAmqpError for what cannot be frames, TooMuchError for what is too long.
+        Raises NotAmqpError for bytes that are not frames, TooMuchError for a limit that is exceeded.
         """
         view = memoryview(data)
         found: list[Command] = []
@@ -135,74 +130,74 @@ class Units:
                 break
             if view[after - 1] != _END:
                 raise NotAmqpError("a frame without its end mark")
-            if unit := self._complete(kind, channel, bytes(view[at:after])):
-                found.append(unit)
+            if command := self._complete(kind, channel, bytes(view[at:after])):
+                found.append(command)
             at = after
         return found, at
 
     @property
     def unfinished(self) -> bytes:
-        """What came in whole frames and is part of no complete unit yet."""
-        return b"".join(frame for unit in self._open.values() for frame in unit.frames)
+        """The frames of commands that are not complete yet."""
+        return b"".join(frame for command in self._open.values() for frame in command.frames)
 
     def clear(self) -> None:
-        """Forget what is under way."""
+        """Forget incomplete commands."""
         self._open.clear()
-        self._count(-self._under_way)
+        self._count(-self._incomplete_bytes)
 
     def _count(self, size: int) -> None:
-        """So many more bytes are under way."""
+        """Count ``size`` more bytes of incomplete contents. Raises TooMuchError."""
         if not self._most_content:
             return
-        if self._under_way + size > self._most_content:
+        if self._incomplete_bytes + size > self._most_content:
             raise TooMuchError(501, f"messages under way have {self._most_content} bytes at most")
         if size > 0 and not ARRIVING.take(size):
             raise TooMuchError(506, NO_ROOM)
         if size < 0:
             ARRIVING.give_back(-size)
-        self._under_way += size
+        self._incomplete_bytes += size
 
     def _complete(self, kind: int, channel: int, frame: bytes) -> Command | None:
-        unit = self._open.get(channel)
-        if unit is None:
+        command = self._open.get(channel)
+        if command is None:
             method = _METHOD.unpack_from(frame, 7)[0] if kind == 1 and len(frame) >= 12 else 0
-            unit = Command(channel, method, [frame])
+            command = Command(channel, method, [frame])
             if method in _WITH_CONTENT:
                 self._count(len(frame))
-                self._open[channel] = unit
+                self._open[channel] = command
                 return None
-            return unit
+            return command
         self._count(len(frame))
-        unit.frames.append(frame)
+        command.frames.append(frame)
         if kind == 2 and len(frame) >= _SIZE_AT + 8 + 1:
-            unit.left = _SIZE.unpack_from(frame, _SIZE_AT)[0]
+            command.left = _SIZE.unpack_from(frame, _SIZE_AT)[0]
         elif kind == 3:
-            unit.left -= len(frame) - OVERHEAD
+            command.left -= len(frame) - OVERHEAD
         else:
-            # No content: the broker will say so itself.
-            unit.left, unit.method = 0, 0
-        if unit.left > 0:
+            # This is not a content frame; the broker reports that error itself.
+            command.left, command.method = 0, 0
+        if command.left > 0:
             return None
         del self._open[channel]
-        self._count(-unit.size)
-        return unit
+        self._count(-command.size)
+        return command
 
 
-def encoded(method: Frame, channel: int) -> bytes:
-    """A method's frame."""
+def encode_method(method: Frame, channel: int) -> bytes:
+    """Encode a method as a frame."""
     return marshal(method, channel)
 
 
-def decoded(frame: bytes) -> Frame:
-    """The method or header of a frame. NotAmqpError when it cannot be read."""
+def decode_frame(frame: bytes) -> Frame:
+    """Decode the method or header of a frame. Raises NotAmqpError."""
     try:
         return cast("Frame", unmarshal(frame)[2])
     except (UnmarshalingException, ValueError, LookupError) as error:
         raise NotAmqpError(str(error)) from error
 
 
-def with_body(frames: Sequence[bytes], data: bytes, frame_max: int) -> list[bytes]:
-    """The frames of a content with ``data`` as its body, none larger than ``frame_max`` (0: no bound)."""
+def replace_body(frames: Sequence[bytes], data: bytes, frame_max: int) -> list[bytes]:
+    """Replace the body of a content by ``data``, in frames of at most ``frame_max`` bytes (0: no limit)."""
     method, header = frames[0], frames[1]
     header = header[:_SIZE_AT] + _SIZE.pack(len(data)) + header[_SIZE_AT + 8 :]
     most = (frame_max or len(data) + OVERHEAD) - OVERHEAD
@@ -215,19 +210,19 @@ def _body(channel: int, piece: bytes) -> bytes:
     return b"".join((_HEAD.pack(3, channel, len(piece)), piece, b"\xce"))
 
 
-def text_at(frame: bytes, at: int) -> tuple[str, int]:
-    """The short string at a place in a frame, and where it ends."""
+def read_short_string(frame: bytes, at: int) -> tuple[str, int]:
+    """Read the short string at an offset in a frame; return it and the offset behind it."""
     end = at + 1 + frame[at]
     return frame[at + 1 : end].decode("utf-8", "surrogateescape"), end
 
 
-def tag_of(frame: bytes, at: int) -> int:
-    """The delivery tag at a place in a frame."""
+def read_delivery_tag(frame: bytes, at: int) -> int:
+    """Read the delivery tag at an offset in a frame."""
     tag: int = _TAG.unpack_from(frame, at)[0]
     return tag
 
 
-def with_tag(frame: bytes, at: int, tag: int, *, redelivered: bool) -> bytes:
-    """A delivery's method with another tag; ``redelivered`` is added to what it says already."""
+def replace_tag(frame: bytes, at: int, tag: int, *, redelivered: bool) -> bytes:
+    """Replace the tag in a delivery's method; ``redelivered`` sets that flag and never clears it."""
     flag = bytes((frame[at + 8] | redelivered,))
     return b"".join((frame[:at], _TAG.pack(tag), flag, frame[at + 9 :]))

@@ -1,4 +1,4 @@
-"""One end of a relayed connection: what is written to its socket gathered, what is read in units."""
+"""One peer of a relayed connection: reads commands from its socket, and gathers writes."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from emulator.http.turns import Inflow, Piece, Turns
-from emulator.relay.amqp.frames import Command, NotAmqpError, TooMuchError, Units
+from emulator.relay.amqp.frames import Command, CommandReader, NotAmqpError, TooMuchError
 
 
 class Owner(Protocol):
-    """The session that a side belongs to."""
+    """The session of a peer."""
 
-    def greeted(self, side: Peer, data: bytes) -> int:
-        """Bytes that came first; how many of them are no frames."""
+    def on_greeting(self, peer: Peer, data: bytes) -> int:
+        """Handle the first bytes; return how many of them are not frames."""
 
-    def came(self, side: Peer, units: list[Command]) -> None: ...
-    def not_amqp(self, side: Peer, data: bytes) -> None: ...
-    def too_much(self, error: TooMuchError) -> None: ...
-    def lost(self, side: Peer) -> None: ...
+    def on_commands(self, peer: Peer, received: list[Command]) -> None: ...
+    def on_not_amqp(self, peer: Peer, data: bytes) -> None: ...
+    def on_too_much(self, error: TooMuchError) -> None: ...
+    def on_lost(self, peer: Peer) -> None: ...
 
 
 class Peer(asyncio.Protocol):
-    """``other`` is read from only as fast as this one takes what is written."""
+    """A client or a broker. ``other`` is read only as fast as this peer takes the writes."""
 
     other: Peer
 
     def __init__(
-        self, owner: Owner, turns: Turns, units: Units, connected: Callable[[], None] = lambda: None
+        self, owner: Owner, turns: Turns, reader: CommandReader, connected: Callable[[], None] = lambda: None
     ) -> None:
         self._owner = owner
         self._turns = turns
         self._connected = connected
-        self._units = units
+        self._reader = reader
         self._out: list[bytes] = []
         self._greeted = False
         self._raw = False
@@ -48,13 +48,13 @@ class Peer(asyncio.Protocol):
         for reason in self._reasons:
             self._inflow.hold(reason)
         self._connected()
-        # A client may have spoken already: not every event loop heeds a pause from before it reads.
+        # The client may have sent bytes already: not every event loop obeys a pause before the first read.
         self.flush()
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self.gone = True
-        self._units.clear()
-        self._owner.lost(self)
+        self._reader.clear()
+        self._owner.on_lost(self)
 
     def data_received(self, data: bytes) -> None:
         if self._raw:
@@ -63,41 +63,41 @@ class Peer(asyncio.Protocol):
             self._inflow.feed(data)
 
     def _take(self, data: Piece) -> int:
-        """Have the units of one slice go their ways; how many bytes those were."""
+        """Process the commands of one slice; return the number of bytes consumed."""
         begun = 0
         if not self._greeted:
             self._greeted = True
-            begun = self._owner.greeted(self, bytes(data))
+            begun = self._owner.on_greeting(self, bytes(data))
         if self._raw:
             self.other.send([bytes(memoryview(data)[begun:])])
             return len(data)
         try:
-            units, taken = self._units.feed(memoryview(data)[begun:])
+            received, taken = self._reader.feed(memoryview(data)[begun:])
         except NotAmqpError:
-            self._owner.not_amqp(self, self._units.unfinished + bytes(memoryview(data)[begun:]))
+            self._owner.on_not_amqp(self, self._reader.unfinished + bytes(memoryview(data)[begun:]))
             return len(data)
         except TooMuchError as error:
-            self._units.clear()
-            self._owner.too_much(error)
+            self._reader.clear()
+            self._owner.on_too_much(error)
             if self._inflow is not None:
-                # Where the next frame begins is not known any more.
+                # The start of the next frame is unknown from here on.
                 self._inflow.stop()
             return len(data)
-        self._owner.came(self, units)
+        self._owner.on_commands(self, received)
         return begun + taken
 
     def pass_raw(self) -> None:
-        """What comes from now on is passed as it is."""
+        """Pass all further bytes unread."""
         self._raw = True
 
     def pause_writing(self) -> None:
-        self.other.pause_reading("the other side is slow")
+        self.other.pause_reading("the other peer is slow")
 
     def resume_writing(self) -> None:
-        self.other.resume_reading("the other side is slow")
+        self.other.resume_reading("the other peer is slow")
 
     def pause_reading(self, reason: str) -> None:
-        """Read no more until no reason is left not to."""
+        """Pause reading until all reasons are gone."""
         self._reasons.add(reason)
         if self._inflow is not None and not self.gone:
             self._inflow.hold(reason)
@@ -108,7 +108,7 @@ class Peer(asyncio.Protocol):
             self._inflow.release(reason)
 
     def send(self, frames: list[bytes]) -> None:
-        """Write frames with all others of this turn of the loop; none when nobody takes them any more."""
+        """Write frames together with all others of this turn of the event loop; drop them after a close."""
         if self.gone or (self.transport is not None and self.transport.is_closing()):
             return
         if not self._out:
@@ -121,7 +121,7 @@ class Peer(asyncio.Protocol):
             self.transport.write(b"".join(out))
 
     def close(self) -> None:
-        """Write what is to be written, and close."""
+        """Flush, and close the connection."""
         self.flush()
         if self.transport is not None:
             self.transport.close()

@@ -1,4 +1,4 @@
-"""How AMQP says that something failed: the stage's failures as reply codes (specification, section 1.2)."""
+"""Translates failures of the fault engine to AMQP reply codes (specification, section 1.2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.faults.types.throttle import CODE as THROTTLED
 
 
 class Answer(Enum):
-    """What the client gets to see."""
+    """The visible effect of a failure on the client."""
 
     CUT = auto()
     WAIT = auto()
@@ -21,7 +21,7 @@ class Answer(Enum):
 
 
 class Refusal(NamedTuple):
-    """An answer with AMQP's reply code, 0 where it has none, and its words."""
+    """An answer with its AMQP reply code (0 without one) and text."""
 
     answer: Answer
     code: int
@@ -54,21 +54,22 @@ _UNKNOWN_OUTCOME: Final = 500
 
 
 def refusal(failure: Failure, *, confirming: bool) -> Refusal:
-    """The answer to a call that fails so, on a channel that is ``confirming`` publishes or not.
+    """Choose the answer to a failed call; ``confirming`` says whether the channel is in confirm mode.
 
-    A code that is AMQP's own gets AMQP's answer: NO_ROUTE returns the message,
-    the others close the channel or the connection. Any other code is a nack
-    below status 500, where the channel can say so, and closes the channel
-    from 500 on: the publisher cannot know what became of its message.
+    AMQP's own codes get AMQP's answer: NO_ROUTE returns the message, the others close the channel or the
+    connection. Any other code below status 500 is a nack in confirm mode, and otherwise closes the channel.
+    From 500 on it always closes the channel, since the outcome is then unknown to the publisher.
     """
     if failure.kind == "cut":
         return Refusal(Answer.CUT, 0, failure.message)
     if failure.code == THROTTLED:
         return Refusal(Answer.WAIT, 0, failure.message)
-    return _of_amqp(failure.code, failure.message) or _of_status(failure, confirming=confirming)
+    return _refusal_by_code(failure.code, failure.message) or _refusal_by_status(
+        failure, confirming=confirming
+    )
 
 
-def _of_amqp(code: str, text: str) -> Refusal | None:
+def _refusal_by_code(code: str, text: str) -> Refusal | None:
     if code == "NO_ROUTE":
         return Refusal(Answer.RETURN, _NO_ROUTE, code)
     if code in _CHANNEL_CODES:
@@ -78,7 +79,7 @@ def _of_amqp(code: str, text: str) -> Refusal | None:
     return None
 
 
-def _of_status(failure: Failure, *, confirming: bool) -> Refusal:
+def _refusal_by_status(failure: Failure, *, confirming: bool) -> Refusal:
     told = f"{failure.code}: {failure.message}"
     if failure.status >= _UNKNOWN_OUTCOME:
         return Refusal(Answer.CHANNEL, _CONNECTION_CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")

@@ -15,7 +15,6 @@ from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.limits import USUAL
 from emulator.http.turns import Turns
-from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.session import Session
 from emulator.relay.amqp.tap import Tap
 from emulator.streams.amqp_log import AmqpLog
@@ -25,7 +24,7 @@ _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- co
 
 
 class Upstream(NamedTuple):
-    """Where the broker is."""
+    """The address of the broker."""
 
     host: str
     port: int
@@ -33,7 +32,7 @@ class Upstream(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Of ``amqp://`` or ``amqps://``. ValueError for another."""
+        """Parse an ``amqp://`` or ``amqps://`` URL. Raises ValueError for another."""
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError(
@@ -43,7 +42,7 @@ class Upstream(NamedTuple):
 
 
 class AmqpServer:
-    """A listening port. ``url`` is for clients: the upstream's credentials and virtual host, at this port.
+    """A listening AMQP port. ``url`` is for clients, with the upstream's credentials and virtual host.
 
     Where there is an ``entry``, clients have its password instead.
     """
@@ -73,18 +72,18 @@ class AmqpServer:
         self._connecting: set[asyncio.Task[None]] = set()
 
     async def listen(self) -> None:
-        """Take connections from now on."""
+        """Start accepting connections."""
         self._serving = await asyncio.get_running_loop().create_server(self._accept, sock=self._listening)
 
     async def close(self) -> None:
-        """Take no more connections and cut those there are."""
+        """Stop accepting connections, and cut the open ones."""
         self._serving.close()
         for task in self._connecting:
             task.cancel()
         for session in tuple(self._sessions):
             session.drop()
         self._tap.flush()
-        # Give the transports a turn to be told that they are closed.
+        # The transports need one turn of the loop to call connection_lost.
         await asyncio.sleep(0)
         await self._serving.wait_closed()
 
@@ -118,7 +117,7 @@ class AmqpServer:
 
 
 class _Refusing(asyncio.Protocol):
-    """Closes a connection for which there is no room; AMQP has no words for it so early."""
+    """Closes a connection above the limit; AMQP has no error message before the handshake."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
@@ -136,25 +135,25 @@ async def serve_amqp(
 ) -> AmqpServer:
     """Listen on ``host:port`` (0 picks a free port) and relay to the broker at ``upstream_url``.
 
-    Raises ValueError for a URL that is none, and OSError when the port cannot be taken. A broker
-    that cannot be reached closes the client's connection, and is told of as ``relay.amqp.unreachable``.
-    What is published is written down in ``log``.
+    Published messages are recorded in ``log``. If the broker cannot be reached, the client's connection is
+    closed and the event ``relay.amqp.unreachable`` is emitted. Raises ValueError for a URL that is not valid,
+    OSError for a port that cannot be bound.
     """
     Upstream.of(upstream_url)
     server = AmqpServer(
-        upstream_url, bound(host, port), fault_engine=fault_engine, clock=clock, events=events, log=log
+        upstream_url, bind_socket(host, port), fault_engine=fault_engine, clock=clock, events=events, log=log
     )
     await server.listen()
     return server
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket to listen on, of which clients may already connect and wait. OSError says what to do."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Bind a listening socket; clients may connect at once and wait. Raises OSError with a remedy."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        raise OSError(error.errno, _why_not(error, host, port)) from error
+        raise OSError(error.errno, _explain(error, host, port)) from error
 
 
 def client_url(upstream_url: str, listening: socket.socket, password: str | None = None) -> str:
@@ -168,7 +167,7 @@ def client_url(upstream_url: str, listening: socket.socket, password: str | None
     return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _explain(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} on {host} is in use; stop what listens there, or --amqp-port 0 picks a free one"
     if error.errno == errno.EACCES:

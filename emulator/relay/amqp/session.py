@@ -1,4 +1,10 @@
-"""One client's connection through the relay, and the broker's behind it."""
+"""One relayed connection: a client, a broker, and their channels.
+
+    client socket -> Peer -> Session -> AmqpChannel -> Publishes  -> Session -> Peer -> broker socket
+    client socket <- Peer <- Session <- Deliveries <- AmqpChannel <- Session <- Peer <- broker socket
+
+Frames of channel 0 stay in the session. Bytes that are not AMQP 0-9-1 pass unread.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +28,24 @@ from emulator.relay.amqp.frames import (
     GREETING,
     HEARTBEAT,
     Command,
+    CommandReader,
     Method,
     TooMuchError,
-    Units,
-    decoded,
-    encoded,
+    decode_frame,
+    encode_method,
 )
 from emulator.relay.amqp.peer import Peer
 from emulator.relay.amqp.tap import Tap
 
 MOST_HELD: Final = 16 * 1024 * 1024
-"""Bytes that faults may hold back in one direction of a connection before no more are read."""
+"""Bytes that faults may hold back in one direction of a connection before reading is paused."""
 _HELD: Final = "enough is held back"
 _CONNECTING: Final = "the broker does not answer yet"
 _FAREWELL_SECONDS: Final = 5.0
 
 
 class Session:
-    """Both sides of a connection and its channels. Whichever side ends, the other does.
+    """Both peers of a connection and its channels. When one peer peers, the other is closed.
 
     With an ``entry`` that is the only way nothing passes but AMQP 0-9-1 of a client that logs in by it.
     """
@@ -60,32 +66,32 @@ class Session:
         self._tap = tap
         self._ended = ended
         self._entry = entry
-        self._points = RelayContext(fault_engine, clock, self)
+        self._context = RelayContext(fault_engine, clock, self)
         self._channels: dict[int, AmqpChannel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing: list[Command] = []
         self._client_left = False
-        self._farewell = False
-        self._told_of_blocking = False
+        self._closing_client = False
+        self._supports_blocked = False
         self._blocked = 0
         self._held = {"client": 0, "broker": 0}
         self._heartbeat = 0
         self._keeping_alive: asyncio.TimerHandle | None = None
         self.frame_max = 0
         self._heartbeats = Allowance(limits.heartbeats)
-        self.client = Peer(self, turns, Units(limits.frame_bytes, limits.content_bytes))
-        self.broker = Peer(self, turns, Units(), self._connected)
+        self.client = Peer(self, turns, CommandReader(limits.frame_bytes, limits.content_bytes))
+        self.broker = Peer(self, turns, CommandReader(), self._connected)
         self.client.other, self.broker.other = self.broker, self.client
         self.client.pause_reading(_CONNECTING)
 
     def _connected(self) -> None:
         self.client.resume_reading(_CONNECTING)
 
-    # What comes
+    # Called by the peers
 
-    def greeted(self, side: Peer, data: bytes) -> int:
-        """The client's protocol header goes on; with another than that of 0-9-1 everything passes unread."""
-        if side is self.client:
+    def on_greeting(self, peer: Peer, data: bytes) -> int:
+        """Forward the client's protocol header; after a header other than 0-9-1, everything passes unread."""
+        if peer is self.client:
             if data.startswith(GREETING):
                 self.broker.send([GREETING])
                 return len(GREETING)
@@ -94,11 +100,11 @@ class Session:
             self._pass_raw()
         return 0
 
-    def not_amqp(self, side: Peer, data: bytes) -> None:
+    def on_not_amqp(self, peer: Peer, data: bytes) -> None:
         self._pass_raw()
-        side.other.send([data])
+        peer.other.send([data])
 
-    def too_much(self, error: TooMuchError) -> None:
+    def on_too_much(self, error: TooMuchError) -> None:
         self.close_connection(error.code, str(error))
 
     def _pass_raw(self) -> None:
@@ -111,67 +117,71 @@ class Session:
         self.client.pass_raw()
         self.broker.pass_raw()
 
-    def came(self, side: Peer, units: list[Command]) -> None:
-        from_client = side is self.client
-        for unit in units:
-            if self._farewell:
-                self._take_leave(unit)
-            elif unit.channel == 0:
-                self._on_connection(side, unit)
-            elif unit.method == Method.CHANNEL_OPEN and from_client:
-                self._open(unit)
-            elif channel := self._channels.get(unit.channel):
-                (channel.from_client if from_client else channel.from_broker)(unit)
+    def on_commands(self, peer: Peer, received: list[Command]) -> None:
+        from_client = peer is self.client
+        for command in received:
+            if self._closing_client:
+                self._finish_close(command)
+            elif command.channel == 0:
+                self._on_connection(peer, command)
+            elif command.method == Method.CHANNEL_OPEN and from_client:
+                self._open(command)
+            elif channel := self._channels.get(command.channel):
+                (channel.from_client if from_client else channel.from_broker)(command)
             else:
-                side.other.send(unit.frames)
+                peer.other.send(command.frames)
 
-    def lost(self, side: Peer) -> None:
-        if side is self.client:
+    def on_lost(self, peer: Peer) -> None:
+        if peer is self.client:
             self._client_left = True
             if not self._busy or self._blocked:
                 self.broker.close()
-        elif not self._farewell:
+        elif not self._closing_client:
             self.client.close()
         if self.client.gone and (self.broker.gone or self.broker.transport is None):
             self._end()
 
-    def _open(self, unit: Command) -> None:
-        self._channels[unit.channel] = AmqpChannel(self._points, unit.channel, self._idle, self._tap)
-        self.broker.send(unit.frames)
+    def _open(self, command: Command) -> None:
+        self._channels[command.channel] = AmqpChannel(
+            self._context, command.channel, self._forward_close_if_idle, self._tap
+        )
+        self.broker.send(command.frames)
 
-    def _on_connection(self, side: Peer, unit: Command) -> None:
-        if unit.method == Method.START_OK:
-            if self._entry is not None and side is self.client:
-                unit.frames[0] = self._entry.exchanged(unit.frames[0])
-            properties = cast("commands.Connection.StartOk", decoded(unit.frames[0])).client_properties or {}
+    def _on_connection(self, peer: Peer, command: Command) -> None:
+        if command.method == Method.START_OK:
+            if self._entry is not None and peer is self.client:
+                command.frames[0] = self._entry.exchanged(command.frames[0])
+            properties = (
+                cast("commands.Connection.StartOk", decode_frame(command.frames[0])).client_properties or {}
+            )
             capabilities = cast("dict[str, Any]", properties.get("capabilities") or {})
-            self._told_of_blocking = bool(capabilities.get("connection.blocked"))
-        elif unit.method == Method.TUNE_OK:
-            tuned = cast("commands.Connection.TuneOk", decoded(unit.frames[0]))
+            self._supports_blocked = bool(capabilities.get("connection.blocked"))
+        elif command.method == Method.TUNE_OK:
+            tuned = cast("commands.Connection.TuneOk", decode_frame(command.frames[0]))
             self.frame_max, self._heartbeat = tuned.frame_max, tuned.heartbeat
-        elif unit.method == Method.CONNECTION_CLOSE and side is self.client and self._busy:
-            self._closing.append(unit)
+        elif command.method == Method.CONNECTION_CLOSE and peer is self.client and self._busy:
+            self._closing.append(command)
             return
-        elif unit.frames[0] == HEARTBEAT and side is self.client and not self._heartbeats.spend():
+        elif command.frames[0] == HEARTBEAT and peer is self.client and not self._heartbeats.spend():
             self.close_connection(501, "too many heartbeats")
             return
-        side.other.send(unit.frames)
+        peer.other.send(command.frames)
 
     @property
     def _busy(self) -> bool:
         return any(channel.busy for channel in self._channels.values())
 
-    def _idle(self) -> None:
-        """Something that waited has gone to the broker: what came behind it on other channels may follow."""
+    def _forward_close_if_idle(self) -> None:
+        """Forward the client's close, which waited for commands on other channels, if none waits any more."""
         if self._busy:
             return
-        for unit in self._closing:
-            self.broker.send(unit.frames)
+        for command in self._closing:
+            self.broker.send(command.frames)
         self._closing.clear()
         if self._client_left:
             self.broker.close()
 
-    # What the channels use
+    # Called by the channels
 
     def to_client(self, frames: list[bytes]) -> None:
         self.client.send(frames)
@@ -180,43 +190,43 @@ class Session:
         self.broker.send(frames)
 
     def cut(self) -> None:
-        """Close the client's connection without a word; what went to the broker has gone."""
+        """Cut the client's connection; what was sent to the broker stays sent."""
         self.broker.close()
         self.client.abort()
 
     def close_connection(self, code: int, text: str) -> None:
-        """Close the client's connection as a broker does; the broker sees its client go."""
-        self.client.send([encoded(commands.Connection.Close(code, text[:255], 0, 0), 0)])
-        self._farewell = True
+        """Close the client's connection with a reply code, and the broker's without one."""
+        self.client.send([encode_method(commands.Connection.Close(code, text[:255], 0, 0), 0)])
+        self._closing_client = True
         self._drop_channels()
         self.broker.close()
         asyncio.get_running_loop().call_later(_FAREWELL_SECONDS, self.client.close)
 
     def block(self) -> None:
-        """Tell the client, if it wants to know, that the broker takes no publishes for now."""
+        """Send connection.blocked to a client that supports it."""
         self._blocked += 1
-        if self._blocked == 1 and self._told_of_blocking:
-            self.client.send([encoded(commands.Connection.Blocked("throttled by the fault stage"), 0)])
+        if self._blocked == 1 and self._supports_blocked:
+            self.client.send([encode_method(commands.Connection.Blocked("throttled by a fault"), 0)])
 
     def unblock(self) -> None:
         self._blocked -= 1
-        if not self._blocked and self._told_of_blocking and not self.client.gone:
-            self.client.send([encoded(commands.Connection.Unblocked(), 0)])
+        if not self._blocked and self._supports_blocked and not self.client.gone:
+            self.client.send([encode_method(commands.Connection.Unblocked(), 0)])
 
-    def held_for_client(self, size: int) -> None:
+    def count_held_for_client(self, size: int) -> None:
         self._hold("client", self.broker, size)
 
-    def held_for_broker(self, size: int) -> None:
+    def count_held_for_broker(self, size: int) -> None:
         self._hold("broker", self.client, size)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_task_done)
         return task
 
     def drop(self) -> None:
-        """End both sides at once."""
+        """Cut both connections at once."""
         self.client.abort()
         self.broker.abort()
 
@@ -229,7 +239,7 @@ class Session:
             source.resume_reading(_HELD)
 
     def _keep_alive(self) -> None:
-        """While heartbeats are not read on one side, the other would think it dead."""
+        """Send heartbeats while reading is paused, or the peers would assume a dead connection."""
         if self._keeping_alive is None and self._heartbeat:
             loop = asyncio.get_running_loop()
             self._keeping_alive = loop.call_later(self._heartbeat / 2, self._beat)
@@ -241,11 +251,11 @@ class Session:
             self.broker.send([HEARTBEAT])
             self._keep_alive()
 
-    def _take_leave(self, unit: Command) -> None:
-        if unit.method == Method.CONNECTION_CLOSE_OK:
+    def _finish_close(self, command: Command) -> None:
+        if command.method == Method.CONNECTION_CLOSE_OK:
             self.client.close()
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             trace = "".join(traceback.format_exception(error))

@@ -1,4 +1,4 @@
-"""What passes through the relay, kept message by message; as events, one for each channel and moment."""
+"""Records the messages that pass the relay in the log, and emits summaries of them as events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pamqp.header import ContentHeader
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
-from emulator.relay.amqp.frames import Command, NotAmqpError, decoded
+from emulator.relay.amqp.frames import Command, NotAmqpError, decode_frame
 from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.peek import peek
 
@@ -23,40 +23,40 @@ _DEAD_LETTERED: Final = b"x-death"
 
 
 @dataclass(slots=True)
-class _Published:
+class _Summary:
     messages: int = 0
     size: int = 0
     message_ids: list[str] = field(default_factory=list)
 
 
 class Tap:
-    """Event ``amqp.published``: channel, messages, bytes, and the ids of the first twenty of them.
+    """Emits ``amqp.published`` for each channel and moment: messages, bytes, and the first twenty ids.
 
-    Events ``amqp.dead_letters`` (a queue has a dead-letter exchange) and ``amqp.dead_lettered`` (such a
-    message was delivered) say which queue gave up what, and why. What the log cannot keep is told of as
-    ``amqp.unrecorded``.
+    ``amqp.dead_letters`` tells that a queue has a dead-letter exchange, ``amqp.dead_lettered`` that a
+    dead-lettered message was delivered, with its queue and reason. ``amqp.unrecorded`` tells of messages that
+    the log could not store.
     """
 
     def __init__(self, events: Events, log: AmqpLog) -> None:
         self._events = events
         self._log = log
-        self._since: dict[str, _Published] = {}
+        self._since: dict[str, _Summary] = {}
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
 
-    def published(self, channel: str, routing_key: str, unit: Command) -> None:
-        """A message goes to the broker in this turn of the loop; it will be written down before it goes."""
-        body = unit.body
+    def record_publish(self, channel: str, routing_key: str, command: Command) -> None:
+        """Record a message that goes to the broker in this turn of the loop; the record is written first."""
+        body = command.body
         self._count(channel, body)
         if len(body) > LARGEST:
             self._events.emit("amqp.unrecorded", channel=channel, bytes=len(body), why="too large")
             return
         if not self._unrecorded:
-            # What is sent to the broker waits for its turn behind this.
-            asyncio.get_running_loop().call_soon(self._record)
+            # The write to the broker's socket is scheduled behind this call, so the record comes first.
+            asyncio.get_running_loop().call_soon(self._write_records)
         self._unrecorded[channel].append((body, routing_key))
 
-    def declared(self, queue: str, arguments: Mapping[str, Any]) -> None:
-        """A queue was declared, perhaps with an exchange for what it gives up."""
+    def report_declare(self, queue: str, arguments: Mapping[str, Any]) -> None:
+        """Emit an event for a declared queue with a dead-letter exchange."""
         exchange = arguments.get("x-dead-letter-exchange")
         if exchange is not None:
             key = arguments.get("x-dead-letter-routing-key")
@@ -64,11 +64,11 @@ class Tap:
                 "amqp.dead_letters", channel=queue, exchange=str(exchange), routing_key=_text(key)
             )
 
-    def delivered(self, queue: str, unit: Command) -> None:
-        """The broker handed out a message of a queue."""
-        if _DEAD_LETTERED not in unit.frames[1]:
+    def report_delivery(self, queue: str, command: Command) -> None:
+        """Emit an event for a delivered message that was dead-lettered before."""
+        if _DEAD_LETTERED not in command.frames[1]:
             return
-        death = _last_death(unit)
+        death = _last_death(command)
         if death is not None:
             self._events.emit(
                 "amqp.dead_lettered",
@@ -77,12 +77,12 @@ class Tap:
                 exchange=_text(death.get("exchange")),
                 reason=_text(death.get("reason")),
                 times=death.get("count"),
-                message_id=peek(unit.body).message_id,
+                message_id=peek(command.body).message_id,
             )
 
     def flush(self) -> None:
-        """Write down and tell of what passed."""
-        self._record()
+        """Write the records and emit the summaries."""
+        self._write_records()
         told, self._since = self._since, {}
         for channel, found in told.items():
             self._events.emit(
@@ -98,13 +98,13 @@ class Tap:
             asyncio.get_running_loop().call_later(_EVERY_SECONDS, self.flush)
         found = self._since.get(channel)
         if found is None:
-            found = self._since[channel] = _Published()
+            found = self._since[channel] = _Summary()
         found.messages += 1
         found.size += len(body)
         if len(found.message_ids) < _MOST_IDS and (message_id := peek(body).message_id):
             found.message_ids.append(message_id)
 
-    def _record(self) -> None:
+    def _write_records(self) -> None:
         taken, self._unrecorded = self._unrecorded, defaultdict(list)
         for channel, messages in taken.items():
             try:
@@ -114,10 +114,10 @@ class Tap:
                 self._events.emit("amqp.unrecorded", channel=channel, bytes=size, why=error.message)
 
 
-def _last_death(unit: Command) -> dict[str, Any] | None:
-    """Where and why the message was given up last: the first of ``x-death``."""
+def _last_death(command: Command) -> dict[str, Any] | None:
+    """The latest entry of ``x-death``, which is the first; None without one."""
     try:
-        headers = cast("ContentHeader", decoded(unit.frames[1])).properties.headers or {}
+        headers = cast("ContentHeader", decode_frame(command.frames[1])).properties.headers or {}
     except NotAmqpError:
         return None
     deaths: Any = headers.get("x-death")

@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.relay.amqp.acknowledgements import Acknowledgements, Handed, UnknownTagError, Verdict, Window
+from emulator.relay.amqp.acknowledgements import (
+    Acknowledgements,
+    BrokerDelivery,
+    PrefetchWindow,
+    UnknownTagError,
+    Verdict,
+)
 from emulator.relay.amqp.confirms import Confirms
 
 Step = tuple[str, int, bool, Verdict]
@@ -30,17 +36,17 @@ class Model:
 
     def __init__(self) -> None:
         self.acks = Acknowledgements()
-        self.window = Window()
+        self.window = PrefetchWindow()
         self.broker: set[int] = set()
-        self.to_give: list[Handed] = []
-        self.given: dict[int, Handed] = {}
+        self.to_give: list[BrokerDelivery] = []
+        self.given: dict[int, BrokerDelivery] = {}
         self.heard: dict[int, list[Verdict]] = {}
         self.verdicts: dict[int, Verdict] = {}
         self.last = 0
 
     def arrive(self, copies: int) -> None:
         self.last += 1
-        handed = self.acks.handed_out(self.last, self.window)
+        handed = self.acks.add_broker_delivery(self.last, self.window)
         handed.left = 1 + copies
         self.broker.add(self.last)
         self.to_give += [handed] * (1 + copies)
@@ -49,7 +55,7 @@ class Model:
     def give(self, which: int) -> None:
         if self.to_give:
             handed = self.to_give.pop(which % len(self.to_give))
-            tag = self.acks.given(handed)
+            tag = self.acks.assign_tag(handed)
             assert tag == max(self.given, default=0) + 1 or tag not in self.given
             self.given[tag] = handed
 
@@ -57,20 +63,20 @@ class Model:
         covered = [each for each in self.given if each == tag or (multiple and (each < tag or not tag))]
         if tag not in self.given and not (multiple and not tag):
             try:
-                self.acks.settled(tag, multiple=multiple, verdict=verdict)
+                self.acks.settle(tag, multiple=multiple, verdict=verdict)
             except UnknownTagError:
                 return
             raise AssertionError(f"tag {tag} was never given, and was settled")
         for each in covered:
             self.heard[self.given.pop(each).tag].append(verdict)
-        self.tell(self.acks.settled(tag, multiple=multiple, verdict=verdict))
+        self.tell(self.acks.settle(tag, multiple=multiple, verdict=verdict))
 
     def withdraw(self, which: int) -> None:
         if self.to_give:
             handed = self.to_give.pop(which % len(self.to_give))
             if not handed.made:
                 self.heard[handed.tag].append(Verdict.REQUEUE)
-            self.tell(self.acks.withdrawn(handed))
+            self.tell(self.acks.withdraw(handed))
 
     def tell(self, settlements: list[tuple[int, bool, Verdict]]) -> None:
         for tag, multiple, verdict in settlements:
@@ -147,10 +153,10 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
     expected: dict[int, set[int]] = {}
     for client, what in enumerate(publishes, 1):
         if what == "refused":
-            confirms.refused()
+            confirms.note_refused()
             continue
         times = {"twice": 2, "thrice": 3}.get(what, 1)
-        confirms.forwarded(times, heard=what != "unheard")
+        confirms.note_forwarded(times, heard=what != "unheard")
         tags = range(len(puts) + 1, len(puts) + 1 + times)
         puts |= dict.fromkeys(tags, client)
         if what != "unheard":
@@ -162,7 +168,7 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
         open_ -= covered
         acked |= covered if good else set()
         waiting = {client for client, tags in expected.items() if client not in said}
-        for confirm in confirms.answered(tag, multiple=multiple, acked=good):
+        for confirm in confirms.translate_answer(tag, multiple=multiple, acked=good):
             reached = {c for c in waiting if c == confirm.tag or (confirm.multiple and c < confirm.tag)}
             assert confirm.tag in reached
             assert reached.isdisjoint(said)
@@ -173,8 +179,8 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
 
 def test_an_outer_window_counts_for_all_inner_ones() -> None:
     """As global prefetch does for a channel's consumers."""
-    outer = Window(2)
-    first, second = Window(0, outer), Window(1, outer)
+    outer = PrefetchWindow(2)
+    first, second = PrefetchWindow(0, outer), PrefetchWindow(1, outer)
     second.add(1)
     assert (first.room, second.room) == (True, False)
     first.add(1)
