@@ -176,15 +176,15 @@ def report(
 ) -> None:
     """Summarise the tables: a page with charts, and a summary here."""
     from emulator.rng import new_uuid
-    from sandbox.pipeline.page import page
-    from sandbox.pipeline.report import report as add_up
+    from sandbox.pipeline.page import render_page
+    from sandbox.pipeline.report import build_report
 
     with failures(), bar() as tell:
         tables, injected = tables_at(place, service), _injected(events, service)
         tell("adding up", 0.3)
-        found = add_up(session(), tables, new_uuid(), injected)
+        found = build_report(session(), tables, new_uuid(), injected)
     html.parent.mkdir(parents=True, exist_ok=True)
-    html.write_text(page(found), encoding="utf-8")
+    html.write_text(render_page(found), encoding="utf-8")
     if as_json:
         print_json(found)
         return

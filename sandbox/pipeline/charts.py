@@ -9,7 +9,7 @@ _WIDTH, _HEIGHT, _LEFT, _BELOW = 720, 180, 52, 22
 _PLOT_WIDTH, _PLOT_HEIGHT = _WIDTH - _LEFT - 8, _HEIGHT - _BELOW - 8
 
 
-def stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
+def draw_stacked_bars(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
     """Draw stacked bars over time; each bar has its numbers as a tooltip."""
     totals = [sum(values) for values in zip(*series.values(), strict=True)]
     top = max([*totals, 1])
@@ -29,7 +29,7 @@ def stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
     return _svg(_axes(labels, top, "") + "".join(bars))
 
 
-def lines(labels: Sequence[str], series: Mapping[str, Sequence[int | None]], unit: str) -> str:
+def draw_lines(labels: Sequence[str], series: Mapping[str, Sequence[int | None]], unit: str) -> str:
     """Draw lines over time; a missing value has no point."""
     top = max([value for values in series.values() for value in values if value is not None], default=1) or 1
     step = _PLOT_WIDTH / max(len(labels), 1)
@@ -50,7 +50,7 @@ def lines(labels: Sequence[str], series: Mapping[str, Sequence[int | None]], uni
     return _svg(_axes(labels, top, unit) + "".join(drawn))
 
 
-def bars(counts: Mapping[str, int]) -> str:
+def draw_bars(counts: Mapping[str, int]) -> str:
     """Draw one horizontal bar for each name, with its number."""
     top = max([*counts.values(), 1])
     tall = 24

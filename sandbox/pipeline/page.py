@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from sandbox.pipeline.charts import bars, lines, stacked
+from sandbox.pipeline.charts import draw_bars, draw_lines, draw_stacked_bars
 from sandbox.pipeline.report import Report
 from schemas.error_codes import ErrorCode
 
 _STYLE = Path(__file__).with_name("report.css")
 
 
-def page(found: Report) -> str:
+def render_page(found: Report) -> str:
     """Render the whole HTML document."""
     every = f"{found.interval_minutes} minutes" if found.interval_minutes > 1 else "minute"
-    rejects = _section("Rejects by code", bars(found.rejects), _codes(found)) if found.rejects else ""
+    rejects = _section("Rejects by code", draw_bars(found.rejects), _codes(found)) if found.rejects else ""
     sections = [
         _tiles(found),
         _section(f"Arrivals a {every}", *_arrivals(found)),
@@ -48,12 +48,14 @@ def _arrivals(found: Report) -> tuple[str, str]:
         "duplicates": [interval.duplicates for interval in found.intervals],
         "rejects": [interval.rejects for interval in found.intervals],
     }
-    return _key(messages="--good", duplicates="--again", rejects="--bad"), stacked(_times(found), series)
+    return _key(messages="--good", duplicates="--again", rejects="--bad"), draw_stacked_bars(
+        _times(found), series
+    )
 
 
 def _latency(found: Report) -> tuple[str, str]:
     series = {"p50": [i.p50 for i in found.intervals], "p95": [i.p95 for i in found.intervals]}
-    return _key(p50="--good", p95="--slow"), lines(_times(found), series, " ms")
+    return _key(p50="--good", p95="--slow"), draw_lines(_times(found), series, " ms")
 
 
 def _impact(found: Report) -> tuple[str, str, str]:
@@ -65,7 +67,7 @@ def _impact(found: Report) -> tuple[str, str, str]:
         for i in found.impact
     ]
     listed = _table((*titles, "p50 ms", "p95 ms", "p50 ms of those not struck"), rows)
-    return _key(injected="--slow"), stacked(_times(found), series), listed
+    return _key(injected="--slow"), draw_stacked_bars(_times(found), series), listed
 
 
 def _section(title: str, *content: str) -> str:

@@ -80,7 +80,9 @@ class Report(msgspec.Struct, frozen=True):
     impact: tuple[Impact, ...] = ()
 
 
-def report(spark: SparkSession, tables: Tables, token: str, injected: Sequence[Injected] = ()) -> Report:
+def build_report(
+    spark: SparkSession, tables: Tables, token: str, injected: Sequence[Injected] = ()
+) -> Report:
     """Publish new changes and build the report, with the faults that were ``injected``."""
     publish(spark, tables, token)
     sums = tables.read(spark, "figures").persist()

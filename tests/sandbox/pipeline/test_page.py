@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from sandbox.pipeline.page import page
+from sandbox.pipeline.page import render_page
 from sandbox.pipeline.report import Interval, Reject, Report, Tenant
 
 
@@ -45,7 +45,7 @@ class _Balanced(HTMLParser):
 
 def test_the_page_shows_the_numbers_and_needs_nothing_from_elsewhere() -> None:
     """The page opens from a disk: no address in it, no script, every number there."""
-    text = page(_report())
+    text = render_page(_report())
     assert not re.search(r"https?:|<script|src=|@import|url\(", text)
     for shown in ("1,200", "GENERR007", "sequences joined", "860", "2026-11-21T08:00:00.000Z", "unreadable"):
         assert shown in text
@@ -55,7 +55,7 @@ def test_the_page_shows_the_numbers_and_needs_nothing_from_elsewhere() -> None:
 
 def test_the_page_is_well_formed_and_escapes_what_messages_say() -> None:
     """Text out of a rejected message cannot become part of the page."""
-    text = page(_report())
+    text = render_page(_report())
     reader = _Balanced()
     reader.feed(text)
     assert reader.open == []
@@ -67,4 +67,4 @@ def test_a_report_of_nothing_is_a_page_too() -> None:
     rows = dict.fromkeys(("messages", "duplicates", "rejects", "arrivals"), 0)
     objects = dict.fromkeys(("known", "deleted", "replaced", "preserved"), 0)
     empty = Report("/x", None, None, rows, {}, {}, {}, objects, {}, 1, (), (), ())
-    assert "arrivals from never to never" in page(empty)
+    assert "arrivals from never to never" in render_page(empty)

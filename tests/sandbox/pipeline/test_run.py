@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox.pipeline.batch import Rules
-from sandbox.pipeline.page import page
+from sandbox.pipeline.page import render_page
 from sandbox.pipeline.query import ask
-from sandbox.pipeline.report import report
+from sandbox.pipeline.report import build_report
 from sandbox.pipeline.run import CheckpointMissingError, Job, once
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import AnotherRunError, Tables
@@ -64,11 +64,11 @@ def test_a_stream_becomes_tables_that_hold_everything_once(
     once(spark, job)
     assert Tables(job.place).rows() == rows, "a run with nothing new changes nothing"
 
-    found = report(spark, tables, "again")
+    found = build_report(spark, tables, "again")
     assert (found.rows, found.rejects) == (rows, dict(sorted(sent.bad.items())))
     assert found.sequences == {"joined": 2, "open": 0}
     assert sum(interval.messages for interval in found.intervals) == 120 + sent.parts
-    assert stream in page(found)
+    assert stream in render_page(found)
     titles, answer = ask(spark, tables, "SELECT code, count(*) AS n FROM rejects GROUP BY code", 100)
     assert titles == ["code", "n"]
     assert dict(answer) == sent.bad
