@@ -40,7 +40,7 @@ def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
     for path, how in directory.payloads.missing:
         held = "the data of records that refer to it, of which sandbox repair keeps the others,"
         events.emit("journal.lost", file=str(path), how=how, held=held)
-    if directory.inventory.lost(directory.queues) is not None and directory.queue_positions.exists():
+    if directory.inventory.loss_of(directory.queues) is not None and directory.queue_positions.exists():
         to = put_aside(directory.queue_positions, directory.path)
         why = "the queues that had read so far are lost: they read their streams again"
         events.emit("journal.put_aside", file=str(directory.queue_positions), to=str(to), why=why)

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from emulator.assembly.data_directory import hold_lock
-from emulator.journal import DamagedLogError, Payloads, begin_behind, put_aside
+from emulator.journal import DamagedLogError, Payloads, put_aside, skip_lost_numbers
 from emulator.journal.aside import FOLDER
 from emulator.journal.packed import PackedStorage
 from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
@@ -159,7 +159,7 @@ def _renumber(path: Path, found: Salvage) -> None:
     path.with_suffix(".index").unlink(missing_ok=True)
     kept_to = found.kept[-1].end if found.kept else 0
     if found.damage[-1].start >= kept_to and path == max(path.parent.glob("*.log")):
-        begin_behind(path.parent, max(found.next, int(path.stem)))
+        skip_lost_numbers(path.parent, max(found.next, int(path.stem)))
 
 
 def _checkpoint(path: Path, directory: Path, dry_run: bool) -> Repair | None:

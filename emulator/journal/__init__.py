@@ -1,11 +1,14 @@
-"""The durable log under everything: what was acknowledged survives ``kill -9``, with ``fsync`` power loss."""
+"""The durable log that every other store is built on.
+
+Acknowledged data survives ``kill -9``. With ``fsync`` it also survives loss of power.
+"""
 
 from emulator.journal.aside import put_aside
 from emulator.journal.frames import DamagedLogError, ends_whole
 from emulator.journal.inventory import Inventory, Loss, unlist_below
 from emulator.journal.log import Log
 from emulator.journal.payloads import Payloads, payloads_of
-from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, begin_behind
+from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, skip_lost_numbers
 from emulator.journal.space import no_space
 
 __all__ = [
@@ -17,10 +20,10 @@ __all__ = [
     "Payloads",
     "Segments",
     "Slice",
-    "begin_behind",
     "ends_whole",
     "no_space",
     "payloads_of",
     "put_aside",
+    "skip_lost_numbers",
     "unlist_below",
 ]

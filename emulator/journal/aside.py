@@ -1,4 +1,4 @@
-"""What cannot be used is put aside, where a person can look at it; nothing is deleted."""
+"""Putting unusable files aside, where a person can look at them. Nothing is deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOLDER: Final = "put-aside"
 
 
 def put_aside(path: Path, root: Path) -> Path:
-    """Move ``path``, a file or a folder, out of the way below ``root``; where it is then.
+    """Move ``path``, a file or a folder, into ``root``'s folder for such files and return its new path.
 
     ``streams/state.log`` becomes ``put-aside/1/streams/state.log``, or the next number that is free.
     """

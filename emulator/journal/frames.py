@@ -1,9 +1,13 @@
-"""The frame every journal file is made of: a header that vouches for itself, then a payload it vouches for.
+"""The frame that every journal file is made of: a header with checksums, then a payload.
 
-A process that dies while it writes leaves a prefix of a frame at the end of
-the file, and a machine that loses power may leave zeros there. Both are a torn
-tail and are cut. Anything else that does not check out is damage and raises
-``DamagedLogError``: data that was once acknowledged is never dropped in silence.
+    +--------+-------------+-------+------+---------+---------+------------+---------+
+    | length | payload CRC | lines | size | ordinal | arrival | header CRC | payload |
+    | 4      | 4           | 4     | 4    | 8       | 8       | 4          | length  |
+    +--------+-------------+-------+------+---------+---------+------------+---------+
+
+All numbers are little-endian. A process that dies while it writes leaves a part of a frame at the end of the
+file. A machine that loses power may leave zeros there. Both are a torn tail and are cut. Any other checksum
+that does not fit is damage and raises ``DamagedLogError``: acknowledged data is never dropped in silence.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ _TAIL_BYTES = 1 << 14
 
 
 class DamagedLogError(Exception):
-    """A journal file holds something that was never written: names the file, the byte and what is wrong."""
+    """A journal file is damaged. The message names the file, the byte, what is wrong and what to do."""
 
     def __init__(self, path: Path, position: int, reason: str) -> None:
         super().__init__(
@@ -39,10 +43,10 @@ class DamagedLogError(Exception):
 
 
 class Frame(NamedTuple):
-    """A header as read: where it starts, and what it says about its payload.
+    """A header as read, with the ``position`` at which it starts.
 
-    ``lines`` records numbered from ``ordinal`` arrived at ``arrival``
-    (milliseconds since the epoch) and carry ``size`` bytes of user data.
+    The payload holds ``lines`` records, numbered from ``ordinal``. They arrived at ``arrival`` (milliseconds
+    since the epoch) and carry ``size`` bytes of user data.
     """
 
     position: int
@@ -65,13 +69,13 @@ class Frame(NamedTuple):
 
 
 def header(payload: bytes, *, lines: int = 1, size: int = 0, ordinal: int = 0, arrival: int = 0) -> bytes:
-    """The header that goes in front of ``payload``."""
+    """The header for ``payload``."""
     fields = _FIELDS.pack(len(payload), crc32(payload), lines, size, ordinal, arrival)
     return fields + _CHECK.pack(crc32(fields))
 
 
 def parse(raw: bytes, position: int, offset: int = 0) -> Frame | None:
-    """The header at ``offset`` in ``raw``, ``position`` in its file; None when it does not check out."""
+    """The header at ``offset`` in ``raw`` and ``position`` in its file; None when it is damaged."""
     if len(raw) < offset + HEADER_BYTES:
         return None
     length, check, lines, size, ordinal, arrival, own_check = _HEADER.unpack_from(raw, offset)
@@ -81,7 +85,7 @@ def parse(raw: bytes, position: int, offset: int = 0) -> Frame | None:
 
 
 def scan(descriptor: int, path: Path) -> Iterator[Frame]:
-    """The whole frames of a file, each with its payload checked; stops where a torn tail begins.
+    """The complete frames of a file, each with its payload checked, up to a torn tail.
 
     Raises ``DamagedLogError``.
     """
@@ -110,7 +114,7 @@ def scan(descriptor: int, path: Path) -> Iterator[Frame]:
 
 
 def write_all(descriptor: int, parts: list[bytes], position: int) -> int:
-    """Write ``parts`` at ``position`` and return where they end; OSError leaves nothing of them behind."""
+    """Write ``parts`` at ``position`` and return where they end. OSError leaves the file as it was."""
     total = sum(map(len, parts))
     try:
         written = os.pwritev(descriptor, parts, position)
@@ -123,15 +127,15 @@ def write_all(descriptor: int, parts: list[bytes], position: int) -> int:
 
 
 def ends_in_zeros(descriptor: int) -> bool:
-    """Whether the end of a file was never written, as loss of power leaves it."""
+    """Whether a file's last byte is zero, as loss of power leaves a tail that was never written."""
     end = os.fstat(descriptor).st_size
     return end > 0 and os.pread(descriptor, 1, end - 1) == b"\0"
 
 
 def ends_whole(path: Path) -> bool:
-    """Whether a whole frame ends where the file does, which its last 16 KiB tell, or there is nothing in it.
+    """Whether the file is empty or ends with a complete frame.
 
-    False may be said of a file whose last frame is longer than that.
+    Only the last 16 KiB are read: a file whose last frame is longer counts as torn.
     """
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
@@ -146,11 +150,8 @@ def ends_whole(path: Path) -> bool:
 
 
 def _zeroed(descriptor: int, until: int, end: int) -> bool:
-    """Whether all from some byte before ``until`` on is zeros, as loss of power leaves it."""
-    return os.pread(descriptor, 1, until - 1) == b"\0" and _only_zeros(descriptor, until, end)
-
-
-def _only_zeros(descriptor: int, position: int, end: int) -> bool:
+    """Whether the byte before ``until`` and all that follow are zero, as loss of power leaves them."""
+    position = until - 1
     while position < end:
         chunk = os.pread(descriptor, min(1 << 20, end - position), position)
         if chunk.strip(b"\0"):

@@ -1,8 +1,8 @@
-"""Which logs of a data directory hold something, so that one that is lost is missed.
+"""The list of the logs in a data directory that hold something, so that a lost log is noticed.
 
-A power cut may leave a file empty, full of zeros, or without its name in the folder: a log that looks
-like one to which nothing was ever written. So the directory has a list, in a log of its own, of those
-that hold something. Logs find the list by where they lie: whoever keeps one need not be handed it.
+A power cut may leave a file empty, full of zeros, or without its name in the folder. Such a log looks as if
+nothing was ever written to it. So the directory keeps a list of the logs that hold something, in a log of its
+own. A log finds the list by its path, so the list need not be passed through the layers above.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ _decode: Final = msgspec.json.Decoder(tuple[bool, str]).decode
 
 
 class Loss(NamedTuple):
-    """A log that held something and is gone: ``path`` within its directory, and ``how`` it was found."""
+    """A log that held something and is gone. ``path`` is relative to the directory.
+
+    ``how`` says what was found in its place: "is missing", "is empty" ...
+    """
 
     path: str
     how: str
 
 
 class Inventory:
-    """The list of the directory ``root``, known to the logs in it until it is closed.
+    """The list of the directory ``root``; ``inventory_of`` finds it until ``close``.
 
-    ``losses`` are those that the last process left behind and this one did not find; they are told of once.
-    ``torn_bytes`` is how much of an entry that was not written whole was cut.
+    ``losses`` are the listed logs that were not found when the list was opened. Each is reported once: the
+    list then forgets it. ``torn_bytes`` is the length of a torn entry that was cut from the list.
     """
 
     def __init__(self, root: Path, *, fsync: bool = False) -> None:
@@ -54,43 +57,43 @@ class Inventory:
         self._known: dict[str, set[str]] = {}
         for holds, name in entries:
             self._change(name, holds=holds)
-        self._unsaid = set[str]()
-        self.losses = self._missed()
+        self._unwritten = set[str]()
+        self.losses = self._find_losses()
         for loss in self.losses:
             self._change(loss.path, holds=False)
         if self.losses or len(entries) > sum(map(len, self._known.values())) + _SPARE_ENTRIES:
-            self._write_anew()
+            self._rewrite()
         _inventories.append(self)
 
-    def began(self, path: Path) -> None:
-        """Note that the log at ``path`` holds something."""
+    def add(self, path: Path) -> None:
+        """List the log at ``path``: it holds something."""
         self._note(self._name(path), holds=True)
 
-    def ended(self, path: Path) -> None:
-        """Note that the log at ``path``, or all logs in the folder ``path``, are no longer needed."""
+    def remove(self, path: Path) -> None:
+        """Take the log at ``path``, or all logs in the folder ``path``, off the list."""
         name = self._name(path)
         self._note(name, holds=False)
         for log in tuple(self._known.get(name, ())):
             self._note(f"{name}/{log}", holds=False)
 
-    def ended_below(self, folder: Path) -> None:
-        """Note that no log is needed any more that lies in ``folder`` or in folders in it."""
+    def remove_below(self, folder: Path) -> None:
+        """Take every log in ``folder`` and in the folders below it off the list."""
         top = self._name(folder)
         for name in [each for each in tuple(self._known) if each == top or each.startswith(f"{top}/")]:
-            self.ended(self.root / name)
+            self.remove(self.root / name)
 
-    def lost(self, path: Path) -> Loss | None:
+    def loss_of(self, path: Path) -> Loss | None:
         """How the log at ``path`` was lost; None when it was not."""
         name = self._name(path)
         return next((loss for loss in self.losses if loss.path == name), None)
 
-    def lost_in(self, folder: Path) -> list[Path]:
-        """The logs that were lost in ``folder`` itself."""
+    def lost_logs(self, folder: Path) -> list[Path]:
+        """The logs that were lost in ``folder``, without the folders below it."""
         found = (self.root / loss.path for loss in self.losses)
         return [path for path in found if path.parent == folder.absolute()]
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file. ``inventory_of`` finds the list no more."""
         _inventories.remove(self)
         os.close(self._descriptor)
 
@@ -98,17 +101,20 @@ class Inventory:
         with self._lock:
             if not self._change(name, holds=holds):
                 return
-            self._unsaid.add(name)
-            # On a full disk: with the next that is noted, at the latest at the start after it.
+            self._unwritten.add(name)
+            # On a full disk the entry is written with the next one, or at the next start.
             with suppress(OSError):
-                for each in tuple(self._unsaid):
+                for each in tuple(self._unwritten):
                     self._end = self._append(self._descriptor, self._end, each)
-                    self._unsaid.discard(each)
+                    self._unwritten.discard(each)
                 if self._fsync:
                     os.fdatasync(self._descriptor)
 
     def _change(self, name: str, *, holds: bool) -> bool:
-        """Know this of a log; whether it is news. Logs are known by their folders: there may be many."""
+        """Set in memory whether a log holds something, and return whether that changed it.
+
+        Logs are grouped by folder, since there may be many.
+        """
         folder, _, log = name.rpartition("/")
         logs = self._known.setdefault(folder, set())
         news = (log in logs) != holds
@@ -125,13 +131,14 @@ class Inventory:
         return log in self._known.get(folder, ())
 
     def _name(self, path: Path) -> str:
-        """A segment that was compressed is the same log."""
+        """The name in the list. A packed segment has the name that it had before."""
         if path.suffix == _PACKED:
             path = path.with_suffix(".log")
         return path.absolute().relative_to(self.root).as_posix()
 
-    def _missed(self) -> tuple[Loss, ...]:
+    def _find_losses(self) -> tuple[Loss, ...]:
         if not self._known:
+            # An empty list beside logs that hold something is itself a loss.
             for name in _logs_with_something(self.root):
                 self._change(name, holds=True)
                 self._lost_itself = self._lost_itself or "is missing or empty"
@@ -144,9 +151,9 @@ class Inventory:
         return frames.write_all(descriptor, [frames.header(payload), payload], end)
 
     def _read(self) -> tuple[list[tuple[bool, str]], str]:
-        """What the list says, and what is wrong with it."""
+        """Open the list and return its entries and what is wrong with it ("" when it is sound)."""
         path = self.root / NAME
-        self._descriptor = _opened(path)
+        self._descriptor = _open(path)
         entries: list[tuple[bool, str]] = []
         trouble = ""
         try:
@@ -159,13 +166,14 @@ class Inventory:
             trouble = f"is damaged at byte {self._end}"
         return entries, trouble
 
-    def _write_anew(self) -> None:
+    def _rewrite(self) -> None:
+        """Replace the file by one that has only the present entries."""
         path = self.root / NAME
         draft = path.with_suffix(".draft")
-        # On a full disk the old one does as well; what is lost is then told once more.
+        # On a full disk the old file stays in use, and its losses are reported once more.
         with suppress(OSError):
             draft.unlink(missing_ok=True)
-            descriptor, end = _opened(draft), 0
+            descriptor, end = _open(draft), 0
             try:
                 for name in self._names():
                     end = self._append(descriptor, end, name)
@@ -185,24 +193,24 @@ _inventories: Final[list[Inventory]] = []
 
 
 def inventory_of(path: Path) -> Inventory | None:
-    """The list of the directory in which ``path`` lies; None where nobody keeps one."""
+    """The list of the data directory that ``path`` lies in; None when it has none."""
     where = path.absolute()
     return next((each for each in _inventories if where.is_relative_to(each.root)), None)
 
 
 def unlist(path: Path) -> None:
-    """Have nobody miss the log at ``path``, or the logs in the folder ``path``."""
+    """Take the log at ``path``, or the logs in the folder ``path``, off the list, before they are removed."""
     if (inventory := inventory_of(path)) is not None:
-        inventory.ended(path)
+        inventory.remove(path)
 
 
 def unlist_below(folder: Path) -> None:
-    """Have nobody miss any log below ``folder``."""
+    """Take every log below ``folder`` off the list, before they are removed."""
     if (inventory := inventory_of(folder)) is not None:
-        inventory.ended_below(folder)
+        inventory.remove_below(folder)
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
@@ -218,7 +226,7 @@ _NOT_OURS: Final = ("rabbitmq", "put-aside")
 
 
 def trouble(path: Path) -> str:
-    """What is wrong with a file that held something; "" for nothing. A packed one is as good."""
+    """What is wrong with a file that held something; "" when it, or its packed form, still does."""
     packed = path.with_suffix(_PACKED)
     if packed.exists() and packed.stat().st_size:
         return ""

@@ -1,4 +1,4 @@
-"""An append-only log of payloads at positions."""
+"""An append-only log of payloads, each at a position."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _COPIED_BYTES = 1 << 20
 
 
 class Log:
-    """Payloads in the order they were appended; a position is the byte at which one starts.
+    """Payloads in the order in which they were appended. A position is the byte where a payload starts.
 
-    Positions stay what they are when what is in front of them is forgotten, until the log is opened again.
-    What ``append`` has returned for survives ``kill -9``, and loss of power
-    when made with ``fsync``. A torn tail is cut when the log is opened and
-    counted in ``torn_bytes``; damage raises ``DamagedLogError``.
+    ``forget`` does not change the positions of the payloads that stay; opening the log again does.
+    A payload survives ``kill -9`` once ``append`` has returned, and loss of power with ``fsync``.
+    A torn tail is cut when the log is opened, and counted in ``torn_bytes``.
+    Raises ``DamagedLogError`` for anything else that is damaged.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
@@ -44,11 +44,11 @@ class Log:
         except BaseException:
             os.close(self._descriptor)
             raise
-        self._listed = False
-        self._list()
+        self._in_inventory = False
+        self._update_inventory()
 
     def append(self, payload: bytes) -> int:
-        """Keep ``payload`` and return its position. OSError leaves the log as it was."""
+        """Append ``payload`` and return its position. OSError leaves the log as it was."""
         with self._lock:
             position = self._end
             parts = [frames.header(payload), payload]
@@ -56,12 +56,12 @@ class Log:
             if self._fsync:
                 os.fdatasync(self._descriptor)
             self._end = end + self._begin
-        if not self._listed:
-            self._list()
+        if not self._in_inventory:
+            self._update_inventory()
         return position
 
     def entries(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Every (position, payload) from the position ``start`` on, up to what is there now."""
+        """Every (position, payload) from the position ``start`` to the log's present end."""
         end = self._end
         while max(start, self._begin) < end:
             frame, payload = self._frame(start)
@@ -69,20 +69,25 @@ class Log:
             start = frame.end
 
     def read(self, position: int) -> bytes:
-        """The payload at ``position``. Raises ``DamagedLogError`` when none starts there or it is damaged."""
+        """The payload at ``position``.
+
+        Raises ``DamagedLogError`` when the payload is damaged, or when no payload starts there.
+        """
         frame, payload = self._frame(position)
         if frame.position != position:
             raise DamagedLogError(self.path, 0, f"the entry {position} was removed")
         return payload
 
     def forget(self, before: int) -> None:
-        """Remove the entries in front of the position ``before``. OSError leaves the log as it was.
+        """Remove the entries before the position ``before``. OSError leaves the log as it was.
 
-        What is kept is copied into a new file, most of it while entries can be appended.
+        The entries that stay are copied into a new file. Other threads can append during most of the copy.
         """
         draft = self.path.with_suffix(".draft")
         descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
         try:
+            # The long copy and its fsync run without the lock; under it only what was appended meanwhile
+            # is copied, so that a writer waits for a few entries and not for the whole file.
             copied = self._copy(descriptor, before, before)
             os.fsync(descriptor)
             with self._lock:
@@ -99,15 +104,15 @@ class Log:
             sync_folders(self.path, levels=1)
 
     def close(self) -> None:
-        """Give the file back; the log cannot be used afterwards."""
+        """Close the file. The log cannot be used afterwards."""
         os.close(self._descriptor)
 
-    def _list(self) -> None:
-        """Have it missed if it is lost, and if it holds anything. A draft is nobody's yet."""
-        self._listed = self._end > 0
+    def _update_inventory(self) -> None:
+        """List the log in the inventory if it holds anything. A draft is never listed."""
+        self._in_inventory = self._end > 0
         inventory = inventory_of(self.path)
         if inventory is not None and self.path.suffix == ".log":
-            (inventory.began if self._listed else inventory.ended)(self.path)
+            (inventory.add if self._in_inventory else inventory.remove)(self.path)
 
     def _frame(self, position: int) -> tuple[frames.Frame, bytes]:
         with self._lock:
@@ -122,7 +127,10 @@ class Log:
         return frame, payload
 
     def _copy(self, descriptor: int, before: int, start: int) -> int:
-        """Copy what is there from ``start`` on to where it belongs in a file that begins at ``before``."""
+        """Copy the entries from ``start`` on into a file whose first byte is the position ``before``.
+
+        Returns the position after the last byte copied.
+        """
         while start < self._end:
             piece = os.pread(self._descriptor, min(_COPIED_BYTES, self._end - start), start - self._begin)
             frames.write_all(descriptor, [piece], start - before)

@@ -1,8 +1,16 @@
-"""Bytes that nothing is added to any more, compressed: the same bytes at the same positions.
+"""A packed file: a segment that is complete, compressed, and read at the same positions as before.
 
-The file is made of frames. Each but the last holds the next 256 KiB of a segment, compressed: as they are, or
-with references to payload files. The last holds, compressed too, where the others begin, which payload files
-are referred to, and the segment's index; behind it stands its own position.
+    streams/000000001/000000000000/0000000000000001.packed
+    +--------+-----------+--------+-----------+-- --+--------+---------------------+-------------+
+    | header | stretch 0 | header | stretch 1 | ... | header | offsets, files used | position of |
+    |        |           |        |           |     |        | and segment index   | last header |
+    +--------+-----------+--------+-----------+-- --+--------+---------------------+-------------+
+                              | text, (file 7, byte 4096, 812 bytes, in base64), text, ...
+                              v
+    payloads/0000000000000007.payloads   the same form; its stretches hold payloads, end to end
+
+A stretch is 256 KiB of the segment (the last may be shorter). It is compressed as it is, compressed with
+references to payload files in the place of payloads, or stored as it is where compressing saves nothing.
 """
 
 from __future__ import annotations
@@ -30,17 +38,21 @@ STRETCH_BYTES: Final = 1 << _STRETCH_BITS
 _STRETCHES_KEPT: Final = 8
 _LEVEL: Final = 2
 _COMPRESSED, _SPLICED, _AS_IT_IS = 1, 2, 3
-"""What a block says that it has lines: how its stretch is written."""
+"""How a stretch is written. Its header says it in the field ``lines``, which has no other use here."""
 _SAMPLE_BYTES: Final = 1 << 13
 _SAVING: Final = 0.97
-"""Of what saves less than that, a compressed stretch is only slower to read."""
+"""A stretch that compresses to more than this share is stored as it is, because it is read faster."""
 _END: Final = struct.Struct("<Q")
 _REFERS: Final = 1 << 31
-"""Added to the number of stretches in the last block of a file that says which payload files it refers to."""
+"""Set beside the number of stretches when the last block lists the payload files that are referred to."""
 
 
 class Index(NamedTuple):
-    """What is known of a segment without reading it: ``columns`` as it writes them when it is sealed."""
+    """What is known of a segment without reading its blocks.
+
+    ``columns`` is the sparse index as a sealed segment writes it. ``size`` is in bytes of user data, ``next``
+    is the number after the last record, ``last_arrival`` in milliseconds since the epoch.
+    """
 
     columns: bytes
     size: int
@@ -58,9 +70,9 @@ class Shared(Protocol):
 
 
 class PackedStorage:
-    """``Storage`` over a packed file, which is open only while it is read. Nothing can be appended.
+    """``Storage`` over a packed file. It is open only while it is read, and nothing can be appended.
 
-    ``files`` are the payload files that it refers to, to be read in ``shared``.
+    ``files`` are the numbers of the payload files that it refers to; ``shared`` reads them.
     """
 
     def __init__(
@@ -79,7 +91,7 @@ class PackedStorage:
 
     @classmethod
     def open(cls, path: Path, shared: Shared | None = None) -> tuple[PackedStorage, Index]:
-        """The storage in ``path``, and the index packed with it. Raises ``DamagedLogError``."""
+        """Open ``path`` and return its storage and its index. Raises ``DamagedLogError``."""
         with path.open("rb") as file:
             end = os.fstat(file.fileno()).st_size - _END.size
             if end < HEADER_BYTES:
@@ -109,6 +121,7 @@ class PackedStorage:
     def read(self, position: int, length: int) -> bytes:
         """Bytes of the segment. Raises ``DamagedLogError`` when they are not those that were packed."""
         end = min(position + length, self.end)
+        # Most reads lie within one stretch: they need no list and no join.
         if end - 1 >> _STRETCH_BITS == position >> _STRETCH_BITS:
             start = position & STRETCH_BYTES - 1
             found = _stretch(self, position >> _STRETCH_BITS)[start : start + end - position]
@@ -139,10 +152,10 @@ class PackedStorage:
         return whole_stretch(frame, payload, self._shared.read if self._shared else _refuse)
 
     def sync(self) -> None:
-        """Nothing to do: it survived loss of power before it took its place."""
+        """Do nothing: the file was flushed to disk before it got its name."""
 
     def close(self) -> None:
-        """Nothing to do: no file is open."""
+        """Do nothing: no file is open."""
 
     def delete(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -151,7 +164,7 @@ class PackedStorage:
 
 
 class PackedFile:
-    """A packed file while it is written: as a draft, until it is ``finish``ed. Raises OSError."""
+    """A packed file while it is written. It is a draft until ``finish``. Every method raises OSError."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -161,20 +174,20 @@ class PackedFile:
         self._end = 0
 
     def add(self, stretch: bytes) -> None:
-        """The next 256 KiB, or less at the end."""
+        """Add the next stretch: 256 KiB, or less at the end."""
         if _saves_little(stretch):
             self._add(stretch, len(stretch), _AS_IT_IS)
         else:
             self._add(compress(stretch, _LEVEL), len(stretch), _COMPRESSED)
 
     def add_spliced(self, encoded: bytes, size: int) -> None:
-        """The next 256 KiB, or less at the end: ``size`` bytes, as a ``Splice`` encodes them."""
+        """Add the next stretch of ``size`` bytes as a ``Splice`` encodes it."""
         self._add(compress(encoded, _LEVEL), size, _SPLICED)
 
     def finish(
         self, index: Index, files: tuple[int, ...] = (), shared: Shared | None = None
     ) -> PackedStorage:
-        """Have it take its place. It is whole then and survives loss of power."""
+        """Write the last block and give the file its name. It survives loss of power when this returns."""
         position = self._file.tell()
         referred = array("Q", (len(files), *files)).tobytes()
         payload = compress(
@@ -196,8 +209,8 @@ class PackedFile:
         return PackedStorage(self._target, self._end, self._stretches, files, shared)
 
     def discard(self) -> None:
-        """Leave nothing of it."""
-        # What is still to be written may find the disk full.
+        """Remove the file and its draft."""
+        # Closing writes what is buffered, and the disk may be full.
         with suppress(OSError):
             self._file.close()
         for path in (self._draft, self._target):
@@ -211,7 +224,7 @@ class PackedFile:
 
 
 def whole_stretch(frame: Frame, payload: bytes, read: Read) -> bytes:
-    """What a block of a packed file holds of it. Raises what ``read`` raises."""
+    """The stretch in a block of a packed file. Raises what ``read`` raises."""
     if frame.lines == _AS_IT_IS:
         return payload
     inflated = decompress(payload)
@@ -219,7 +232,7 @@ def whole_stretch(frame: Frame, payload: bytes, read: Read) -> bytes:
 
 
 def _saves_little(stretch: bytes) -> bool:
-    """Whether compressing saves little, by some of it."""
+    """Whether compressing saves little, judged by three samples: from the start, the middle and the end."""
     middle = len(stretch) // 2
     sample = b"".join(
         stretch[at : at + _SAMPLE_BYTES] for at in (0, middle, max(0, len(stretch) - _SAMPLE_BYTES))
@@ -236,9 +249,10 @@ def _private(path: str, flags: int) -> int:
 
 
 def segment_files(directory: Path) -> list[Path]:
-    """The files of the segments in ``directory``, packed or not, the oldest first.
+    """Return the segment files in ``directory``, packed or not, the oldest first.
 
-    What a process left that died while it packed is removed: the file that was to be packed is there still.
+    Drafts and packed files beside an unpacked one are removed first: a process that died while it packed
+    left them, and the unpacked file is still complete.
     """
     there = sorted(directory.iterdir()) if directory.is_dir() else []
     unpacked = {path.stem for path in there if path.suffix == ".log"}
@@ -254,7 +268,7 @@ def segment_files(directory: Path) -> list[Path]:
 
 @lru_cache(maxsize=_STRETCHES_KEPT)
 def _stretch(storage: PackedStorage, number: int) -> bytes:
-    """Readers come back to where they stopped, which is mostly within what they read before."""
+    """A decompressed stretch. The last eight are kept: a reader's next read is mostly in the same stretch."""
     return storage.stretch(number)
 
 

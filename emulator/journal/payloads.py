@@ -1,9 +1,9 @@
-"""What packed segments and objects share: payloads, each once, in files of their own.
+"""Payload files: they hold each payload once, and packed segments and objects refer to it.
 
-A message that is tapped and archived is kept three times over. While it is young each copy is a whole one, so
-that nothing waits for anything. When its segment is packed, the payload goes into a payload file, or is found
-in one that was written lately; what is left of the copy is where that was. A file is never changed, and goes
-with the last that refers to it: at a start the packed segments say which they refer to.
+A message that is tapped and archived is kept three times. Each young copy is complete, so that no write waits
+for another. When a segment is packed, each of its payloads goes into a payload file, or is found in a recent
+one, and the packed copy keeps only a reference. A payload file never changes, and is removed with the last
+reference to it. At a start the packed segments tell which files they refer to.
 """
 
 from __future__ import annotations
@@ -28,32 +28,36 @@ from emulator.machine.private_files import make_directory
 FOLDER: Final = "payloads"
 PAYLOADS: Final = ".payloads"
 _RECENT: Final = 1 << 20
-"""So many of the last payloads are found again; each takes 4 bytes of memory."""
+"""How many of the latest payloads can be found again. Each takes 4 bytes of memory."""
 _LEAST_SHARE: Final = 128
-"""Who needs less than this part of a file does not keep it from going: it has a copy of its own."""
+"""A file is referred to only for at least one part in this many of its bytes.
+
+A reference to less would keep a whole file on disk, so those payloads are copied instead.
+"""
 _FILES_KNOWN: Final = 64
 _ANY_TIME: Final = 1
 
 
 class Found(NamedTuple):
-    """Payloads by their keys, and the files that they are in, which are held until they are released."""
+    """Payloads by their keys, and the files that they are in. The caller must ``release`` the files."""
 
     pieces: dict[int, Piece]
     files: set[int]
 
 
 class Missing(NamedTuple):
-    """A payload file that is referred to, and ``how`` it was found."""
+    """A payload file that is referred to and lost; ``how`` says what was found in its place."""
 
     path: Path
     how: str
 
 
 class Payloads:
-    """The payload files of the data directory ``root``, known to what lies in it until it is closed.
+    """The payload files of the data directory ``root``; ``payloads_of`` finds them until ``close``.
 
-    ``missing`` are those that something refers to and that are gone. Thread-safe. Who looks for much at once
-    holds ``working``, so that only one of them needs memory for it.
+    A payload's key is its CRC-32, so a payload that is found must be compared before it is referred to.
+    ``missing`` are the files that something refers to and that are gone. Thread-safe. A caller of ``find``
+    with many keys holds ``working``, so that only one such search takes memory at a time.
     """
 
     def __init__(self, root: Path) -> None:
@@ -66,21 +70,21 @@ class Payloads:
         self._recent: OrderedDict[int, array[int]] = OrderedDict()
         self._known: OrderedDict[int, PackedStorage] = OrderedDict()
         self._last = 0
-        self._on_more: list[Callable[[], None]] = []
+        self._on_new_file: list[Callable[[], None]] = []
         self._closed = False
         _opened.append(self)
 
     def recover(self, *, careful: bool) -> None:
-        """Learn what is referred to, and remove what is not; ``careful``: put it aside instead.
+        """Read which files are referred to, and remove the others. With ``careful`` they are put aside.
 
-        What cannot be read may refer to anything: then nothing is removed.
+        A packed file that cannot be read may refer to any of them: then none is removed.
         """
-        there = self._there()
+        there = self._list_files()
         unread = False
         living = set[int]()
         for path in self.root.rglob(f"*{SUFFIX}"):
             if path.with_suffix(".log").exists():
-                # It was not yet to be read from, and is removed when its shard is opened.
+                # The process died while it packed this one. It is removed when its shard is opened.
                 continue
             try:
                 files = PackedStorage.open(path)[0].files
@@ -99,10 +103,10 @@ class Payloads:
                     put_aside(self.path_of(number), self.root)
                 else:
                     self.path_of(number).unlink()
-        self._recall([number for number in there if self._holds[number]])
+        self._load_recent([number for number in there if self._holds[number]])
 
     def path_of(self, number: int) -> Path:
-        """The file of this number."""
+        """The path of the file with this number."""
         return self.folder / f"{number:016d}{PAYLOADS}"
 
     def read(self, file: int, start: int, length: int) -> bytes:
@@ -116,7 +120,10 @@ class Payloads:
         return found
 
     def find(self, keys: set[int]) -> Found:
-        """Where payloads with these keys may be: whoever refers to one reads it first, and compares."""
+        """Find where payloads with these keys may be, and hold their files.
+
+        Two payloads can have one key: ``verify`` must compare them before they are referred to.
+        """
         found = Found({}, set())
         with self._lock:
             recent = [*reversed(self._recent.items())]
@@ -135,14 +142,15 @@ class Payloads:
         return found
 
     def known(self, keys: Collection[int]) -> set[int]:
-        """Those of the keys of which there may be payloads."""
+        """Those of the keys for which a payload may be found."""
         with self._lock:
             recent = [*self._recent.values()]
         wanted = set(keys)
         return set().union(*(wanted.intersection(each) for each in recent))
 
-    def checked(self, found: list[Piece | None], payloads: list[bytes]) -> list[Piece | None]:
-        """Of what was ``found`` that which is the payload, and can be read; None for what is not."""
+    def verify(self, found: list[Piece | None], payloads: list[bytes]) -> list[Piece | None]:
+        """Read and compare what was ``found``; None in the place of a piece that is not its payload."""
+        # Payloads that are packed again mostly stand in the order of the first time: one read for all.
         if _in_a_row(found, payloads):
             file, start, _ = found[0]
             whole = b"".join(payloads)
@@ -153,15 +161,15 @@ class Payloads:
             for piece, data in zip(found, payloads, strict=True)
         ]
 
-    def begin(self) -> PayloadFile:
-        """A new file, to be filled. Raises OSError."""
+    def create_file(self) -> PayloadFile:
+        """Create a payload file with the next number. Raises OSError."""
         with self._lock:
             self._last += 1
             make_directory(self.folder)
             return PayloadFile(self, self._last)
 
-    def added(self, number: int, keys: array[int]) -> None:
-        """A new file is there; whoever asked for it holds it."""
+    def add(self, number: int, keys: array[int]) -> None:
+        """Add a finished file, held once by its writer."""
         with self._lock:
             self._holds[number] += 1
             self._recent[number] = keys
@@ -169,15 +177,15 @@ class Payloads:
                 self._recent.popitem(last=False)
 
     def hold(self, files: Iterable[int]) -> None:
-        """Have the files stay until they are released as often as they were held."""
+        """Keep the files. Each call needs one ``release``."""
         with self._lock:
             self._holds.update(files)
 
     def release(self, files: Iterable[int]) -> None:
-        """Let the files go; one that nobody holds any more is removed."""
+        """Undo one ``hold`` of each file. A file without a hold is removed."""
         with self._lock:
             if self._closed:
-                # Somebody else may be at the files by now.
+                # Another process may have opened the directory by now.
                 return
             self._holds.subtract(files)
             for number in [number for number in files if self._holds[number] <= 0]:
@@ -186,17 +194,17 @@ class Payloads:
                 self._known.pop(number, None)
                 self.path_of(number).unlink(missing_ok=True)
 
-    def on_more(self, callback: Callable[[], None]) -> None:
-        """Have ``callback`` called when there is more to find. It is called on the packer's thread."""
-        self._on_more.append(callback)
+    def on_new_file(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` after each ``notify``, on the packer's thread."""
+        self._on_new_file.append(callback)
 
-    def tell(self) -> None:
-        """There is more to find."""
-        for callback in self._on_more:
+    def notify(self) -> None:
+        """Tell the callbacks that there may be new payloads to find."""
+        for callback in self._on_new_file:
             callback()
 
     def close(self) -> None:
-        """Nobody finds it any more."""
+        """Stop: ``payloads_of`` finds it no more, and no file is removed any more."""
         with self._lock:
             self._closed = True
         _opened.remove(self)
@@ -207,8 +215,8 @@ class Payloads:
         except (DamagedLogError, OSError):
             return False
 
-    def _there(self) -> list[int]:
-        """The numbers of the files that are there. What was not finished is removed."""
+    def _list_files(self) -> list[int]:
+        """Return the numbers of the files, in order. Drafts that were never finished are removed."""
         numbers: list[int] = []
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             if path.suffix == PAYLOADS and path.stem.isdecimal():
@@ -217,8 +225,8 @@ class Payloads:
                 path.unlink()
         return numbers
 
-    def _recall(self, numbers: list[int]) -> None:
-        """Know again what is in the last files."""
+    def _load_recent(self, numbers: list[int]) -> None:
+        """Load the keys of the latest files, as many as may be known."""
         room = _RECENT
         for number in reversed(numbers):
             with suppress(DamagedLogError, OSError):
@@ -237,7 +245,7 @@ class Payloads:
             return True
 
     def _pieces(self, number: int, wanted: set[int]) -> dict[int, Piece]:
-        """Where they are in a file; nothing when they are too little of it, or when it cannot be read."""
+        """Where the wanted payloads are in a file; {} when they are too small a part of it, or unreadable."""
         try:
             storage, index = PackedStorage.open(self.path_of(number))
         except (DamagedLogError, OSError):
@@ -263,7 +271,7 @@ class Payloads:
 
 
 class PayloadFile:
-    """A payload file while it is filled; nobody else knows of it until it is finished."""
+    """A payload file while it is written. No other packed file can refer to it until ``finish``."""
 
     def __init__(self, payloads: Payloads, number: int) -> None:
         self.number = number
@@ -275,7 +283,7 @@ class PayloadFile:
         self._lengths = array("I")
 
     def add(self, payloads: list[bytes], keys: list[int]) -> list[Piece]:
-        """Put payloads behind the others. Raises OSError."""
+        """Append payloads and return where each is. Raises OSError."""
         lengths = [*map(len, payloads)]
         starts = accumulate(lengths[:-1], initial=self._end)
         pieces = [*zip(repeat(self.number), starts, lengths)]
@@ -289,16 +297,16 @@ class PayloadFile:
         return pieces
 
     def finish(self) -> None:
-        """Have it take its place: it survives loss of power then. Held by who began it. Raises OSError."""
+        """Give the file its name and one hold; it then survives loss of power. Raises OSError."""
         if self._room:
             self._file.add(bytes(self._room))
         columns = self._keys.tobytes() + self._lengths.tobytes()
-        # By their time salvage tells an index from what is packed.
+        # Salvage knows the block of the index by its time, which no other block of a packed file has.
         self._file.finish(Index(columns, self._end, len(self._keys), _ANY_TIME))
-        self._payloads.added(self.number, self._keys)
+        self._payloads.add(self.number, self._keys)
 
     def discard(self) -> None:
-        """Leave nothing of it."""
+        """Remove the file."""
         self._file.discard()
 
 
@@ -306,13 +314,13 @@ _opened: Final[list[Payloads]] = []
 
 
 def payloads_of(path: Path) -> Payloads | None:
-    """The payload files of the directory in which ``path`` lies; None where there are none."""
+    """The payload files of the data directory that ``path`` lies in; None when it has none."""
     where = path.absolute()
     return next((each for each in _opened if where.is_relative_to(each.root)), None)
 
 
 def _in_a_row(found: list[Piece | None], payloads: list[bytes]) -> TypeGuard[list[Piece]]:
-    """Whether what was found is of the payloads' lengths, one behind the other in one file."""
+    """Whether the pieces have the payloads' lengths and follow each other in one file."""
     at: tuple[int, int] | None = None
     for piece, data in zip(found, payloads, strict=True):
         if piece is None or piece[2] != len(data) or at not in (None, piece[:2]):

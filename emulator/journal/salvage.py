@@ -1,4 +1,4 @@
-"""What can still be read of a damaged log: every block that vouches for itself, wherever it lies."""
+"""What can still be read of a damaged log: every block whose checksums fit, at any position."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from emulator.journal.spliced import Read
 from emulator.machine.private_files import touch
 
 _LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
-"""No block has 256 MiB, no number and no time 48 bits: those that do not look so need no checksum."""
+"""A header's look: its block is under 256 MiB, its number and its time are under 48 bits.
+
+Only bytes that look like this are checked against the checksums, which makes the search fast.
+"""
 
 
 class Damage(NamedTuple):
-    """From byte ``start`` to before ``end`` nothing can be read."""
+    """An unreadable stretch, from byte ``start`` to before ``end``."""
 
     start: int
     end: int
@@ -30,14 +33,14 @@ class Damage(NamedTuple):
 
 
 class Salvage(NamedTuple):
-    """The blocks that can be read, and what lies between and behind them."""
+    """The blocks that can be read, and the damage between and after them."""
 
     kept: list[Frame]
     damage: list[Damage]
 
     @property
     def next(self) -> int:
-        """The number behind the last line that can be read; 0 when there is none."""
+        """The number after the last line that can be read; 0 when no line can be read."""
         return self.kept[-1].ordinal + self.kept[-1].lines if self.kept else 0
 
     @property
@@ -47,7 +50,7 @@ class Salvage(NamedTuple):
 
 
 def salvage(path: Path) -> Salvage | None:
-    """What can be read of the log at ``path``; None when a start takes it as it is, torn tail and all."""
+    """What can be read of the log at ``path``; None when the log is sound, or has a torn tail only."""
     with path.open("rb") as file:
         try:
             for _ in frames.scan(file.fileno(), path):
@@ -68,7 +71,7 @@ def blocks(path: Path) -> Salvage:
 
 
 def write_kept(path: Path, kept: list[Frame], to: Path) -> None:
-    """Write the blocks ``kept`` of ``path`` to a new log; it survives loss of power when this returns."""
+    """Write the blocks ``kept`` of ``path`` to a new log, which survives loss of power when this returns."""
     with path.open("rb") as source, touch(to).open("wb") as file:
         for frame in kept:
             file.write(os.pread(source.fileno(), frame.end - frame.position, frame.position))
@@ -111,7 +114,7 @@ def _sound(raw: mmap.mmap, frame: Frame) -> bool:
 
 
 def packed_damage(path: Path, shared: Shared) -> DamagedLogError | None:
-    """What is wrong with a compressed file, or what it refers to; None when all of it can be read."""
+    """What is wrong with a packed file or with a file that it refers to; None when all can be read."""
     try:
         storage, _ = PackedStorage.open(path, shared)
         for number in range(-(-storage.end // STRETCH_BYTES)):
@@ -122,10 +125,10 @@ def packed_damage(path: Path, shared: Shared) -> DamagedLogError | None:
 
 
 def unpack(path: Path, to: Path, read: Read) -> None:
-    """Write what can be read of a compressed file to ``to``, as it was before.
+    """Write the readable part of a packed file to ``to``, as it was before it was packed.
 
-    Zeros stand where nothing could be read, so that what is behind them lies where it did; ``read`` gives
-    them where it cannot read what is referred to.
+    Zeros stand for what cannot be read, so that the bytes after them keep their positions. ``read`` must
+    return zeros for a payload that it cannot read.
     """
     touch(to)
     if not path.stat().st_size:
@@ -136,7 +139,7 @@ def unpack(path: Path, to: Path, read: Read) -> None:
         to.open("wb") as whole,
     ):
         for frame in _read(raw).kept:
-            # The index has a time, and is made again.
+            # Only the block of the index has a time. It is left out: opening the segment makes a new one.
             if not frame.arrival:
                 whole.seek(frame.ordinal * STRETCH_BYTES)
                 whole.write(whole_stretch(frame, raw[frame.start : frame.end], read))

@@ -1,4 +1,4 @@
-"""Payload files as far as they can be read, for packed segments that refer to damaged ones."""
+"""The readable part of damaged payload files, for packed segments that refer to them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from emulator.journal.salvage import packed_damage, unpack
 
 
 class SalvagedPayloads:
-    """``damage`` is what is wrong with those files that are there and damaged, by their numbers.
+    """``damage`` says what is wrong with each damaged payload file, by the file's number.
 
-    What can be read of them is written below ``folder``.
+    The readable part of each is written below ``folder``.
     """
 
     def __init__(self, payloads: Payloads, folder: Path) -> None:
@@ -24,17 +24,14 @@ class SalvagedPayloads:
             damage = packed_damage(path, payloads)
             if damage is not None:
                 self.damage[int(path.stem)] = damage
-                unpack(path, self._flat(int(path.stem)), self.read)
+                unpack(path, self._folder / path.stem, self.read)
 
     def read(self, file: int, start: int, length: int) -> bytes:
         """Bytes of a payload file; zeros where they cannot be read."""
         if file in self.damage:
-            with self._flat(file).open("rb") as flat:
-                return os.pread(flat.fileno(), length, start).ljust(length, b"\0")
+            with (self._folder / self.payloads.path_of(file).stem).open("rb") as readable:
+                return os.pread(readable.fileno(), length, start).ljust(length, b"\0")
         try:
             return self.payloads.read(file, start, length)
         except DamagedLogError:
             return bytes(length)
-
-    def _flat(self, number: int) -> Path:
-        return self._folder / str(number)

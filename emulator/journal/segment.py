@@ -1,4 +1,15 @@
-"""One segment of a shard: blocks of lines, and a sparse index over them that fits in memory."""
+"""One segment of a shard: blocks of lines, and a sparse index over them that fits in memory.
+
+0000000000000001.log     named after the number of its first record; grows while it is the last segment
++--------+--------------------+--------+--------------------+-- ...
+| header | line, line, ...    | header | line, line, ...    |        a header and its lines are a block,
++--------+--------------------+--------+--------------------+-- ...  written by one append
+^ ordinal 1                   ^ ordinal 3 (frames.py draws the header)
+
+0000000000000001.index   one frame, written when the segment is full ("sealed"), so that opening
+| header | ordinals | offsets | arrivals |       it needs no scan: one block in every 64 KiB
+0000000000000001.packed  takes the place of both later (packed.py draws it)
+"""
 
 from __future__ import annotations
 
@@ -25,11 +36,12 @@ _MOST_BYTES = 1 << 21
 
 
 class Segment:
-    """Blocks in the order they were written, from record number ``first`` to before ``next``.
+    """Blocks in the order in which they were written, from record number ``first`` to before ``next``.
 
-    The index holds the ordinal, offset and arrival of a block at most every
-    64 KiB, so ten million records of 1 KB cost a few megabytes of it.
-    ``zeroed``: its end was zeros when it was opened, where records may have been.
+    The index holds the ordinal, offset and arrival of at most one block in every 64 KiB, so ten million
+    records of 1 KB take a few megabytes of it. ``size`` is in bytes of user data, ``last_arrival`` in
+    milliseconds since the epoch. ``zeroed`` says that zeros were cut from its end when it was opened: there
+    may have been records there.
     """
 
     def __init__(self, name: Path, storage: Storage, first: int) -> None:
@@ -57,7 +69,10 @@ class Segment:
 
     @classmethod
     def open(cls, path: Path) -> tuple[Segment, int]:
-        """The segment in ``path``, and how many bytes of a torn tail were cut. Raises ``DamagedLogError``."""
+        """Scan ``path`` and return its segment and how many bytes of a torn tail were cut.
+
+        Raises ``DamagedLogError``.
+        """
         storage = FileStorage(path, 0)
         segment = cls(path, storage, int(path.stem))
         try:
@@ -74,7 +89,7 @@ class Segment:
 
     @classmethod
     def open_sealed(cls, path: Path) -> Segment | None:
-        """The segment in ``path`` from the index that sealed it; None when there is none that fits."""
+        """Open ``path`` by its index. Returns None when it has no index, or one that does not fit."""
         try:
             raw = path.with_suffix(".index").read_bytes()
         except FileNotFoundError:
@@ -89,7 +104,7 @@ class Segment:
 
     @classmethod
     def open_packed(cls, path: Path) -> Segment:
-        """The segment in a compressed file. Raises ``DamagedLogError``."""
+        """Open a packed file. Raises ``DamagedLogError``."""
         storage, index = PackedStorage.open(path, payloads_of(path))
         segment = cls(path, storage, int(path.stem))
         segment._take(index)
@@ -97,16 +112,16 @@ class Segment:
 
     @property
     def first_arrival(self) -> int:
-        """When its first record arrived; 0 when it has none."""
+        """When its first record arrived, in ms; 0 when it has none."""
         return self._arrivals[0] if self._arrivals else 0
 
     @property
     def packed(self) -> bool:
-        """Whether it lies compressed."""
+        """Whether it is compressed."""
         return isinstance(self.storage, PackedStorage)
 
     def seal(self) -> None:
-        """Write the index next to the file, so that opening it needs no scan. Nothing is appended after."""
+        """Write the index beside the file, so that opening it needs no scan. No append may follow."""
         if not isinstance(self.storage, FileStorage):
             return
         payload = self._index().columns
@@ -117,10 +132,11 @@ class Segment:
         self.storage.close()
 
     def pack(self, find: Find = no_payloads) -> Segment:
-        """Write a sealed segment compressed beside its file, to ``settle_in`` afterwards. Raises OSError.
+        """Write a compressed copy of a sealed segment beside its file, for ``replace_by``. Raises OSError.
 
-        The payloads in its lines that ``find`` finds are shared with whoever has the same.
+        The payloads that ``find`` finds in its lines are shared with the other packed files.
         """
+        # A read decompresses a whole stretch, so one index entry in each is enough.
         kept = [
             i
             for i, offset in enumerate(self._offsets)
@@ -133,8 +149,8 @@ class Segment:
         packed._take(index)
         return packed
 
-    def settle_in(self, packed: Segment) -> None:
-        """Lie in what this was packed into from now on, and remove the file that it lay in."""
+    def replace_by(self, packed: Segment) -> None:
+        """Read from the ``packed`` copy from now on, and remove the file that it was made from."""
         self.delete()
         self.storage, self.name = packed.storage, packed.name
         self._ordinals, self._offsets, self._arrivals = packed._columns()
@@ -147,15 +163,15 @@ class Segment:
         self._note(frame)
 
     def blocks(self, ordinal: int) -> Iterator[tuple[Frame, bytes, int]]:
-        """The blocks from the one that holds ``ordinal`` on: (frame, buffer, where in it the payload starts).
+        """The blocks from the one that holds ``ordinal`` on: (frame, buffer, payload's start in the buffer).
 
-        Payloads are not checked here (see ``check``).
+        Payloads are not checked here: the caller passes those that it uses to ``check``.
         """
         at = self._offsets[max(0, bisect_right(self._ordinals, ordinal) - 1)] if self._offsets else 0
         return (found for found in self._walk(at) if found[0].ordinal + found[0].lines > ordinal)
 
     def first_at_or_after(self, arrival: int) -> int:
-        """The number of the first record that arrived at or after ``arrival`` ms; ``next`` when none did."""
+        """The number of the first record that arrived at or after ``arrival`` (ms); ``next`` if none did."""
         if arrival > self.last_arrival:
             return self.next
         at = bisect_left(self._arrivals, arrival)
@@ -165,7 +181,7 @@ class Segment:
         return self.next
 
     def check(self, frame: Frame, payload: memoryview) -> memoryview:
-        """``payload`` when it is what was written. Raises ``DamagedLogError``."""
+        """Return ``payload`` when it is what was written. Raises ``DamagedLogError``."""
         if crc32(payload) != frame.check:
             raise DamagedLogError(self.name, frame.position, "a block does not match its checksum")
         return payload
@@ -190,7 +206,7 @@ class Segment:
         self.size, self.next, self.last_arrival = index.size, index.next, index.last_arrival
 
     def _whole(self) -> bool:
-        """Whether the file ends where its index does, by the headers behind the last block in it."""
+        """Whether the file ends where its index says, by the headers from the last indexed block on."""
         if not self._offsets:
             return self.storage.end == 0
         try:
@@ -210,7 +226,8 @@ class Segment:
 
     def _walk(self, position: int) -> Iterator[tuple[Frame, bytes, int]]:
         buffer, base, ahead = b"", position, _READ_BYTES
-        # What is decompressed ahead of a reader who stops before it is work for nothing.
+        # The buffer grows fourfold with each read of one walk: a reader of a few records loads little, a
+        # reader of many makes few calls. Packed bytes cost work, so there it does not grow.
         most = _READ_BYTES if self.packed else _MOST_BYTES
         while position < self.storage.end:
             frame = frames.parse(buffer, position, position - base)

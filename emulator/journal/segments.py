@@ -18,13 +18,13 @@ from emulator.machine.private_files import touch
 SEGMENT_BYTES = 1 << 24
 _PLACES_KEPT = 64
 _LEAP = 1 << 40
-"""How far numbers go on behind lost records: further than a shard can ever have had."""
+"""How far numbers jump after lost records: more records than a shard can ever have had."""
 
 
 class Slice(NamedTuple):
-    """Consecutive lines as they were written, how many they are, and the number after the last.
+    """Consecutive lines as they were written, how many there are, and the number after the last.
 
-    Where records are missing the first may have a greater number than was asked for: ``next - lines``.
+    The first has the number ``next - lines``. Where records are missing, that is more than was asked for.
     """
 
     parts: list[memoryview]
@@ -33,15 +33,14 @@ class Slice(NamedTuple):
 
 
 class Segments:
-    """Lines numbered from 1 in blocks; each block has one arrival time, in milliseconds since the epoch.
+    """Lines numbered from 1, in blocks. Each block has one arrival time, in milliseconds since the epoch.
 
-    A line ends with a newline and has none inside. ``directory`` None keeps
-    everything in memory. ``torn_bytes`` says how much of a half-written block
-    was cut when the files were opened. Not thread-safe, but for ``sync``.
+    A line ends with a newline and has none inside. ``directory`` None keeps everything in memory.
+    ``torn_bytes`` is the length of a torn block that was cut when the files were opened. Not thread-safe,
+    except for ``sync``. Raises ``DamagedLogError``.
 
-    Where records were lost, to a power cut or with their file, their numbers
-    are not given again: readers may have come further. ``lost`` says whether
-    a whole file was. Reading passes over what is not there.
+    The numbers of records that were lost, in a power cut or with their file, are not used again, since
+    readers may have passed them. ``lost`` says whether a whole file was lost. Reads skip what is missing.
     """
 
     def __init__(self, directory: Path | None, *, segment_bytes: int = SEGMENT_BYTES) -> None:
@@ -70,6 +69,7 @@ class Segments:
     @property
     def last_arrival(self) -> int:
         """When the last record arrived; 0 when there never was one."""
+        # A new segment has no record yet: then the one before it knows.
         return max(
             self._segments[-1].last_arrival, self._segments[-2].last_arrival if self._segments[1:] else 0
         )
@@ -80,7 +80,7 @@ class Segments:
         return sum(segment.size for segment in self._segments)
 
     def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
-        """Keep ``count`` lines in one block; OSError leaves nothing of them behind."""
+        """Append ``count`` lines as one block. OSError leaves the shard as it was."""
         segment = self._segments[-1]
         if segment.storage.end >= self._segment_bytes:
             segment = self._roll(segment)
@@ -90,13 +90,16 @@ class Segments:
         segment.append(payload, count, size, arrival)
         self._dirty[segment] = None
         if fresh:
-            self._list(segment)
+            self._add_to_inventory(segment)
 
     def sync(self) -> None:
-        """Return when everything appended before the call survives loss of power; callers share one flush."""
+        """Return when everything appended before the call survives loss of power.
+
+        Concurrent callers share one flush.
+        """
         with self._sync_lock:
             for segment in tuple(self._dirty):
-                # Taken out first: what is appended during the flush makes it dirty again.
+                # Removed before the flush, because an append during the flush makes it dirty again.
                 self._dirty.pop(segment, None)
                 try:
                     segment.storage.sync()
@@ -105,9 +108,10 @@ class Segments:
                     raise
 
     def read(self, ordinal: int, limit: int, max_size: int) -> Slice:
-        """Up to ``limit`` lines and ``max_size`` bytes of user data from ``ordinal`` on, at least one if any.
+        """Up to ``limit`` lines and ``max_size`` bytes of user data from ``ordinal`` on.
 
-        Raises ``DamagedLogError`` when what is read is not what was written.
+        There is at least one line, however long, if there is any. Raises ``DamagedLogError`` when what is
+        read is not what was written.
         """
         ordinal = max(ordinal, self.first)
         parts: list[memoryview] = []
@@ -116,6 +120,8 @@ class Segments:
             segment = self._segment_of(reached)
             for frame, buffer, start in segment.blocks(reached):
                 if frame.ordinal > reached:
+                    # Records are missing here. A slice is consecutive: it ends before the gap, or begins
+                    # after it.
                     if parts:
                         return Slice(parts, reached - ordinal, reached)
                     reached = ordinal = frame.ordinal
@@ -144,28 +150,29 @@ class Segments:
         return sum(max(0, each.next - max(start, each.first)) for each in self._segments)
 
     @property
-    def put(self) -> int:
-        """How many records there ever were, those that were lost behind the last that is left not counted."""
+    def total(self) -> int:
+        """How many records were ever appended, without those lost after the last that is left."""
         return (self.next - 1) % _LEAP
 
     def first_at_or_after(self, arrival: int) -> int:
-        """The number of the first record kept that arrived at or after ``arrival``; ``next`` if none did."""
+        """The number of the first kept record that arrived at or after ``arrival``; ``next`` if none did."""
         for segment in self._segments:
             if segment.last_arrival >= arrival and segment.next > segment.first:
                 return max(self.first, segment.first_at_or_after(arrival))
         return self.next
 
     def arrival_of(self, ordinal: int) -> int | None:
-        """When the record ``ordinal`` arrived; None when it is not there."""
+        """When the record ``ordinal`` arrived; None when it is not kept."""
         return self._arrival_of(ordinal) if self.first <= ordinal < self.next else None
 
     def trim(self, before: int) -> None:
-        """Forget every record that arrived before ``before``; whole segments of them are deleted."""
+        """Forget every record that arrived before ``before``, and delete the segments that have no other."""
         if self.first == self.next or self._oldest >= before:
             return
         self.first = self.first_at_or_after(before)
         if self.directory is not None and self.first == self._segments[-1].first:
-            # Its name is all that is left to say which number is next.
+            # The older segments go now, and the last may have no file yet. Without one, a start would not
+            # know which number is next.
             touch(self._segments[-1].name)
         while len(self._segments) > 1 and self._segments[0].next <= self.first:
             gone = self._segments.pop(0)
@@ -177,19 +184,20 @@ class Segments:
         self._oldest = self._arrival_of(self.first)
 
     def roll(self, least: int) -> None:
-        """Begin a new segment unless the last one has less than ``least`` bytes."""
+        """Begin a new segment if the last one has at least ``least`` bytes."""
         if self._segments[-1].storage.end >= max(least, 1):
             self._roll(self._segments[-1])
 
     @property
     def cold(self) -> Segment | None:
-        """The oldest segment to which nothing is added any more and that is not packed; None in memory."""
+        """The oldest segment that is full and not packed; None when there is none, and in memory."""
         return self._cold[0] if self._cold else None
 
-    def settle(self, segment: Segment, packed: Segment) -> bool:
-        """Have ``segment``, which was ``cold``, lie in what it was packed into.
+    def replace(self, segment: Segment, packed: Segment) -> bool:
+        """Read ``segment``, which was ``cold``, from its ``packed`` copy from now on.
 
-        False when that must wait until the segment is synced.
+        Returns False while a ``sync`` runs: try again. A segment that was trimmed meanwhile takes its
+        packed copy with it.
         """
         if segment not in self._segments:
             packed.delete()
@@ -199,13 +207,13 @@ class Segments:
         try:
             self._dirty.pop(segment, None)
             self._cold.remove(segment)
-            segment.settle_in(packed)
+            segment.replace_by(packed)
         finally:
             self._sync_lock.release()
         return True
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for segment in self._segments:
             segment.storage.close()
 
@@ -220,18 +228,18 @@ class Segments:
     def _open_files(self, directory: Path) -> None:
         paths = segment_files(directory)
         for path in paths:
-            segment, torn = self._opened(path, last=path is paths[-1])
+            segment, torn = self._open(path, last=path is paths[-1])
             self.torn_bytes += torn
             segment.storage.close()
             self._segments.append(segment)
             if segment.next > segment.first:
-                self._list(segment)
+                self._add_to_inventory(segment)
             else:
                 unlist(path)
-        self._pass_over_lost(directory)
+        self._skip_lost_numbers(directory)
 
-    def _opened(self, path: Path, *, last: bool) -> tuple[Segment, int]:
-        """The segment in a file, and how many bytes of a torn tail were cut. Raises ``DamagedLogError``."""
+    def _open(self, path: Path, *, last: bool) -> tuple[Segment, int]:
+        """Open a file and return its segment and how many bytes of a torn tail were cut."""
         if path.suffix == SUFFIX:
             return Segment.open_packed(path), 0
         sealed = None if last else Segment.open_sealed(path)
@@ -240,27 +248,26 @@ class Segments:
             self._cold.append(segment)
         return segment, torn
 
-    def _pass_over_lost(self, directory: Path) -> None:
-        """Begin a new segment behind the numbers of lost records, if they were the last."""
+    def _skip_lost_numbers(self, directory: Path) -> None:
+        """Begin a new segment after the numbers of lost records, if the last records were lost."""
         inventory = inventory_of(directory)
-        lost = inventory.lost_in(directory) if inventory is not None else []
+        lost = inventory.lost_logs(directory) if inventory is not None else []
         self.lost = bool(lost)
         kept = max((each.first for each in self._segments if each.next > each.first), default=0)
         behind = [first for path in lost if (first := int(path.stem)) > kept]
         if self._segments and self._segments[-1].zeroed:
             behind.append(self._segments[-1].next)
         if behind:
-            self._segments.append(self._new_segment(begin_behind(directory, max(behind))))
+            self._segments.append(self._new_segment(skip_lost_numbers(directory, max(behind))))
 
     def _first_beyond(self, segment: Segment) -> int:
-        """The number at which the next segment begins; ``next`` behind the last."""
+        """The number at which the next segment begins; ``next`` after the last segment."""
         following = self._segments[self._segments.index(segment) + 1 :][:1]
         return following[0].first if following else self.next
 
-    def _list(self, segment: Segment) -> None:
-        """Have the file missed if it is lost."""
+    def _add_to_inventory(self, segment: Segment) -> None:
         if self.directory is not None and (inventory := inventory_of(self.directory)) is not None:
-            inventory.began(segment.name)
+            inventory.add(segment.name)
 
     def _new_segment(self, first: int) -> Segment:
         return Segment.in_memory(first) if self.directory is None else Segment.create(self.directory, first)
@@ -276,13 +283,14 @@ class Segments:
     def _segment_of(self, ordinal: int) -> Segment:
         at = bisect_right(self._segments, ordinal, key=lambda segment: segment.first) - 1
         segment = self._segments[at]
+        # At most one file is open for reading besides the last: a shard may have hundreds of segments.
         if self._reading is not None and self._reading not in (segment, self._segments[-1]):
             self._reading.storage.close()
         self._reading = segment
         return segment
 
     def _arrival_of(self, ordinal: int) -> int:
-        """When the first record from ``ordinal`` on arrived; 0 when there is none."""
+        """When the first kept record from ``ordinal`` on arrived; 0 when there is none."""
         while ordinal < self.next:
             segment = self._segment_of(ordinal)
             for frame, _, _ in segment.blocks(ordinal):
@@ -294,6 +302,7 @@ class Segments:
         self, segment: Segment, frame: Frame, payload: memoryview, *, ordinal: int, limit: int, room: int
     ) -> tuple[memoryview, int, int]:
         """The lines of a block from ``ordinal`` on, how many, and their share of its user data."""
+        # The usual case: the whole block fits, and no line is looked for.
         if ordinal == frame.ordinal and frame.lines <= limit and frame.size <= room:
             return segment.check(frame, payload), frame.lines, frame.size
         text = bytes(payload)
@@ -310,7 +319,10 @@ class Segments:
         return payload[begin:end], lines, (end - begin) * frame.size // frame.length
 
     def _place(self, segment: Segment, frame: Frame, text: bytes, ordinal: int) -> int:
-        """Where in its block the line ``ordinal`` begins; known where a reader of the block stopped."""
+        """Where in its block the line ``ordinal`` begins.
+
+        The places where readers stopped are remembered, so that the next read searches and checks nothing.
+        """
         known, begin = self._places.get(ordinal, (-1, 0))
         if known == frame.ordinal:
             return begin
@@ -321,10 +333,10 @@ class Segments:
         return begin
 
 
-def begin_behind(directory: Path, number: int) -> int:
-    """Have the next record of a shard get a number that no lost record had: which is the least that is left.
+def skip_lost_numbers(directory: Path, number: int) -> int:
+    """Create a segment whose numbers no lost record had, and return its first number.
 
-    Lost are all those from ``number`` on that the last segment had.
+    ``number`` is the first number that was lost.
     """
     first = number + _LEAP
     directory.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Packing a segment: what it holds is compressed, and its payloads are where others find them."""
+"""Packing a segment: its bytes are compressed, and its payloads go into files that others can refer to."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _WINDOW_BYTES: Final = 1 << 18
 
 
 def pack(path: Path, index: Index, find: Find) -> PackedStorage:
-    """Write a segment's file anew, compressed, beside the old one. Raises OSError.
+    """Write a compressed copy of a segment's file beside it. Raises OSError.
 
-    When this returns the new file is whole and survives loss of power, with all that it refers to, so that
-    the old one can be removed. ``find`` finds the payloads in its lines. Where there is no place for payload
-    files, all is in the new file.
+    When this returns, the new file and every payload file that it refers to survive loss of power, so the
+    old file can be removed. ``find`` finds the payloads in the segment's lines. Without a ``Payloads`` for
+    the directory, the payloads stay in the new file.
     """
     with path.open("rb") as source:
         payloads = payloads_of(path)
@@ -38,11 +38,13 @@ def pack(path: Path, index: Index, find: Find) -> PackedStorage:
             return _Packing(path, index, Found({}, set()), None).run(source.fileno(), no_payloads)
         with payloads.working:
             storage = _share(path, index, source.fileno(), find, payloads)
-    payloads.tell()
+    payloads.notify()
     return storage
 
 
 def _share(path: Path, index: Index, source: int, find: Find, payloads: Payloads) -> PackedStorage:
+    # The segment is read twice: once for the keys of its payloads, so that only their places have to be
+    # in memory, and once to write it.
     keys = {crc32(data) for window in _windows(source) for _, _, data, _ in payloads_in(window, find)}
     found = payloads.find(keys)
     del keys
@@ -53,7 +55,7 @@ def _share(path: Path, index: Index, source: int, find: Find, payloads: Payloads
 
 
 class _Packing:
-    """One segment on its way into a packed file, and its new payloads into a payload file."""
+    """One segment while it is packed. Payloads that no payload file has go into a new one."""
 
     def __init__(self, path: Path, index: Index, found: Found, payloads: Payloads | None) -> None:
         self._index = index
@@ -65,28 +67,29 @@ class _Packing:
         self._splice, self._skip, self._filled = Splice(), 0, 0
 
     def run(self, source: int, find: Find) -> PackedStorage:
-        """Pack it. OSError leaves nothing behind."""
+        """Pack the segment. OSError leaves no file behind."""
         try:
             for window in _windows(source):
                 self._add(window, payloads_in(window, find))
             self._end_stretch()
-            return self._finished()
+            return self._finish()
         except BaseException:
             self._file.discard()
             if self._fresh is not None:
                 self._fresh.discard()
             raise
 
-    def _finished(self) -> PackedStorage:
+    def _finish(self) -> PackedStorage:
         files = tuple(sorted(self._files))
         if self._payloads is None:
             return self._file.finish(self._index)
+        # Held before the packed file takes its place: it must never refer to a file that can be removed.
         self._payloads.hold(files)
         try:
             if self._fresh is not None:
                 self._fresh.finish()
                 self._payloads.release((self._fresh.number,))
-                # From now on others may refer to it.
+                # Other packed files may refer to it from now on, so a failure must not discard it.
                 self._fresh = None
             return self._file.finish(self._index, files, self._payloads)
         except OSError:
@@ -95,7 +98,7 @@ class _Packing:
 
     def _add(self, window: bytes, payloads: list[Payload]) -> None:
         at = 0
-        places = self._placed([data for _, _, data, _ in payloads]) if payloads else []
+        places = self._place([data for _, _, data, _ in payloads]) if payloads else []
         for (begin, end, _, in_base64), place in zip(payloads, places, strict=True):
             if self._filled + end - at < STRETCH_BYTES and place[2] <= PART_BYTES:
                 self._splice.add_literal(window[at:begin])
@@ -107,19 +110,19 @@ class _Packing:
             at = end
         self._add_text(window[at:])
 
-    def _placed(self, payloads: list[bytes]) -> list[Piece]:
-        """Where payloads are: in files where they were read just now, or in the new one."""
+    def _place(self, payloads: list[bytes]) -> list[Piece]:
+        """Return a piece for each payload: of an older file that was read and compared, or of the new one."""
         assert self._payloads is not None
         keys = [*map(crc32, payloads)]
         places = [*map(self._found.get, keys)]
         if any(places):
-            places = self._payloads.checked(places, payloads)
+            places = self._payloads.verify(places, payloads)
         self._files.update(place[0] for place in places if place is not None)
         new = [number for number, place in enumerate(places) if place is None]
         if not new:
             return [place for place in places if place is not None]
         if self._fresh is None:
-            self._fresh = self._payloads.begin()
+            self._fresh = self._payloads.create_file()
             self._files.add(self._fresh.number)
         added = iter(self._fresh.add([payloads[i] for i in new], [keys[i] for i in new]))
         return [next(added) if place is None else place for place in places]
@@ -143,20 +146,21 @@ class _Packing:
                 self._filled = STRETCH_BYTES
                 self._end_stretch()
                 if beyond:
-                    # It is in both: of the first its begin is taken, of the next its end.
+                    # The part crosses the border of two stretches, so both refer to it. The first is cut
+                    # at its end by its size, and the next skips what the first has.
                     self._splice.add_piece(*part)
                     self._skip, self._filled = size - beyond, beyond
 
     def _end_stretch(self) -> None:
         if len(self._splice.literals) > 1:
-            self._file.add_spliced(self._splice.encoded(self._skip, self._filled), self._filled)
+            self._file.add_spliced(self._splice.encode(self._skip, self._filled), self._filled)
         elif self._filled:
             self._file.add(self._splice.literals[0])
         self._splice, self._skip, self._filled = Splice(), 0, 0
 
 
 def _windows(descriptor: int) -> Iterator[bytes]:
-    """The file in whole lines, some at a time."""
+    """The file in windows of about 256 KiB that hold whole lines only."""
     position, rest = 0, b""
     while chunk := os.pread(descriptor, _WINDOW_BYTES, position):
         position += len(chunk)

@@ -1,4 +1,11 @@
-"""A text of which parts stand elsewhere: what else is in it, and where each part is."""
+"""A text with references in the place of its payloads, and how the whole text is rendered again.
+
+    encoded:  counts | files | lengths of literals | for each piece: file, jump, length | literals
+    rendered: literal, piece 0, literal, piece 1, ..., literal
+
+Numbers are kept by column, and a piece's start as the distance from the end of the piece before it in the
+same file. That is mostly zero, so the columns almost vanish when the stretch is compressed.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +19,32 @@ from typing import Final, TypeAlias
 from pybase64 import b64decode, b64encode
 
 Span: TypeAlias = tuple[int, int, bool]
-"""Where a payload begins and ends in a text, and whether it stands there in base64."""
+"""Where a payload begins and ends in a text, and whether it is written in base64 there."""
 Find: TypeAlias = Callable[[bytes], Iterable[Span]]
-"""What knows where the payloads are in whole lines of a text."""
+"""Finds the payloads in complete lines of a text."""
 Read: TypeAlias = Callable[[int, int, int], bytes]
-"""Reads from the payload file of a number, from a byte on, so many bytes. Raises ``DamagedLogError``."""
+"""Reads from a payload file: its number, the first byte, how many bytes. Raises ``DamagedLogError``."""
 Piece: TypeAlias = tuple[int, int, int]
 """The number of a payload file, where in it a payload begins, and how many bytes it has."""
 Payload: TypeAlias = tuple[int, int, bytes, bool]
-"""Where a payload begins and ends in a text, its bytes, and whether they stand there in base64."""
+"""Where a payload begins and ends in a text, its bytes, and whether they are written in base64 there."""
 
 _TOP: Final = struct.Struct("<IIII")
 _WORD: Final = 0xFFFF_FFFF
 _PADDING: Final = ord("=")
 PART_BYTES: Final = 3 << 14
-"""A long payload is referred to in parts, 64 KiB in base64, so that only what is near has to be read."""
+"""A long payload is referred to in parts of 64 KiB in base64, so that a read need not load all of it."""
 _LEAST_BYTES: Final = 64
-"""What is shorter is not worth the place of a reference."""
+"""A shorter payload stays in the text: a reference would save no room."""
 
 
 def no_payloads(_text: bytes) -> tuple[Span, ...]:
-    """``Find`` for lines of which nobody knows."""
+    """A ``Find`` that finds no payload."""
     return ()
 
 
 def payloads_in(text: bytes, find: Find) -> list[Payload]:
-    """The payloads that are worth a reference, and that come out of one as they stand there."""
+    """The payloads that are worth a reference and that a reference renders byte for byte as they are."""
     found: list[Payload] = []
     for begin, end, in_base64 in find(text):
         if end - begin < _LEAST_BYTES:
@@ -48,7 +55,8 @@ def payloads_in(text: bytes, find: Find) -> list[Payload]:
                 data = b64decode(written, validate=True)
             except binascii.Error:
                 continue
-            # There is one spelling of all but the last bytes.
+            # Base64 of the last bytes has unused bits. Another writer may have set them, and rendering
+            # would clear them. Everything before has one spelling only.
             if written[-1] == _PADDING and b64encode(data[-(len(data) % 3) :]) != written[-4:]:
                 continue
         found.append((begin, end, data, in_base64))
@@ -56,12 +64,12 @@ def payloads_in(text: bytes, find: Find) -> list[Payload]:
 
 
 def text_bytes(length: int, in_base64: bool) -> int:
-    """How much of a text a payload is."""
+    """How many bytes of a text a payload of ``length`` bytes takes."""
     return (length + 2) // 3 * 4 if in_base64 else length
 
 
 class Splice:
-    """A text that is put together of literals and pieces of payload files, in their order."""
+    """A text under construction, of literals and pieces of payload files in their order."""
 
     def __init__(self) -> None:
         self.literals: list[bytes] = [b""]
@@ -78,20 +86,20 @@ class Splice:
         self.literals[-1] += text
 
     def add_piece(self, file: int, start: int, length: int, in_base64: bool) -> None:
-        """``length`` bytes from ``start`` on in a payload ``file``; in the text in base64, or as they are."""
+        """Add ``length`` bytes from ``start`` on of a payload ``file``, in base64 or as they are."""
         self._files.append(file)
         self._starts.append(start)
         self._lengths.append(length << 1 | in_base64)
         self.literals.append(b"")
 
-    def encoded(self, skip: int, size: int) -> bytes:
-        """As ``render`` takes it: ``size`` bytes of the text, without the first ``skip``."""
+    def encode(self, skip: int, size: int) -> bytes:
+        """Encode ``size`` bytes of the text after the first ``skip``, for ``render``."""
         files = self.files
         slots = {file: slot for slot, file in enumerate(files)}
         ends = dict.fromkeys(files, 0)
         jumps = array("I")
         for file, start, packed in zip(self._files, self._starts, self._lengths, strict=True):
-            # Mostly one begins where the last one ended: zeros, which take no room.
+            # A piece mostly begins where the last one of its file ended: zeros, which compress to nothing.
             jumps.append((start - ends[file]) & _WORD)
             ends[file] = start + (packed >> 1)
         columns = (
@@ -106,7 +114,7 @@ class Splice:
 
 
 def render(raw: bytes, read: Read) -> bytes:
-    """The text. Raises what ``read`` raises."""
+    """Return the text that a ``Splice`` encoded. Raises what ``read`` raises."""
     count, filed, skip, size = _TOP.unpack_from(raw)
     at = _TOP.size
     columns: list[array[int]] = []

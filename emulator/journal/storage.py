@@ -1,4 +1,4 @@
-"""Where the bytes of a segment lie: in a file, or in memory for a sandbox that keeps nothing."""
+"""Where a segment's bytes are stored: in a file, or in memory for a sandbox that keeps nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.machine.private_files import FILE_MODE
 
 
 class Storage(Protocol):
-    """Bytes that grow at the end and are read anywhere."""
+    """Bytes that are appended at the end and read at any position."""
 
     @property
     def end(self) -> int: ...
@@ -25,7 +25,7 @@ class Storage(Protocol):
 
 
 class FileStorage:
-    """Bytes in a file. The file is opened when it is touched and can be closed at any time in between."""
+    """Bytes in a file. The file is opened when it is used, and can be closed at any time between two uses."""
 
     def __init__(self, path: Path, end: int) -> None:
         self.path = path
@@ -35,14 +35,14 @@ class FileStorage:
         self._deleted = False
 
     def append(self, parts: list[bytes]) -> None:
-        """Write ``parts`` at the end; OSError leaves nothing of them behind."""
+        """Write ``parts`` at the end. OSError leaves the file as it was."""
         self.end = frames.write_all(self.descriptor(), parts, self.end)
 
     def read(self, position: int, length: int) -> bytes:
         return os.pread(self.descriptor(), min(length, self.end - position), position)
 
     def sync(self) -> None:
-        """Return when everything appended so far survives loss of power, the file's name with it."""
+        """Return when everything appended so far survives loss of power, and the file's name does too."""
         if self._deleted:
             return
         os.fdatasync(self.descriptor())
@@ -61,7 +61,7 @@ class FileStorage:
         self.path.unlink(missing_ok=True)
 
     def descriptor(self) -> int:
-        """The open file."""
+        """Return the file's descriptor. The file is opened, and created, if it is not open."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = _open(self.path)
@@ -69,7 +69,7 @@ class FileStorage:
 
 
 def sync_folders(path: Path, *, levels: int) -> None:
-    """Return when the name of ``path``, and of ``levels - 1`` folders above it, survive loss of power."""
+    """Return when the names of ``path`` and of ``levels - 1`` folders above it survive loss of power."""
     for folder in path.parents[:levels]:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -79,7 +79,7 @@ def sync_folders(path: Path, *, levels: int) -> None:
 
 
 def _open(path: Path) -> int:
-    """Open ``path``; where the process may not have more open files, let it have all it is allowed."""
+    """Open ``path``. At the soft limit of open files, raise that to the hard limit and try again."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
         return os.open(path, flags, FILE_MODE)
@@ -92,7 +92,7 @@ def _open(path: Path) -> int:
 
 
 class MemoryStorage:
-    """Bytes that are gone with the process."""
+    """Bytes that end with the process."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -109,10 +109,10 @@ class MemoryStorage:
         return bytes(memoryview(self._bytes)[position : position + length])
 
     def sync(self) -> None:
-        """Nothing to do: nothing here survives."""
+        """Do nothing: memory does not survive anyway."""
 
     def close(self) -> None:
-        """Nothing to do: a segment in memory stays readable until it is deleted."""
+        """Do nothing: a segment in memory stays readable until it is deleted."""
 
     def delete(self) -> None:
         self._bytes = bytearray()

@@ -78,7 +78,7 @@ class Packing:
         packed = segment.pack(data_spans)
         while True:
             with self._registry.lock:
-                if records.settle(segment, packed):
+                if records.replace(segment, packed):
                     return
             if self._closed.wait(_SETTLE_SECONDS):
                 packed.delete()

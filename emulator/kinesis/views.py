@@ -79,5 +79,5 @@ def _shard_view(stream: Stream, shard: Shard) -> ShardView:
         records=records.count(records.first),
         bytes=records.size,
         created=state.created / 1000,
-        put=records.put,
+        put=records.total,
     )

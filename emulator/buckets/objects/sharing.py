@@ -52,7 +52,7 @@ class Sharing:
         self._closed = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
-        payloads.on_more(lambda: self._news.put(None))
+        payloads.on_new_file(lambda: self._news.put(None))
 
     def look_at(self, place: Place) -> None:
         """Something was put at a place."""
@@ -152,7 +152,7 @@ class Sharing:
             splice, at = Splice(), 0
             payloads = payloads_in(text, self._find)
             data = [data for _, _, data, _ in payloads]
-            pieces = self._payloads.checked([found.pieces.get(crc32(each)) for each in data], data)
+            pieces = self._payloads.verify([found.pieces.get(crc32(each)) for each in data], data)
             for (begin, end, _, in_base64), piece in zip(payloads, pieces, strict=True):
                 if piece is not None:
                     splice.add_literal(text[at:begin])
@@ -162,7 +162,7 @@ class Sharing:
             files, done = splice.files, False
             self._payloads.hold(files)
             try:
-                done = bool(files) and self._bodies.splice(place, splice.encoded(0, len(text)), files)
+                done = bool(files) and self._bodies.splice(place, splice.encode(0, len(text)), files)
             finally:
                 if not done:
                     self._payloads.release(files)

@@ -465,7 +465,7 @@ def test_a_compressed_segment_is_repaired(where: int, tmp_path: Path) -> None:
         line = b"%058d\n" % number
         segments.append(line * 3, 3, 177, 1000 + number)
     while (cold := segments.cold) is not None:
-        assert segments.settle(cold, cold.pack())
+        assert segments.replace(cold, cold.pack())
     segments.close()
     path = min(shard.glob("*.packed"))
     raw = bytearray(path.read_bytes())

@@ -39,7 +39,7 @@ def more(segments: Segments, blocks: int) -> None:
 def pack(segments: Segments) -> int:
     packed = 0
     while (segment := segments.cold) is not None:
-        assert segments.settle(segment, segment.pack())
+        assert segments.replace(segment, segment.pack())
         packed += 1
     return packed
 
@@ -125,7 +125,7 @@ def test_a_segment_that_is_trimmed_while_it_is_packed_stays_away(tmp_path: Path)
     packed = segment.pack()
 
     segments.trim(1000 + segments.next)
-    assert segments.settle(segment, packed)
+    assert segments.replace(segment, packed)
 
     assert not list(tmp_path.glob("*.packed"))
 

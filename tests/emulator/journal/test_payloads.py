@@ -54,7 +54,7 @@ def put(segments: Segments, records: list[bytes]) -> None:
 def pack(segments: Segments) -> None:
     segments.roll(1)
     while (segment := segments.cold) is not None:
-        assert segments.settle(segment, segment.pack(data_spans))
+        assert segments.replace(segment, segment.pack(data_spans))
 
 
 def filled(root: Path, name: str, records: list[bytes]) -> Segments:
@@ -134,7 +134,7 @@ def test_what_nothing_refers_to_is_removed_at_a_start(tmp_path: Path) -> None:
     with opened(tmp_path) as payloads:
         everything(filled(tmp_path, "a", random_data(20)))
         kept = payload_files(tmp_path)
-        file = payloads.begin()
+        file = payloads.create_file()
         file.finish()
         (tmp_path / "payloads" / "0000000000000009.payloads.draft").write_bytes(b"half")
     with opened(tmp_path):

@@ -63,7 +63,7 @@ class Sharing(RuleBasedStateMachine):
             records.roll(1)
         for _ in range(most):
             if (segment := records.cold) is not None:
-                assert records.settle(segment, segment.pack(data_spans))
+                assert records.replace(segment, segment.pack(data_spans))
 
     @rule(name=NAMES, share=st.floats(0, 1))
     def trim(self, name: str, share: float) -> None:
