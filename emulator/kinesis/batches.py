@@ -1,4 +1,4 @@
-"""What fits one PutRecords call."""
+"""Cutting messages into batches that fit one PutRecords call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Entry: TypeAlias = tuple[bytes, str]
 
 MOST_RECORDS: Final = 500
 MOST_BYTES: Final = 4_500_000
-"""Below the 5 MiB that Kinesis takes, keys and all."""
+"""Data and keys of a batch: below the 5 MiB that Kinesis accepts."""
 
 
 def batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Entries in order, in groups that one call takes; a message that is too large stands alone."""
+    """Group entries, in order, into batches that fit one call. A message that is too large comes alone."""
     batch: list[Entry] = []
     size = 0
     for data, key in entries:

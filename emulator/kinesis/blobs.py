@@ -1,4 +1,4 @@
-"""Blobs in base64 (RFC 4648 section 4), read as strictly as AWS reads them: there is one spelling of each."""
+"""Blobs in base64 (RFC 4648 section 4), decoded as strictly as AWS does: each has one valid spelling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _FOREIGN = re.compile(r"[^A-Za-z0-9+/]")
 _MOST_PADDING = 2
 _LAST_THREE = itemgetter(slice(-3, None))
-# The last letter before one "=" has two bits that say nothing, before two it has four: they must be 0.
+# The last letter has two unused bits before one "=", and four before two. They must be 0.
 _LOOSE_ENDS = frozenset(
     [before + last + "=" for before in _ALPHABET for at, last in enumerate(_ALPHABET) if at % 4]
     + [last + "==" for at, last in enumerate(_ALPHABET) if at % 16]
@@ -21,11 +21,11 @@ _LOOSE_ENDS = frozenset(
 
 
 class NotBase64Error(ValueError):
-    """A text that is no blob; its message is AWS's reason."""
+    """A text is not a blob. The message is AWS's reason."""
 
 
 def decode(text: str) -> bytes:
-    """The blob that ``text`` spells. Raises ``NotBase64Error``."""
+    """Decode ``text``. Raises ``NotBase64Error``."""
     if len(text) % 4:
         raise NotBase64Error(
             f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
@@ -39,8 +39,8 @@ def decode(text: str) -> bytes:
 
 
 def lengths(texts: Sequence[str]) -> list[int]:
-    """How many bytes each text spells. Raises ValueError when one of them is no blob."""
-    # Mapped, not looped over: a batch is checked in half the time.
+    """How many bytes each text decodes to. Raises ValueError when one of them is not a blob."""
+    # ``map`` takes half the time of a loop.
     sizes = list(map(len, map(b64decode, texts, repeat(None), repeat(True))))
     if not _LOOSE_ENDS.isdisjoint(map(_LAST_THREE, texts)):
         raise NotBase64Error("Invalid last non-pad Base64 character dectected")

@@ -21,7 +21,7 @@ from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.sequence_numbers import number, position
 from emulator.kinesis.subscriptions import Subscription
-from emulator.kinesis.views import ShardView, StreamView, view
+from emulator.kinesis.views import ShardView, StreamView, forget_expired, view
 
 Limits = Literal["relaxed", "strict"]
 OnRecords = Callable[[str, str], None]
@@ -31,12 +31,10 @@ _Answer = TypeVar("_Answer")
 class Engine:
     """Streams in ``directory``, or in memory when it is None. Thread-safe.
 
-    An acknowledged record survives ``kill -9``; with ``fsync`` loss of power
-    too. ``limits`` "strict" enforces AWS's throughput limits and quotas.
-    ``transition_seconds`` of the clock pass before a stream that is created or
-    resharded is ACTIVE and has its shards, and one that is deleted is gone. A
-    shard's records go to a new file when one has ``segment_bytes``. Raises
-    ``DamagedLogError``.
+    An acknowledged record survives ``kill -9``, and with ``fsync`` loss of power too. ``limits`` "strict"
+    enforces AWS's throughput limits and quotas. A stream that is created or resharded is ACTIVE and has its
+    shards after ``transition_seconds`` of the clock; one that is deleted is gone after them. A shard begins
+    a new file when the last one has ``segment_bytes``. Raises ``DamagedLogError``.
     """
 
     def __init__(
@@ -64,7 +62,7 @@ class Engine:
         self._on_records: list[OnRecords] = []
 
     def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-        """Do any operation, in botocore's shapes: blobs are bytes, times seconds since the epoch.
+        """Run any operation, in botocore's shapes: blobs are bytes, times are seconds since the epoch.
 
         Raises ``KinesisError``.
         """
@@ -76,7 +74,7 @@ class Engine:
     def subscribe(
         self, consumer_arn: str, shard_id: str, starting_position: dict[str, Any], scope: Scope
     ) -> Subscription:
-        """SubscribeToShard: batches are pulled from what is returned. Raises ``KinesisError``."""
+        """Run SubscribeToShard. Events are pulled from the returned subscription. Raises ``KinesisError``."""
         request = {
             "ConsumerARN": consumer_arn,
             "ShardId": shard_id,
@@ -86,30 +84,31 @@ class Engine:
         return subscription
 
     def put_records_json(self, body: bytes, scope: Scope) -> bytes:
-        """PutRecords from JSON to JSON.
+        """Run PutRecords from JSON to JSON.
 
-        Raises ``KinesisError``, or ``NotFastError`` for ``call`` to decide.
+        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge.
         """
         return self._run(lambda: fast.put_records(self._registry, body, scope))
 
     def put_record_json(self, body: bytes, scope: Scope) -> bytes:
-        """PutRecord from JSON to JSON.
+        """Run PutRecord from JSON to JSON.
 
-        Raises ``KinesisError``, or ``NotFastError`` for ``call`` to decide.
+        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge.
         """
         return self._run(lambda: fast.put_record(self._registry, body, scope))
 
     def get_records_json(self, body: bytes, scope: Scope) -> bytes:
-        """GetRecords from JSON to JSON.
+        """Run GetRecords from JSON to JSON.
 
-        Raises ``KinesisError``, or ``NotFastError`` for ``call`` to decide.
+        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge.
         """
+        # Rendered outside of the lock: joining 10 MiB must not hold up the writers.
         return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
-        """Have ``callback(stream name, shard id)`` called after records came, a shard closed or was deleted.
+        """Call ``callback(stream name, shard id)`` after records arrive or a shard closes or is deleted.
 
-        It is called on the writer's thread. Returns the function that ends it.
+        It is called on the writer's thread. Returns the function that removes it.
         """
         self._on_records.append(callback)
         return lambda: self._on_records.remove(callback)
@@ -124,8 +123,8 @@ class Engine:
     ) -> list[StoredRecord]:
         """Up to ``limit`` records (and 10 MiB) of a shard after a sequence number; None starts at the oldest.
 
-        Without a ``scope``, the stream is looked for in every one.
-        Raises ``KinesisError`` when there is no such stream, shard or sequence number.
+        Without a ``scope``, the stream is looked for in every account and region. Raises ``KinesisError``
+        when there is no such stream, shard or sequence number.
         """
         registry = self._registry
         parts = self._run(
@@ -140,7 +139,7 @@ class Engine:
         return stored(parts)
 
     def unread(self, _stream: str, shard: ShardView, after: str | None) -> int:
-        """How many records of a shard are kept behind a sequence number; None: all of them."""
+        """How many records of a shard are kept after a sequence number; None counts all of them."""
         found = position(after) if after else None
         if found is None:
             return shard.records
@@ -151,7 +150,7 @@ class Engine:
             return next(counts, shard.records)
 
     def at(self, stream: str, shard_id: str, sequence_number: str, scope: Scope) -> bytes | None:
-        """The data of one record, None when it is gone. Raises as ``read``."""
+        """The data of one record; None when it is gone. Raises what ``read`` raises."""
         found = position(sequence_number)
         if found is None:
             return None
@@ -160,12 +159,13 @@ class Engine:
         return next((each.data for each in records if each.sequence_number == sequence_number), None)
 
     def readers(self, stream: str, scope: Scope) -> list[ReaderView]:
-        """Who reads a stream, and how far behind they are. Raises ``KinesisError`` for no such stream."""
+        """The readers of a stream and their lag. Raises ``KinesisError`` when there is no such stream."""
         with self._registry.lock:
+            self._registry.readers.forget_expired(self._registry.now_ms())
             return list(reading_views(self._registry, self._registry.named(stream, scope)))
 
     def stream_of_iterator(self, iterator: str) -> str | None:
-        """The name of the stream that a shard iterator, expired or not, is of; None when there is none."""
+        """The name of the stream that a shard iterator, expired or not, is for; None when there is none."""
         try:
             stream_number = iterators.read(iterator, now=0).stream
         except KinesisError:
@@ -177,7 +177,10 @@ class Engine:
     def streams(self, scope: Scope) -> list[StreamView]:
         """Every stream of an account in a region, with its shards and what is in them, by name."""
         with self._registry.lock:
-            return [view(self._registry, stream) for stream in self._registry.streams(scope)]
+            streams = self._registry.settle_all(scope)
+            for stream in streams:
+                forget_expired(self._registry, stream)
+            return [view(self._registry, stream) for stream in streams]
 
     def scopes(self) -> list[Scope]:
         """Every account and region that has a stream."""
@@ -185,19 +188,19 @@ class Engine:
             return self._registry.scopes()
 
     def finish(self, stream: str, scope: Scope) -> None:
-        """Have what a stream is becoming (CREATING, UPDATING, DELETING) be so at once.
+        """End a stream's transition (CREATING, UPDATING, DELETING) at once.
 
         Raises ``KinesisError`` when there is no such stream.
         """
         self._run(lambda: self._registry.finish(self._registry.named(stream, scope)))
 
     def pack(self) -> None:
-        """Compress every record on disk but the last few of each shard. Raises OSError."""
+        """Compress all records on disk but the last few of each shard. Raises OSError."""
         if self._packing:
             self._packing.pack()
 
     def close(self) -> None:
-        """Give the files back; the engine cannot be used afterwards."""
+        """Close the files. The engine cannot be used afterwards."""
         if self._packing:
             self._packing.close()
         with self._registry.lock:
@@ -225,6 +228,8 @@ class Engine:
                     self._packing.in_use = True
                     if written:
                         self._packing.wake()
+        # Without the lock: while one call waits for the disk, others write, and their flushes are shared.
+        # Readers are told only after the flush, so that they see nothing that a power cut can undo.
         registry.sync(written)
         for stream, shard in touched:
             for callback in tuple(self._on_records):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class KinesisError(Exception):
-    """What AWS would answer: ``code`` (the exception's name), ``message`` and the HTTP ``status``."""
+    """An error that AWS would answer: ``code`` (the exception's name), ``message`` and HTTP ``status``."""
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:
         super().__init__(f"{code}: {message}")
@@ -14,7 +14,7 @@ class KinesisError(Exception):
 
 
 class NotFastError(Exception):
-    """A fast path met something unusual: take the full path, which gives the verdict."""
+    """A fast path cannot judge a request: the caller takes the full path."""
 
 
 def invalid_argument(message: str) -> KinesisError:
@@ -54,5 +54,5 @@ def shard_not_found(shard: str, stream: str, account: str) -> KinesisError:
 
 
 def no_such_shard(shard: str, stream: str, account: str) -> KinesisError:
-    """The words of the operations that begin to read."""
+    """The wording of GetShardIterator and SubscribeToShard."""
     return not_found(f"Shard {shard} in stream {stream} under account {account} does not exist")

@@ -1,7 +1,7 @@
-"""Byte-level paths for the three hot operations: base64 is never decoded and no record becomes a dict.
+"""Byte-level paths for the three hot operations: base64 is not kept decoded, and no record becomes a dict.
 
-They answer what is plainly in order. Whatever is not raises ``NotFastError``, and
-the full path gives the verdict, so that there is one verdict for both.
+They answer requests that are certainly valid. Any other request raises ``NotFastError`` and takes the full
+path, so that all errors and their order come from one place.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _decode_get_records = msgspec.json.Decoder(_GetRecords).decode
 
 
 def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
-    """PutRecords: the request's JSON to the answer's. Raises ``NotFastError`` and InternalFailure."""
+    """Run PutRecords from JSON to JSON. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
         raise NotFastError
     try:
@@ -75,7 +75,7 @@ def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
 
 
 def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
-    """PutRecord: the request's JSON to the answer's. Raises ``NotFastError`` and InternalFailure."""
+    """Run PutRecord from JSON to JSON. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
         raise NotFastError
     try:
@@ -93,7 +93,7 @@ def get_records(
 ) -> tuple[Located, Fetched, ShardIterator | None]:
     """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
 
-    Raises ProvisionedThroughputExceededException too.
+    Raises ``NotFastError`` and ProvisionedThroughputExceededException.
     """
     try:
         request = _decode_get_records(body)
@@ -128,7 +128,8 @@ def _write(
 def _sizes(entries: list[Entry], most: int) -> list[int]:
     """How many bytes of data each entry has.
 
-    Raises ``NotFastError`` for bad base64 and for what might not fit.
+    Raises ``NotFastError`` for bad base64, an ExplicitHashKey out of range, and data so long that the record
+    may be too big with its key.
     """
     try:
         sizes = blobs.lengths([entry.Data for entry in entries])

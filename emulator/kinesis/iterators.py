@@ -1,6 +1,6 @@
-"""Shard iterators: opaque tokens that carry their whole meaning, so nothing is remembered for them.
+"""Shard iterators: opaque tokens that hold all their data, so the engine keeps none for them.
 
-They stay good over a restart, for five minutes of the clock.
+They are valid for five minutes of the clock, over a restart too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEY = b"shard iterator"
 
 
 class ShardIterator(NamedTuple):
-    """A place in a shard: the number of a stream, the index of a shard, the ordinal of the next record."""
+    """The number of a stream, the index of a shard, the ordinal of the next record, when it was made (ms)."""
 
     stream: int
     shard: int
@@ -30,13 +30,13 @@ class ShardIterator(NamedTuple):
     created: int
 
     def token(self) -> str:
-        """The iterator as a client sees it."""
+        """The token that a client gets."""
         fields = _FIELDS.pack(_VERSION, *self)
         return b64encode(fields + _seal(fields)).decode()
 
 
 def read(token: str, now: int) -> ShardIterator:
-    """Read a token at ``now`` ms, as AWS in quotation marks too.
+    """Read a token at ``now`` (ms). Like AWS, accept it in quotation marks too.
 
     Raises InvalidArgumentException and ExpiredIteratorException.
     """

@@ -1,4 +1,4 @@
-"""AWS's throughput limits and account quotas: not there when relaxed, enforced on the clock when strict."""
+"""AWS's throughput limits and account quotas: enforced on the clock when strict, absent when relaxed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CALLS_A_SECOND = dict.fromkeys(
     "ListShards": 1000,
     "UpdateShardCount": 10,
 }
-"""Calls a second that an account may make of an operation."""
+"""How many calls of an operation an account may make in a second."""
 
 
 def shard_quota(scope: Scope) -> int:
@@ -73,7 +73,7 @@ def shard_quota(scope: Scope) -> int:
 
 
 class Limits(Protocol):
-    """What the engine asks before it does something; each raises AWS's exception when it may not."""
+    """The checks that the engine makes before it acts. Each raises AWS's exception beyond its limit."""
 
     def operation(self, name: str, scope: Scope, /) -> None: ...
     def admit(self, stream: Stream, routed: Routed, sizes: list[int], written: Written, /) -> Routed: ...
@@ -87,41 +87,41 @@ class Limits(Protocol):
 
 
 class Relaxed:
-    """No limits, but for the size that no stream can have."""
+    """No limits, except for the most shards that a stream can have."""
 
     def operation(self, _name: str, _scope: Scope) -> None:
-        """As often as you like."""
+        """Allow any rate."""
 
     def admit(self, _stream: Stream, routed: Routed, _sizes: list[int], _written: Written) -> Routed:
-        """As much as you like."""
+        """Admit every entry."""
         return routed
 
     def iterator(self, _stream: Stream, _shard: Shard) -> None:
-        """As often as you like."""
+        """Allow any rate."""
 
     def read(self, _stream: Stream, _shard: Shard) -> None:
-        """As often as you like."""
+        """Allow any rate."""
 
     def delivered(self, _shard: Shard, _size: int) -> None:
-        """As much as you like."""
+        """Count nothing."""
 
     def new_stream(self, _scope: Scope, _creating: int, _on_demand: int) -> None:
-        """As many as you like."""
+        """Allow any number."""
 
     def new_shards(self, _scope: Scope, _current: int, _more: int) -> None:
-        """As many as you like."""
+        """Allow any number."""
 
     def new_consumer(self, _stream: Stream, _now: float) -> None:
-        """As many as you like."""
+        """Allow any number."""
 
     def scaling(self, _stream: Stream, target: int, _now: float) -> None:
-        """To any size that a stream can have."""
+        """Allow any number of shards that a stream can have."""
         if target > SHARDS_A_STREAM:
             raise _too_many_shards(target)
 
 
 class Strict:
-    """The limits of AWS, as buckets that fill on the clock: a second's worth can be used at once."""
+    """AWS's limits, as token buckets that fill on the sandbox's clock. A bucket holds a second's worth."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -133,7 +133,7 @@ class Strict:
             raise limit_exceeded(f"Rate exceeded for account {scope.account}.")
 
     def admit(self, stream: Stream, routed: Routed, sizes: list[int], written: Written) -> Routed:
-        """The entries that fit each shard's 1,000 records and 1 MiB a second; others fail in ``written``."""
+        """Admit entries within each shard's 1,000 records and 1 MiB a second; fail others in ``written``."""
         admitted: Routed = {}
         for shard, indexes in routed.items():
             fit = [i for i in indexes if self._admits(shard, sizes[i])]

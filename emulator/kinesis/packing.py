@@ -1,4 +1,4 @@
-"""Compressing the records that a shard adds nothing to any more, on a thread of its own."""
+"""Compressing complete segments on a background thread."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ if TYPE_CHECKING:
 _CALM_SECONDS: Final = 1.0
 _CALMS: Final = 10
 _QUIET_SECONDS: Final = 3.0
-_SETTLE_SECONDS: Final = 0.05
+_RETRY_SECONDS: Final = 0.05
 _PAUSE_SECONDS: Final = 0.04
-"""Real seconds all: housekeeping goes on when the sandbox's clock stands still. The last is for each MiB
-that was packed while streams are used, so that those who use them have most of the processor."""
+"""All in real seconds: packing goes on while the sandbox's clock stands still. The pause is taken for each
+MiB that is packed while streams are in use, so that their users get most of the processor."""
 _LEAST_BYTES: Final = 1 << 16
 _MUCH_BYTES: Final = 1 << 21
-"""What is packed of so much leaves some megabytes of free memory behind."""
+"""After a segment of this size, free memory is given back to the system: packing leaves megabytes of it."""
 _TAIL: Final = 8
 _QUIET_TAIL: Final = 32
-"""What is not packed of a shard is less than this part of it, so that its files stay few."""
+"""A shard's last segment is packed when it is at least one part in this many of the shard.
+
+A fixed size would give a big shard many small files.
+"""
 
 
 class Packing:
-    """Packs full segments, and a shard's last one when it is much of the shard, or nothing comes.
+    """Packs full segments, and a shard's last one when it is a large part of the shard or nothing arrives.
 
-    The thread is started by the first ``wake``. ``in_use`` is set by whoever does anything with a stream.
+    The first ``wake`` starts the thread. Every operation on a stream sets ``in_use``.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -43,7 +46,7 @@ class Packing:
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """Something was written. Called with the registry's lock."""
+        """Note that records were written. Callers hold the registry's lock."""
         if self._woken.is_set():
             return
         self._woken.set()
@@ -52,7 +55,7 @@ class Packing:
             self._thread.start()
 
     def pack(self, tail: int = _QUIET_TAIL) -> None:
-        """Pack what is full, and what is not but is this part of its shard. Raises OSError."""
+        """Pack the full segments, and last ones that are one part in ``tail`` of a shard. Raises OSError."""
         with self._passing:
             with self._registry.lock:
                 for records in self._registry.records():
@@ -68,19 +71,21 @@ class Packing:
                     self._closed.wait(_PAUSE_SECONDS * size / (1 << 20))
 
     def close(self) -> None:
-        """Stop after the segment under way. Not to be called with the registry's lock."""
+        """Stop after the present segment. Callers must not hold the registry's lock: packing needs it."""
         self._closed.set()
         self._woken.set()
         if self._thread is not None:
             self._thread.join(timeout=30)
 
     def _pack(self, records: Segments, segment: Segment) -> None:
+        # The long part runs without the lock. Only the exchange of the files needs it, and has to wait while
+        # the segment is synced.
         packed = segment.pack(data_spans)
         while True:
             with self._registry.lock:
                 if records.replace(segment, packed):
                     return
-            if self._closed.wait(_SETTLE_SECONDS):
+            if self._closed.wait(_RETRY_SECONDS):
                 packed.delete()
                 return
 
@@ -95,13 +100,13 @@ class Packing:
             try:
                 self.pack(_QUIET_TAIL if quiet else _TAIL)
             except OSError as error:
-                # What is not packed takes more room, and is looked at again after the next record.
+                # An unpacked segment only takes more room. It is tried again after the next record.
                 self._registry.events.emit("journal.unpacked", why=str(error))
             give_back_now()
             unpacked = not quiet
 
     def _wait_for_calm(self) -> None:
-        """Return when nothing comes for a moment, or after some time of load."""
+        """Return when nothing was written for a second, or after ten seconds of load."""
         for _ in range(_CALMS):
             self._closed.wait(_CALM_SECONDS)
             if not self._woken.is_set():

@@ -1,4 +1,4 @@
-"""Tokens for the next page of a listing; they are good for five minutes of the clock."""
+"""Tokens for the next page of a listing. They are valid for five minutes of the clock."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ _decode = msgspec.json.Decoder(tuple[str, str, dict[str, Any] | None, int]).deco
 
 
 def page(stream: str, after: str, chosen: dict[str, Any] | None, now: int) -> str:
-    """A token, made at ``now`` ms, for what follows ``after`` in a listing of ``stream`` with a filter."""
+    """A token, made at ``now`` (ms), for the page after ``after`` in a filtered listing of ``stream``."""
     return b64encode(msgspec.json.encode([stream, after, chosen, now])).decode()
 
 
 def read_page(token: str, now: int) -> tuple[str, str, dict[str, Any] | None]:
-    """The stream, place and filter of a token. Raises InvalidArgument- and ExpiredNextTokenException."""
+    """Read a token at ``now`` (ms): the stream, the last item of the page before, and the filter.
+
+    Raises InvalidArgumentException and ExpiredNextTokenException.
+    """
     try:
         stream, after, chosen, created = _decode(b64decode(token, validate=True))
     except (ValueError, msgspec.DecodeError):
@@ -32,7 +35,7 @@ def read_page(token: str, now: int) -> tuple[str, str, dict[str, Any] | None]:
 
 
 def stream_of_page(token: str) -> str | None:
-    """The stream whose listing a token goes on with; None for a token that is not of this engine."""
+    """The stream whose listing a token continues; None for a token that this engine did not make."""
     try:
         return _decode(b64decode(token, validate=True))[0]
     except (ValueError, msgspec.DecodeError):

@@ -1,7 +1,8 @@
-"""Who reads which shard from where: each reader followed from one iterator to the next.
+"""The readers of shards and how far each has read, followed from one iterator to the next.
 
-An iterator carries no name, so a reader is the chain of iterators that begins with GetShardIterator: each
-GetRecords gives one back and takes one along. A reader is forgotten when the iterator that it holds expires.
+An iterator carries no client's name, so a reader is the chain of iterators that begins with GetShardIterator:
+each GetRecords uses up one and returns the next. A reader is forgotten when the iterator that it holds
+expires.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MOST_READERS = 10_000
 
 @dataclass(slots=True)
 class Reader:
-    """One reader: ``began`` is when its first iterator was made, in ms; how often and how much it read."""
+    """One reader: when its first iterator was made (``began``, ms), its GetRecords calls and its records."""
 
     began: int
     reads: int = 0
@@ -25,27 +26,33 @@ class Reader:
 
 
 class Readers:
-    """The readers by the iterator that each holds. Whoever uses it holds the registry's lock."""
+    """The readers by the iterator that each holds. Callers hold the registry's lock."""
 
     def __init__(self) -> None:
         self._holding: OrderedDict[ShardIterator, Reader] = OrderedDict()
 
     def begin(self, iterator: ShardIterator) -> None:
-        """GetShardIterator gave this one."""
+        """Add a reader: GetShardIterator returned this iterator."""
         self._hold(iterator, Reader(iterator.created))
 
     def go_on(self, used: ShardIterator, following: ShardIterator | None, records: int) -> None:
-        """GetRecords took ``used`` and gave ``following``, None at a shard's end, with so many records."""
+        """Follow a reader: GetRecords used up ``used`` and returned ``following`` and so many ``records``.
+
+        ``following`` is None at the end of a shard: the reader is forgotten.
+        """
         reader = self._holding.pop(used, None) or Reader(used.created)
         if following is not None:
             reader.reads += 1
             reader.records += records
             self._hold(following, reader)
 
-    def of(self, stream: int, now: int) -> Iterator[tuple[ShardIterator, Reader]]:
-        """The readers of a stream by its number at ``now`` ms, each with the iterator that it holds."""
+    def forget_expired(self, now: int) -> None:
+        """Forget the readers whose iterator has expired at ``now`` (ms)."""
         for iterator in [each for each in self._holding if now - each.created > LIFETIME_MS]:
             del self._holding[iterator]
+
+    def of(self, stream: int) -> Iterator[tuple[ShardIterator, Reader]]:
+        """The readers of the stream with this number, each with the iterator that it holds."""
         return ((iterator, reader) for iterator, reader in self._holding.items() if iterator.stream == stream)
 
     def _hold(self, iterator: ShardIterator, reader: Reader) -> None:

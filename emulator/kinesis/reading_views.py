@@ -1,4 +1,4 @@
-"""Who reads a stream, for people: iterators, fan-out consumers, and how far behind each of them is."""
+"""The readers of a stream as the control API shows them: iterators, fan-out consumers, and their lag."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from emulator.kinesis.subscriptions import Subscription
 
 
 class ReaderView(NamedTuple):
-    """Somebody who reads: by ``iterator``, by ``subscription``, or a ``consumer`` that is only registered.
+    """A reader by ``iterator`` or by ``subscription``, or a registered ``consumer`` that does not read.
 
-    ``position`` is the number of the last record passed, ``behind`` counts those that wait, ``late`` is how
-    long the oldest of them has waited in seconds; ``began`` and ``seen`` (first and last heard of) are in
-    seconds since the epoch.
+    ``position`` is the sequence number of the last record passed, ``behind`` how many records wait, ``late``
+    for how many seconds the oldest of them has waited. ``began`` and ``seen`` (the last call) are in seconds
+    since the epoch.
     """
 
     kind: Literal["iterator", "subscription", "consumer"]
@@ -36,10 +36,10 @@ class ReaderView(NamedTuple):
 
 
 def reading_views(registry: Registry, stream: Stream) -> Iterator[ReaderView]:
-    """Everybody who reads a stream, those with iterators first."""
+    """The readers of a stream, those with iterators first. Callers have forgotten the expired ones."""
     now = registry.now_ms()
     by_index = {shard.state.index: shard for shard in stream.shards.values()}
-    for iterator, reader in registry.readers.of(stream.state.number, now):
+    for iterator, reader in registry.readers.of(stream.state.number):
         if (shard := by_index.get(iterator.shard)) is not None:
             yield _by_iterator(shard, iterator, reader, now)
     for consumer in stream.state.consumers:
@@ -57,7 +57,7 @@ def _by_iterator(shard: Shard, iterator: ShardIterator, reader: Reader, now: int
         "iterator",
         shard.id,
         None,
-        *_place(shard, iterator.ordinal, now),
+        *_lag(shard, iterator.ordinal, now),
         reader.began / 1000,
         iterator.created / 1000,
         reader.reads,
@@ -69,14 +69,14 @@ def _by_subscription(
     shard: Shard, consumer: ConsumerState, subscription: Subscription, elapsed: float, now: int
 ) -> ReaderView:
     began = now / 1000 - (elapsed - subscription.began)
-    place = _place(shard, subscription.ordinal, now)
+    lag = _lag(shard, subscription.ordinal, now)
     return ReaderView(
-        "subscription", shard.id, consumer.name, *place, began, now / 1000, 0, subscription.records
+        "subscription", shard.id, consumer.name, *lag, began, now / 1000, 0, subscription.records
     )
 
 
-def _place(shard: Shard, ordinal: int, now: int) -> tuple[str, int, float]:
-    """Position, records behind, seconds late of who reads ``ordinal`` next."""
+def _lag(shard: Shard, ordinal: int, now: int) -> tuple[str, int, float]:
+    """The ``position``, ``behind`` and ``late`` of a reader that reads ``ordinal`` next."""
     records = shard.records
     behind = records.count(ordinal)
     arrival = records.arrival_of(max(ordinal, records.first)) if behind else None

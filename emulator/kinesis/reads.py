@@ -1,4 +1,4 @@
-"""Reading a shard from a place in it: lines as they are kept, how far behind they are, what follows."""
+"""Reading a shard from an ordinal on: lines as they are kept, how far behind they are, and what follows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from emulator.kinesis.stream import Shard, Stream
 
 
 class Fetched(NamedTuple):
-    """``parts`` are kept lines; ``next`` is the ordinal after them, None when the shard has ended there."""
+    """Kept lines in ``parts``, and ``reached``, the ordinal after them.
+
+    ``next`` is the ordinal to read next: ``reached``, or None when the shard is closed and ends there.
+    ``millis_behind`` is how far the last line is behind ``now``, 0 at the tip of the shard.
+    """
 
     parts: list[memoryview]
     reached: int
@@ -28,9 +32,12 @@ def fetch(
     limit: int,
     max_bytes: int = DATA_BYTES_IN_ANSWER,
 ) -> Fetched:
-    """Up to ``limit`` records and ``max_bytes`` of data from ``ordinal`` on. Raises ``DamagedLogError``."""
+    """Trim the shard, then read up to ``limit`` records and ``max_bytes`` of data from ``ordinal`` on.
+
+    ``now`` is in ms. Raises ``DamagedLogError``.
+    """
     records = shard.records
-    records.trim(stream.horizon(now))
+    records.trim(stream.advance_horizon(now))
     parts, _, reached = records.read(ordinal, limit, max_bytes)
     if reached >= records.next:
         return Fetched(parts, reached, reached if shard.is_open else None, 0)
@@ -41,7 +48,10 @@ def fetch(
 def fetch_after(
     stream: Stream, shard_id: str, sequence_number: str | None, now: int, *, limit: int
 ) -> list[memoryview]:
-    """Up to ``limit`` kept lines after a sequence number, or from the oldest; ResourceNotFoundException."""
+    """Read up to ``limit`` kept lines after a sequence number, or from the oldest on when it is None.
+
+    Raises ResourceNotFoundException and ``DamagedLogError``.
+    """
     shard = stream.shard(shard_id)
     ordinal = 1
     if sequence_number is not None:
@@ -53,7 +63,7 @@ def fetch_after(
 
 
 def child_shards(stream: Stream, shard: Shard) -> list[dict[str, Any]]:
-    """What an answer at the end of ``shard`` says about the shards that follow it."""
+    """The ChildShards of an answer at the end of ``shard``, in botocore's shape."""
     return [
         {
             "ShardId": child.id,

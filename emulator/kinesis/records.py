@@ -1,4 +1,4 @@
-"""A record as it is kept: the line of JSON in which it will leave."""
+"""A record as it is kept: the line of JSON that GetRecords returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA_BYTES_IN_ANSWER = 10 * 1024 * 1024
 
 
 class RecordLine(msgspec.Struct):
-    """A kept line, read back: ``Data`` decoded, the arrival in seconds since the epoch."""
+    """A decoded line: ``Data`` is bytes, the arrival is in seconds since the epoch."""
 
     SequenceNumber: str
     ApproximateArrivalTimestamp: float
@@ -21,7 +21,7 @@ class RecordLine(msgspec.Struct):
 
 
 class StoredRecord(NamedTuple):
-    """A record for readers in this process; ``arrived`` in seconds since the epoch."""
+    """A record for readers in this process. ``arrived`` is in seconds since the epoch."""
 
     sequence_number: str
     partition_key: str | None
@@ -35,18 +35,21 @@ _decode_lines = msgspec.json.Decoder(list[RecordLine]).decode
 
 
 def array(before: bytes, parts: list[memoryview], after: bytes) -> bytes:
-    """Kept lines as the inside of a JSON array, without the last comma, between two other texts."""
+    """Join kept lines to the inside of a JSON array, between two other texts.
+
+    Each line ends with a comma and a newline, so only the last line's are cut off.
+    """
     last = [part[: -len(_BETWEEN)] for part in parts[-1:]]
     return b"".join([before, *parts[:-1], *last, after])
 
 
 def read_lines(parts: list[memoryview]) -> list[RecordLine]:
-    """Kept lines, decoded."""
+    """Decode kept lines."""
     return _decode_lines(array(b"[", parts, b"]"))
 
 
 def stored(parts: list[memoryview]) -> list[StoredRecord]:
-    """Kept lines, for readers in this process."""
+    """Decode kept lines for readers in this process."""
     return [
         StoredRecord(line.SequenceNumber, line.PartitionKey, line.Data, line.ApproximateArrivalTimestamp)
         for line in read_lines(parts)
@@ -54,7 +57,7 @@ def stored(parts: list[memoryview]) -> list[StoredRecord]:
 
 
 def data_spans(text: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Where the data of records stands in kept lines: from, to, and that it is in base64."""
+    """Find the data of records in kept lines: where it begins, where it ends, and that it is in base64."""
     end = 0
     while (mark := text.find(_DATA, end)) >= 0:
         begin = mark + len(_DATA)

@@ -1,4 +1,4 @@
-"""Every stream there is, by account and region, and the journal that remembers them."""
+"""All streams by account and region, and the journal that keeps their states."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from emulator.kinesis.subscriptions import Subscriptions
 
 
 class Registry:
-    """The streams, found by name, ARN or id; changes are durable when ``save`` returns.
+    """The streams, found by name, ARN or id. Changes are durable when ``save`` returns.
 
-    Whoever uses it holds ``lock``. ``transition`` is how many clock seconds a
-    stream stays CREATING, UPDATING or DELETING.
+    Callers hold ``lock``. ``transition`` is how many clock seconds a stream stays CREATING, UPDATING or
+    DELETING. Methods that find a stream settle it first, so that a transition that is due has ended.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Registry:
         """Clock time in whole milliseconds since the epoch."""
         return int(self.clock.time() * 1000)
 
-    def streams(self, scope: Scope) -> list[Stream]:
-        """The streams of an account in a region, by name, without those whose deletion is complete."""
+    def settle_all(self, scope: Scope) -> list[Stream]:
+        """Settle the streams of an account in a region, and return those that are left, by name."""
         for stream in list(self._streams.get(scope, {}).values()):
             self.settle(stream)
         return sorted(self._streams.get(scope, {}).values(), key=lambda stream: stream.name)
@@ -77,7 +77,7 @@ class Registry:
         return [scope for scope, streams in self._streams.items() if streams]
 
     def find(self, request: dict[str, Any], scope: Scope) -> Stream:
-        """The stream that a request names by StreamARN, StreamName, StreamId or ConsumerARN.
+        """Find the stream that a request names by StreamARN, StreamName, StreamId or ConsumerARN.
 
         Raises ResourceNotFoundException and InvalidArgumentException.
         """
@@ -103,7 +103,10 @@ class Registry:
         raise stream_not_found(name, scope.account)
 
     def anywhere(self, name: str, scope: Scope | None) -> Stream:
-        """The stream of this name in ``scope``, or in whichever has one. Raises ResourceNotFoundException."""
+        """The stream of this name in ``scope``; without one, the first in any account and region.
+
+        Raises ResourceNotFoundException.
+        """
         if scope is not None:
             return self.named(name, scope)
         for each, streams in self._streams.items():
@@ -119,7 +122,7 @@ class Registry:
         return stream
 
     def find_active(self, request: dict[str, Any], scope: Scope) -> Stream:
-        """``find``, for what needs an ACTIVE stream. Raises ResourceInUseException too."""
+        """Find a stream that is ACTIVE. Raises what ``find`` raises, and ResourceInUseException."""
         stream = self.find(request, scope)
         self.require_status(stream, "ACTIVE")
         return stream
@@ -133,7 +136,7 @@ class Registry:
             )
 
     def numbered(self, number: int) -> Stream | None:
-        """The stream with this number."""
+        """The stream with this number; None when there is none."""
         stream = self._by_number.get(number)
         if stream is not None:
             self.settle(stream)
@@ -144,7 +147,7 @@ class Registry:
         return self._last_number + 1
 
     def save(self, change: StreamState | AccountState) -> None:
-        """Make ``change`` durable, then let it take effect; InternalFailure when it cannot."""
+        """Make ``change`` durable, then apply it. Raises InternalFailure and then changes nothing."""
         self._append(change)
         self._take(change)
 
@@ -155,7 +158,7 @@ class Registry:
         self._take(gone)
 
     def settle(self, stream: Stream) -> None:
-        """Have what the stream was to become by now be so: its new shards, or its end."""
+        """End the stream's transition if it is due: it gets its new shards, or is deleted."""
         state = stream.state
         if state.coming is None and state.busy != "DELETING":
             return
@@ -163,7 +166,7 @@ class Registry:
             self.finish(stream)
 
     def finish(self, stream: Stream) -> None:
-        """Have what the stream becomes be so, whether or not its time has come."""
+        """End the stream's transition, due or not."""
         state, now = stream.state, self.clock.time()
         if state.busy == "DELETING":
             self.forget(stream)
@@ -174,6 +177,8 @@ class Registry:
 
     def reshard(self, stream: Stream, reshard: Reshard, now: float, **fields: Any) -> None:
         """Give the stream its new shards at ``now`` (seconds), and replace ``fields`` of its state."""
+        # Synced before the new shards are saved: a power cut must not leave children whose parents have
+        # lost records that were to be read before theirs.
         draft = Resharding(stream, int(now * 1000))
         draft.apply(reshard)
         shards = list(stream.open_shards)
@@ -190,11 +195,14 @@ class Registry:
         )
 
     def updating(self) -> dict[str, Any]:
-        """The fields of a stream's state that say it is UPDATING from now on."""
+        """The fields that make a stream's state UPDATING from now on."""
         return {"busy": "UPDATING", "busy_until": self.settled_at()}
 
     def settled_at(self) -> float:
-        """When what begins now is over. At once is at any time: the clock may go back to before now."""
+        """When a transition that begins now ends, in seconds since the epoch.
+
+        Without transitions it is 0 and not now: the clock may be set back to before now.
+        """
         return self.clock.time() + self.transition if self.transition else 0.0
 
     def touch_written(self, stream: Stream, shards: list[Shard]) -> None:
@@ -203,28 +211,28 @@ class Registry:
         self._touched += [(stream, shard) for shard in shards]
 
     def touch(self, stream: Stream, shards: Iterable[Shard]) -> None:
-        """Have the readers of ``shards`` look again."""
+        """Note that the readers of ``shards`` are to look again."""
         self._touched.extend((stream, shard) for shard in shards)
 
     def take_touched(self) -> tuple[list[Shard], list[tuple[Stream, Shard]]]:
-        """The shards written since the last call, and all whose readers are to look again."""
+        """Return and forget the shards that were written, and those whose readers are to look again."""
         taken = self._written, self._touched
         self._written, self._touched = [], []
         return taken
 
     def check_shard_quota(self, scope: Scope, more: int) -> None:
         """Raise LimitExceededException when ``more`` open shards are too many for the account."""
-        self.limits.new_shards(scope, sum(len(stream.open_shards) for stream in self.streams(scope)), more)
+        self.limits.new_shards(scope, sum(len(stream.open_shards) for stream in self.settle_all(scope)), more)
 
     def expire_shards(self, stream: Stream) -> None:
-        """Forget the shards closed before the trim horizon: nothing in them can be read any more."""
-        horizon = stream.horizon(self.now_ms())
+        """Forget the shards that were closed before the trim horizon: all their records are gone."""
+        horizon = stream.advance_horizon(self.now_ms())
         kept = [shard for shard in stream.state.shards if shard.closed is None or shard.closed >= horizon]
         if len(kept) < len(stream.state.shards):
             self.save(changed(stream.state, shards=kept))
 
     def sync(self, shards: Iterable[Shard]) -> None:
-        """With ``fsync``, return when what is written to ``shards`` is on disk; InternalFailure if not."""
+        """With ``fsync``, return when the records of ``shards`` are on disk. Raises InternalFailure."""
         if not self.fsync:
             return
         try:
@@ -238,7 +246,7 @@ class Registry:
         return (shard.records for stream in self._by_number.values() for shard in stream.shards.values())
 
     def close(self) -> None:
-        """Give every file back."""
+        """Close every file."""
         for stream in self._by_number.values():
             stream.close()
         if self._journal is not None:
@@ -254,7 +262,7 @@ class Registry:
         return self.named(arn_name, scope)
 
     def _find_id(self, stream_id: str, scope: Scope) -> Stream:
-        for stream in self.streams(scope):
+        for stream in self.settle_all(scope):
             if stream.state.id == stream_id:
                 return stream
         raise not_found(f"Stream with id {stream_id} under account {scope.account} not found.")
@@ -310,7 +318,7 @@ class Registry:
     def _sweep(self, directory: Path, gone: Collection[int]) -> None:
         """Remove the records of streams whose deletion was journalled but not finished.
 
-        Records of which the journal says nothing are put aside: it has lost what it knew of them.
+        Records of streams and shards that the journal does not know are put aside: the journal was damaged.
         """
         for path in sorted((directory / "streams").glob("*")):
             number = int(path.name) if path.name.isdecimal() else 0

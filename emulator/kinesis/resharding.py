@@ -1,4 +1,4 @@
-"""Closing shards and opening the ones that go on from them, with the lineage and numbers that follow."""
+"""Closing shards and opening their children, with the lineage and sequence numbers that follow from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.kinesis.stream import Stream
 
 
 class Resharding:
-    """A draft of the shards a stream will have, all changes taking effect at ``now`` ms."""
+    """A draft of a stream's future shards. All changes take effect at ``now`` (ms)."""
 
     def __init__(self, stream: Stream, now: int) -> None:
         self._stream = stream
@@ -21,7 +21,7 @@ class Resharding:
         self._next = stream.state.next_shard
 
     def apply(self, reshard: Reshard) -> None:
-        """Draft what was asked for."""
+        """Apply a split, a merge or a scaling to the draft."""
         match reshard:
             case Split(shard, at):
                 self.split(self._stream.shards[shard].state, int(at))
@@ -31,14 +31,14 @@ class Resharding:
                 self.scale(target)
 
     def split(self, shard: ShardState, at: int) -> tuple[ShardState, ShardState]:
-        """Close ``shard``; two go on, the upper one from the hash key ``at``."""
+        """Close ``shard`` and open two children. The upper one starts at the hash key ``at``."""
         epoch, began = self._close(shard)
         low = self._open(int(shard.starting_hash_key), at - 1, epoch, began, parent=shard.id)
         high = self._open(at, int(shard.ending_hash_key), epoch, began, parent=shard.id)
         return low, high
 
     def merge(self, one: ShardState, adjacent: ShardState) -> ShardState:
-        """Close both; one goes on for the range of the two."""
+        """Close both shards and open one child for the hash key range of the two."""
         ends = [self._close(one), self._close(adjacent)]
         keys = [int(key) for s in (one, adjacent) for key in (s.starting_hash_key, s.ending_hash_key)]
         epoch, began = (max(column) for column in zip(*ends, strict=True))
@@ -47,7 +47,7 @@ class Resharding:
     def scale(self, target: int) -> None:
         """Split and merge until ``target`` open shards of equal size are left.
 
-        What is opened on the way and closed again stays in the lineage, empty, as it does at AWS.
+        Shards that are opened and closed again on the way stay in the lineage, empty, as they do at AWS.
         """
         wanted = hash_keys.uniform(target)
         for start, _ in wanted[1:]:
@@ -61,7 +61,7 @@ class Resharding:
                 merged = self.merge(merged, following)
 
     def state(self, **fields: Any) -> StreamState:
-        """The stream's state with the shards as drafted and ``fields`` replaced."""
+        """The stream's state with the drafted shards and with ``fields`` replaced."""
         shards = list(self._shards.values())
         return msgspec.structs.replace(self._stream.state, shards=shards, next_shard=self._next, **fields)
 
@@ -86,9 +86,9 @@ class Resharding:
         return shard
 
     def _close(self, shard: ShardState) -> tuple[int, int]:
-        """Close ``shard`` and return the earliest epoch and the time (ms) for what goes on from it."""
+        """Close ``shard`` and return the earliest epoch (s) and creation time (ms) of its children."""
         running = self._stream.shards.get(shard.id)
-        horizon = self._stream.horizon(self._now)
+        horizon = self._stream.advance_horizon(self._now)
         ended = running.arrival(self._now, horizon) if running else shard.created
         following = running.records.next if running else 1
         prefix = sequence_numbers.prefix(shard.epoch, shard.index, self._stream.state.number)

@@ -1,4 +1,4 @@
-"""Whose streams: an account in a region, and the names of things in it."""
+"""An account in a region, which streams belong to, and the ARNs of what is in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
 
 
 class Scope(NamedTuple):
-    """The account (12 digits) and region that a request is made in."""
+    """The account (12 digits) and the region of a request."""
 
     account: str
     region: str
@@ -24,7 +24,7 @@ class Scope(NamedTuple):
 
 
 class ConsumerName(NamedTuple):
-    """What a consumer's ARN says: its stream's ARN, its name, and when it was registered (whole seconds)."""
+    """The parts of a consumer's ARN: its stream's ARN, its name, and when it was registered (seconds)."""
 
     stream_arn: str
     name: str
@@ -38,7 +38,7 @@ def stream_of(arn: str) -> tuple[Scope, str] | None:
 
 
 def named(request: dict[str, Any], scope: Scope) -> tuple[str, str]:
-    """The account and the name of the stream that a request means, whether or not there is such a stream."""
+    """The account and the name of the stream that a request means. The stream need not exist."""
     found = stream_of(request.get("StreamARN") or "")
     return (found[0].account, found[1]) if found else (scope.account, request.get("StreamName") or "")
 

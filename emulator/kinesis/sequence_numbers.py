@@ -1,11 +1,11 @@
-"""Sequence numbers: 56 decimal digits that say which record they belong to.
+"""Sequence numbers: 56 decimal digits that name one record.
 
-``49`` · epoch of the shard (10) · index of the shard (6) · number of the
-stream (9) · ordinal in the shard (16) · arrival in milliseconds (13).
+    49 | epoch of shard | index of shard | number of stream | ordinal in shard | arrival in ms
+     2 |             10 |              6 |                9 |               16 |            13  digits
 
-The epoch is the second in which the shard began, and never before its
-parents'; its index is greater than theirs. So every number of a child is
-greater than every number of its parents. Ordinals start at 1: 0 is the shard's StartingSequenceNumber.
+The epoch is the second in which the shard was created, and is never before its parents'. The index is
+greater than theirs. So every sequence number of a child is greater than all of its parents'. Ordinals start
+at 1; the ordinal 0 is the shard's StartingSequenceNumber.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LAST_MILLIS = 10**13 - 1
 
 
 class Position(NamedTuple):
-    """What a sequence number says: ``prefix`` names the shard, ``ordinal`` the record in it."""
+    """The parts of a sequence number. ``prefix`` names the shard, ``ordinal`` the record; arrival in ms."""
 
     prefix: str
     ordinal: int
@@ -30,7 +30,7 @@ class Position(NamedTuple):
 
 
 def prefix(epoch: int, shard: int, stream: int) -> str:
-    """The first 27 digits, common to every number of a shard."""
+    """The first 27 digits, which all sequence numbers of a shard share."""
     return f"49{max(0, epoch):010d}{shard:06d}{stream:09d}"
 
 
@@ -40,17 +40,12 @@ def number(shard_prefix: str, ordinal: int, arrival: int) -> str:
 
 
 def bounded(arrival: int) -> int:
-    """``arrival`` as it fits its 13 digits."""
+    """``arrival`` limited to what 13 digits can hold."""
     return min(max(0, arrival), _LAST_MILLIS)
 
 
 def position(sequence_number: str) -> Position | None:
-    """Read a number back; None when it is none of ours."""
+    """The parts of a sequence number; None when this engine did not make it."""
     if len(sequence_number) != _LENGTH or not sequence_number.isdecimal() or sequence_number[:2] != "49":
         return None
     return Position(sequence_number[:27], int(sequence_number[27:43]), int(sequence_number[43:]))
-
-
-def stream_number(sequence_number: str) -> str:
-    """The digits that tell the record's stream from every other, of the same name too."""
-    return sequence_number[18:27]

@@ -1,4 +1,4 @@
-"""Shard ids: ``shardId-`` and twelve digits. AWS takes any prefix, or none, and fewer digits."""
+"""Shard ids: ``shardId-`` and twelve digits. AWS accepts any prefix, or none, and fewer digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def of_number(number: int) -> str:
 
 
 def whole(text: str) -> str | None:
-    """The id in full of the shard that ``text`` means; None where no number of a shard is at its end."""
+    """The full id of the shard that ``text`` means; None when it does not end with a shard's number."""
     found = _NUMBERED.match(text)
     if found is None or int(found[1]) > _LAST:
         return None

@@ -1,4 +1,4 @@
-"""Where reading starts: the five kinds of position that iterators and subscriptions know."""
+"""Where reading starts: the five types of starting position of iterators and subscriptions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
 def starting_ordinal(stream: Stream, shard: Shard, position: dict[str, Any], now: int) -> int:
-    """The number of the first record to read for a position {Type, SequenceNumber, Timestamp} at ``now`` ms.
+    """Trim the shard and return the ordinal of the first record to read.
 
-    Raises InvalidArgumentException.
+    ``position`` is {Type, SequenceNumber, Timestamp}, ``now`` is in ms. Raises InvalidArgumentException.
     """
     kind, sequence_number = position["Type"], position.get("SequenceNumber")
-    shard.records.trim(stream.horizon(now))
+    shard.records.trim(stream.advance_horizon(now))
     if kind == "AT_TIMESTAMP":
         return _at_timestamp(shard, position.get("Timestamp"), now)
     if (sequence_number is None) == (kind in _BY_NUMBER):
@@ -50,7 +50,7 @@ def _at_timestamp(shard: Shard, timestamp: float | None, now: int) -> int:
 
 
 def _is_behind(shard: Shard, found: Position) -> bool:
-    """Whether a number lies behind its record and before the next, as a ContinuationSequenceNumber does."""
+    """Whether a number lies between its record and the next, as a ContinuationSequenceNumber does."""
     arrival = shard.records.arrival_of(found.ordinal) if found.ordinal else shard.state.created
     return arrival is not None and found.arrival > arrival
 

@@ -1,7 +1,6 @@
-"""What the engine knows about streams besides their records, as it is kept in the journal.
+"""The states of streams and accounts, without records, as the journal keeps them.
 
-Each change appends the whole new state of what changed, so that reading the
-journal back is taking the last word on each.
+Each change appends the whole new state, so the last entry for each is its present state.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from emulator.kinesis.scope import Scope
 
 
 class ShardState(msgspec.Struct, omit_defaults=True):
-    """A shard: its lineage, its hash range (decimal, both ends in it), when it began and ended (ms)."""
+    """A shard: its lineage, its hash key range (decimal, inclusive), when it was created and closed (ms)."""
 
     index: int
     starting_hash_key: str
@@ -31,7 +30,7 @@ class ShardState(msgspec.Struct, omit_defaults=True):
 
 
 class ConsumerState(msgspec.Struct, omit_defaults=True):
-    """An enhanced fan-out consumer; ``created`` and ``ready`` in seconds since the epoch."""
+    """An enhanced fan-out consumer. It is ACTIVE from ``ready`` on; times in seconds since the epoch."""
 
     name: str
     created: float
@@ -40,21 +39,21 @@ class ConsumerState(msgspec.Struct, omit_defaults=True):
 
 
 class Split(msgspec.Struct, tag=True):
-    """One shard becomes two, the upper one from the hash key ``at`` (decimal) on."""
+    """Split one shard into two. The upper one begins at the hash key ``at`` (decimal)."""
 
     shard: str
     at: str
 
 
 class Merge(msgspec.Struct, tag=True):
-    """Two shards with adjacent ranges become one."""
+    """Merge two shards with adjacent hash key ranges into one."""
 
     shard: str
     adjacent: str
 
 
 class Scale(msgspec.Struct, tag=True):
-    """Splits and merges until there are ``target`` open shards of equal size."""
+    """Split and merge until there are ``target`` open shards of equal size."""
 
     target: int
 
@@ -63,11 +62,10 @@ Reshard = Split | Merge | Scale
 
 
 class StreamState(msgspec.Struct, omit_defaults=True, tag="stream", tag_field="kind"):
-    """A stream. ``created`` is in seconds since the epoch, ``trimmed`` in ms: nothing before that is left.
+    """A stream. ``created`` is in seconds since the epoch, ``trimmed`` (the trim horizon) in ms.
 
-    ``number`` tells this stream from an earlier one of the same name. Until
-    ``busy_until`` (seconds) its status is ``busy``, then ACTIVE; then, and not
-    before, it has the shards that ``coming`` makes.
+    ``number`` differs from that of earlier streams with the same name. The status is ``busy`` until
+    ``busy_until`` (seconds), then ACTIVE. The resharding ``coming`` takes effect at that time.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The journal of states: the last word on every stream and account, however often the process dies."""
+"""The journal of states: the latest state of every stream and account, kept over crashes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _COMPACT_ABOVE_ENTRIES = 1000
 
 
 class StateJournal:
-    """Changes of state in a log; ``latest`` is what stood when it was opened. Raises ``DamagedLogError``.
+    """Changes of state in a log. Raises ``DamagedLogError``.
 
-    ``gone`` are the numbers of the streams that it says were deleted.
+    ``latest`` are the latest states when the log was opened, ``gone`` the numbers of the deleted streams.
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
@@ -22,17 +22,17 @@ class StateJournal:
         self.path = path
         self.torn_bytes = self._log.torn_bytes
         self._fsync = fsync
-        self.latest, self.gone, self._entries = _last_words(self._log)
+        self.latest, self.gone, self._entries = _read_latest(self._log)
 
     def tidy(self) -> None:
-        """Write the log anew, without what was changed since, when it has more than a thousand entries.
+        """Rewrite the log with the latest states only, if it has more than a thousand entries.
 
-        Only once what is left of the streams that are ``gone`` has been removed: they are forgotten here.
+        The caller must have removed the files of the ``gone`` streams: the new log does not know them.
         """
         if self._entries > _COMPACT_ABOVE_ENTRIES:
-            # On a full disk the long one does as well.
+            # On a full disk the long log stays in use.
             with suppress(OSError):
-                rewritten = _rewritten(self.path, self.latest, fsync=self._fsync)
+                rewritten = _rewrite(self.path, self.latest, fsync=self._fsync)
                 self._log.close()
                 self._log = rewritten
 
@@ -41,14 +41,14 @@ class StateJournal:
         self._log.append(encode(change))
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._log.close()
 
 
-def _last_words(log: Log) -> tuple[list[Change], frozenset[int], int]:
-    """What the entries come to, which streams are gone, and how many entries there are.
+def _read_latest(log: Log) -> tuple[list[Change], frozenset[int], int]:
+    """Read the latest states, the numbers of the deleted streams, and how many entries there are.
 
-    Of the streams that are gone only the one with the highest number is kept: no number is given again.
+    The latest states have a deleted stream only if its number is the highest: it must not be used again.
     """
     latest: dict[object, Change] = {}
     entries = last = 0
@@ -65,8 +65,8 @@ def _last_words(log: Log) -> tuple[list[Change], frozenset[int], int]:
     return kept, gone, entries
 
 
-def _rewritten(path: Path, changes: list[Change], *, fsync: bool) -> Log:
-    """A log with only ``changes`` in the place of the one at ``path``, which stays until it is whole."""
+def _rewrite(path: Path, changes: list[Change], *, fsync: bool) -> Log:
+    """Replace the log at ``path`` by one with only ``changes``, which is a draft until it is complete."""
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     log = Log(draft, fsync=True)

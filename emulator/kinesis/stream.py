@@ -1,4 +1,4 @@
-"""A stream while the engine runs: its state, its shards with their records, and where a key goes."""
+"""A stream while the engine runs: its state, its shards with their records, and the shard of each key."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _HOUR_MS = 3_600_000
 class Shard:
     """A shard: its state and its records.
 
-    ``passed`` is the ordinal that the reader who is furthest has next; None while nobody has read here since
-    the engine began.
+    ``passed`` is the next ordinal of the reader that is furthest ahead; None while no reader has read the
+    shard since the engine started.
     """
 
     def __init__(self, state: ShardState, stream_number: int, records: Segments) -> None:
@@ -39,7 +39,7 @@ class Shard:
         return self.state.closed is None
 
     def pass_to(self, ordinal: int) -> None:
-        """Note that a reader has this record next."""
+        """Note that a reader will read the record ``ordinal`` next."""
         self.passed = max(self.passed or 0, ordinal)
 
     def was_open(self, at: int) -> bool:
@@ -47,9 +47,10 @@ class Shard:
         return self.state.created <= at and (self.state.closed is None or self.state.closed >= at)
 
     def arrival(self, now: int, horizon: int) -> int:
-        """The arrival of a record at ``now`` ms: time never runs backwards in a shard or from its parents.
+        """The arrival time (ms) of a record that is put at ``now`` (ms).
 
-        A clock that went back may be behind the trim ``horizon``: what arrives then would be gone at once.
+        It is never before the last record's, the shard's creation, or the trim ``horizon``. The sandbox's
+        clock may be set back behind the horizon, and a record with that time would be trimmed at once.
         """
         return sequence_numbers.bounded(max(now, horizon, self.records.last_arrival, self.state.created))
 
@@ -73,7 +74,7 @@ class Shard:
 
 
 class Keyed(Protocol):
-    """What decides where a record goes."""
+    """The fields of an entry that decide which shard it goes to."""
 
     PartitionKey: str | None
     ExplicitHashKey: str | None
@@ -107,7 +108,7 @@ class Stream:
         return self.state.scope.stream_arn(self.state.name)
 
     def take(self, state: StreamState) -> None:
-        """Be in ``state`` from now on; records of shards that are no longer in it are deleted."""
+        """Replace the state. Records of shards that are no longer in it are deleted."""
         self.state = state
         kept = {shard.id for shard in state.shards}
         for gone in self.shards.keys() - kept:
@@ -130,29 +131,31 @@ class Stream:
         return {} if self.state.encryption == "NONE" else {"EncryptionType": self.state.encryption}
 
     def status(self, now: float) -> str:
-        """CREATING, UPDATING, DELETING or ACTIVE at ``now`` seconds."""
+        """CREATING, UPDATING, DELETING or ACTIVE at ``now`` (seconds since the epoch)."""
         return self.state.busy if now < self.state.busy_until else "ACTIVE"
 
     def shard(self, shard_id: str) -> Shard:
-        """The shard with this id, whatever its prefix. Raises ResourceNotFoundException."""
+        """The shard with this id in any spelling that AWS takes. Raises ResourceNotFoundException."""
         found = self.find_shard(shard_id)
         if found is None:
             raise shard_not_found(shard_ids.whole(shard_id) or shard_id, self.name, self.account)
         return found
 
     def find_shard(self, shard_id: str) -> Shard | None:
-        """The shard with this id, whatever its prefix."""
+        """The shard with this id in any spelling that AWS takes; None when there is none."""
         return self.shards.get(shard_id) or self.shards.get(shard_ids.whole(shard_id) or "")
 
     def require_created(self, created: float | None) -> None:
-        """Raise ResourceNotFoundException when this is not the stream created at that second."""
+        """Raise ResourceNotFoundException when the stream was not created in that second."""
         if created is not None and int(created) != int(self.state.created):
             raise stream_not_found(self.name, self.account)
 
     def route(self, entries: Sequence[Keyed]) -> Routed:
-        """Which entries (by index) go to which open shard: where the hash of the key is, or the hash given.
+        """Assign entries, by index, to the open shards.
 
-        Without a key, or where the stream distributes records by itself, they go to the shards in turn.
+        An entry goes to the shard that has its ExplicitHashKey, or else the MD5 of its PartitionKey, in its
+        hash key range. Entries without either go to the shards in turn, and so do all entries of a stream
+        whose distribution is AUTO.
         """
         if len(self.open_shards) == 1:
             return {self.open_shards[0]: range(len(entries))}
@@ -170,11 +173,15 @@ class Stream:
         return {shard: column for shard, column in zip(self.open_shards, columns, strict=True) if column}
 
     def children(self, shard: Shard) -> list[Shard]:
-        """The shards that go on where ``shard`` ended."""
+        """The child shards of ``shard``."""
         return self._children.get(shard.id, [])
 
-    def horizon(self, now: int) -> int:
-        """The trim horizon at ``now`` ms: what arrived before it is gone, and never comes back."""
+    def advance_horizon(self, now: int) -> int:
+        """Advance the trim horizon to what it is at ``now``, and return it. Both are ms since the epoch.
+
+        Records that arrived before it are gone. It never moves back, even if retention grows or the clock is
+        set back: records that a client saw expire do not come back.
+        """
         cutoff = max(self.state.trimmed, now - self.state.retention_hours * _HOUR_MS)
         self.state.trimmed = cutoff
         return cutoff

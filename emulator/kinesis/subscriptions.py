@@ -1,4 +1,4 @@
-"""Subscriptions of fan-out consumers to shards: pulled batch by batch, five minutes of the clock long."""
+"""Subscriptions of fan-out consumers to shards. Events are pulled, for five minutes of the clock."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ Ending = Literal["shard end", "expired", "taken over", "deleted", "closed"]
 
 
 class Subscription:
-    """One consumer's place in one shard.
+    """One consumer's subscription to one shard. Thread-safe.
 
-    ``ended`` says why it is over: the shard has ended, five minutes have
-    passed, a newer subscription took its place, its consumer or stream was
-    deleted, or it was closed; None while it runs. Thread-safe.
+    ``ended`` says why it ended: the shard ended, five minutes passed, a newer subscription took over, its
+    consumer or stream was deleted, or it was closed. It is None while the subscription runs.
     """
 
     def __init__(self, among: Subscriptions, stream: Stream, shard: Shard, ordinal: int) -> None:
@@ -47,16 +46,17 @@ class Subscription:
         self.began = self._clock.elapsed()
 
     def next_batch(self, *, empty: bool = False) -> dict[str, Any] | None:
-        """The next SubscribeToShardEvent in botocore's shape; None when nothing is new, or it has ended.
+        """The next SubscribeToShardEvent in botocore's shape; None when there is no new record, or it ended.
 
-        With ``empty`` there is an event without records when nothing is new. The event at the end of a shard
-        has ChildShards and no ContinuationSequenceNumber. Raises InternalFailure when records are damaged.
+        With ``empty``, an event without records takes the place of the first None. The event at the end of a
+        shard has ChildShards and no ContinuationSequenceNumber. Raises InternalFailure when records cannot
+        be read.
         """
         found = self._next(empty=empty)
         return None if found is None else {"Records": [shape(r) for r in read_lines(found[0])]} | found[1]
 
     def next_batch_json(self, *, empty: bool = False) -> bytes | None:
-        """``next_batch`` as JSON, without decoding a record."""
+        """``next_batch`` as JSON. Records are not decoded."""
         found = self._next(empty=empty)
         if found is None:
             return None
@@ -64,27 +64,27 @@ class Subscription:
 
     @property
     def ordinal(self) -> int:
-        """The number of the record that is next."""
+        """The ordinal of the next record."""
         return self._ordinal
 
     @property
     def records(self) -> int:
-        """How many records it passed."""
+        """How many records it has passed."""
         return self._ordinal - self._first
 
     @property
     def resharded_in(self) -> float | None:
-        """The clock seconds until the stream has other shards; None when it is to keep those it has."""
+        """Clock seconds until the stream's resharding takes effect; None when none is under way."""
         with self._lock:
             state = self._stream.state
             return None if state.coming is None else max(0.0, state.busy_until - self._clock.time())
 
     def close(self) -> None:
-        """End it, so that the consumer can subscribe again at once."""
+        """End the subscription, so that the consumer can subscribe again at once."""
         self.end("closed")
 
     def end(self, why: Ending) -> None:
-        """End it, unless it has ended."""
+        """End the subscription, unless it has ended already."""
         with self._lock:
             self.ended = self.ended or why
 
@@ -115,16 +115,16 @@ class Subscription:
             raise internal_failure(f"the records could not be read: {error}") from error
 
     def _continuation(self, now: int) -> str:
-        """A number between the last record passed, or the shard's beginning, and whatever comes next."""
+        """A sequence number after the last record passed (or the shard's start) and before the next one."""
         last = self._ordinal - 1
         arrival = self._shard.records.arrival_of(last) or self._shard.state.created
         return sequence_numbers.number(self._shard.prefix, last, max(now, arrival + 1))
 
 
 class Subscriptions:
-    """The subscriptions that run, one for each consumer and shard.
+    """The running subscriptions, at most one for each consumer and shard.
 
-    ``settle`` has a stream be what it was to become by now; ``lock`` is held while it is called.
+    ``settle`` ends a stream's transition if it is due. It is called with ``lock`` held.
     """
 
     def __init__(self, lock: threading.RLock, clock: Clock, settle: Callable[[Stream], None]) -> None:
@@ -133,12 +133,13 @@ class Subscriptions:
         self.settle = settle
         self._running: dict[tuple[str, str], Subscription] = {}
 
-    def begin(
+    def subscribe(
         self, stream: Stream, consumer_arn: str, shard_id: str, position: dict[str, Any]
     ) -> Subscription:
-        """Subscribe from ``position``; takes over from a subscription that is at least 5 seconds old.
+        """Subscribe from ``position``. A running subscription that is at least 5 seconds old is taken over.
 
-        Raises ResourceInUseException when it is younger, and what a bad shard or position raises.
+        Raises ResourceInUseException when it is younger, and the errors of ``Stream.shard`` and
+        ``starting_ordinal``.
         """
         shard = stream.shard(shard_id)
         ordinal = starting_ordinal(stream, shard, position, int(self.clock.time() * 1000))
@@ -155,12 +156,12 @@ class Subscriptions:
         return fresh
 
     def running(self, consumer_arn: str) -> list[Subscription]:
-        """The subscriptions of a consumer that have not ended."""
+        """The running subscriptions of a consumer."""
         found = (sub for (arn, _), sub in self._running.items() if arn == consumer_arn)
         return [sub for sub in found if sub.ended is None]
 
     def end(self, arn: str) -> None:
-        """End the subscriptions of a consumer, or of all consumers of a stream, that is deleted."""
+        """End the subscriptions of a deleted consumer, or of all consumers of a deleted stream."""
         for (consumer_arn, _), subscription in self._running.items():
             if consumer_arn == arn or consumer_arn.startswith(f"{arn}/consumer/"):
                 subscription.end("deleted")

@@ -1,4 +1,4 @@
-"""How streams stand, for people: the control API shows these."""
+"""Streams and shards as the control API shows them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from emulator.kinesis.stream import Shard, Stream
 
 
 class ShardView(NamedTuple):
-    """A shard for people: ``created`` in seconds since the epoch, ``bytes`` of user data kept.
+    """A shard. ``created`` is in seconds since the epoch, ``bytes`` is the user data kept.
 
-    ``records`` are those still kept of all that were ``put``. ``unread`` are those that no reader has passed
-    since the engine began; None where nobody has read the stream, or that is not known.
+    ``records`` are kept, of ``put`` that were ever put. ``unread`` counts the records that no reader has
+    passed since the engine started; None where no reader has read the stream, or the backend does not know.
     """
 
     id: str
@@ -31,7 +31,7 @@ class ShardView(NamedTuple):
 
 
 class StreamView(NamedTuple):
-    """A stream for people; ``generation`` tells it from earlier streams of its name."""
+    """A stream. ``generation`` differs from that of earlier streams with the same name."""
 
     name: str
     arn: str
@@ -42,12 +42,16 @@ class StreamView(NamedTuple):
     generation: str
 
 
-def view(registry: Registry, stream: Stream) -> StreamView:
-    """How a stream stands now."""
+def forget_expired(registry: Registry, stream: Stream) -> None:
+    """Forget the shards and the records of a stream that are past its trim horizon."""
     registry.expire_shards(stream)
-    horizon = stream.horizon(registry.now_ms())
+    horizon = stream.advance_horizon(registry.now_ms())
     for shard in stream.shards.values():
         shard.records.trim(horizon)
+
+
+def view(registry: Registry, stream: Stream) -> StreamView:
+    """The stream's present state. Callers call ``forget_expired`` first."""
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
     if any(shard.passed is not None for shard in stream.shards.values()):
         shards = [

@@ -1,4 +1,7 @@
-"""Writing records: each is rendered once, as the line in which it will leave; a shard's share is a block."""
+"""Writing records: each is rendered once, as the line of JSON that GetRecords will return.
+
+The records of one call for one shard are one block of the shard's segment.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,18 @@ from emulator.kinesis.registry import Registry
 from emulator.kinesis.stream import Shard, Stream
 
 _LOW = tuple(f"{i:04d}" for i in range(10_000))
+"""The last four digits of an ordinal, rendered in advance."""
 
 
 class _Stamp(NamedTuple):
-    """What every line of a block has in common: when it arrived (ms) and how the stream is encrypted."""
+    """The fields that all lines of a block share: the arrival (ms) and the encryption type."""
 
     arrival: int
     encryption: str
 
 
 class _Block(NamedTuple):
-    """What one shard takes of a call: its lines, and what is answered for each."""
+    """The lines that one shard gets from a call, the bytes of data in them, and the answer for each."""
 
     payload: bytes
     size: int
@@ -36,7 +40,7 @@ def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[
     written = Written([""] * len(entries))
     routed = registry.limits.admit(stream, stream.route(entries), sizes, written)
     now = registry.now_ms()
-    horizon = stream.horizon(now)
+    horizon = stream.advance_horizon(now)
     for shard, indexes in routed.items():
         stamp = _Stamp(shard.arrival(now, horizon), stream.state.encryption)
         block = _render(shard, entries, sizes, indexes, stamp)
@@ -59,7 +63,11 @@ def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[
 def _render(
     shard: Shard, entries: list[Entry], sizes: list[int], indexes: range | list[int], stamp: _Stamp
 ) -> _Block:
-    """The lines and answers of a shard's entries, laid out by columns: no work in Python per byte."""
+    """Render the lines and the answers of a shard's entries.
+
+    The lines are laid out by columns in one list and joined once: slice assignment fills a column for all
+    records in C, where a format for each record would copy its data twice in Python.
+    """
     arrival, encryption = stamp
     chosen = entries if len(indexes) == len(entries) else [entries[i] for i in indexes]
     numbers = _ordinals(shard.records.next, len(chosen))
@@ -81,7 +89,7 @@ def _render(
 
 
 def _ordinals(first: int, count: int) -> list[str]:
-    """``count`` ordinals of 16 digits from ``first`` on."""
+    """The ``count`` ordinals from ``first`` on, of 16 digits each."""
     numbers: list[str] = []
     while count:
         high, low = divmod(first, len(_LOW))

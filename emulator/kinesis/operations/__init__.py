@@ -1,4 +1,4 @@
-"""The operations of Kinesis Data Streams: a file per group, and the table of which function does which."""
+"""The operations of Kinesis Data Streams: one file for each group, and the table of all functions."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _MINIMUM_SECONDS = 24 * 3600.0
 
 
 def describe_limits(registry: Registry, _request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    streams = registry.streams(scope)
+    streams = registry.settle_all(scope)
     return {
         "ShardLimit": shard_quota(scope),
         "OpenShardCount": sum(len(stream.open_shards) for stream in streams),
@@ -31,7 +31,7 @@ def describe_account_settings(registry: Registry, _request: dict[str, Any], scop
 
 
 def update_account_settings(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    """A commitment lasts 24 hours at least: disabled earlier, it ends when they have passed."""
+    """Enable or disable the billing commitment. Disabled within 24 hours of its start, it ends after them."""
     wanted = request["MinimumThroughputBillingCommitment"]["Status"]
     now = registry.clock.time()
     current = _account(registry, scope)
@@ -47,7 +47,7 @@ def update_account_settings(registry: Registry, request: dict[str, Any], scope: 
 
 
 def commitment(registry: Registry, scope: Scope) -> dict[str, Any]:
-    """The minimum throughput billing commitment as it stands now, in botocore's shape."""
+    """The present minimum throughput billing commitment, in botocore's shape."""
     now, account = registry.clock.time(), _account(registry, scope)
     if account.commitment == "DISABLED":
         return {"Status": "DISABLED"}

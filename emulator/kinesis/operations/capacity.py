@@ -1,4 +1,4 @@
-"""What a stream can take: its mode, its warm throughput, how big a record may be, who places records."""
+"""A stream's capacity: its mode, warm throughput, maximum record size and record distribution."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def update_stream_record_distribution_strategy(
 
 
 def require_warm_throughput(registry: Registry, mode: str, scope: Scope) -> None:
-    """Raise InvalidArgumentException unless a stream in ``mode`` may have a warm throughput."""
+    """Raise InvalidArgumentException unless a stream in ``mode`` may have warm throughput."""
     if mode != "ON_DEMAND":
         raise invalid_argument("WarmThroughputMiBps is supported only for streams in the ON_DEMAND mode.")
     if commitment(registry, scope)["Status"] == "DISABLED":

@@ -12,7 +12,7 @@ from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
 from emulator.kinesis.state import ConsumerState
 from emulator.kinesis.stream import Stream
-from emulator.kinesis.tags import require_tags
+from emulator.kinesis.tags import add_tags
 
 _PAGE = 100
 
@@ -24,7 +24,7 @@ def register_stream_consumer(registry: Registry, request: dict[str, Any], scope:
         raise in_use(f"Consumer {name} of stream {stream.arn} under account {stream.account} already exists.")
     registry.limits.new_consumer(stream, registry.clock.time())
     now = registry.clock.time()
-    tags = require_tags(name, stream.account, {}, request.get("Tags") or {})
+    tags = add_tags(name, stream.account, {}, request.get("Tags") or {})
     consumer = ConsumerState(name, now, registry.settled_at(), tags=tags)
     registry.save(changed(stream.state, consumers=[*stream.state.consumers, consumer]))
     registry.events.emit("consumer.registered", stream=stream.name, consumer=name)
@@ -63,19 +63,19 @@ def list_stream_consumers(registry: Registry, request: dict[str, Any], scope: Sc
 
 
 def subscribe_to_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    """The events are pulled from ``EventStream``, a ``Subscription``."""
+    """Subscribe. The answer's ``EventStream`` is a ``Subscription``, from which events are pulled."""
     stream, consumer = find_consumer(registry, request, scope)
     position = request["StartingPosition"]
     arn = consumer_arn(stream, consumer)
     if registry.clock.time() < consumer.ready:
         raise in_use(f"Consumer {arn} under account {stream.account} not ACTIVE, instead in state CREATING")
-    subscription = registry.subscriptions.begin(stream, arn, request["ShardId"], position)
+    subscription = registry.subscriptions.subscribe(stream, arn, request["ShardId"], position)
     registry.touch(stream, [stream.shard(request["ShardId"])])
     return {"EventStream": subscription}
 
 
 def find_consumer(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, ConsumerState]:
-    """The consumer that a request names, by ConsumerARN or else by StreamARN and ConsumerName."""
+    """Find the consumer that a request names, by ConsumerARN or by StreamARN and ConsumerName."""
     arn, name, created = request.get("ConsumerARN"), request.get("ConsumerName"), None
     if arn is not None:
         parts = consumer_of(arn)
@@ -97,7 +97,7 @@ def consumer_arn(stream: Stream, consumer: ConsumerState) -> str:
 
 
 def with_tags(stream: Stream, consumer: ConsumerState, tags: dict[str, str]) -> list[ConsumerState]:
-    """The stream's consumers, this one with other tags."""
+    """The stream's consumers, with the tags of ``consumer`` replaced."""
     retagged = msgspec.structs.replace(consumer, tags=tags)
     return [retagged if other is consumer else other for other in stream.state.consumers]
 

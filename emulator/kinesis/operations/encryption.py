@@ -1,4 +1,4 @@
-"""Server-side encryption, as far as a client sees it: the flag and the key's name. Nothing is encrypted."""
+"""Server-side encryption as a client sees it: the type and the key's name. Nothing is encrypted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.kinesis.scope import Scope
 
 
 def start_stream_encryption(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    """Records put from now on say EncryptionType KMS."""
+    """Mark records that are put from now on with EncryptionType KMS."""
     stream = registry.find_active(request, scope)
     _require_kms(request)
     fields: dict[str, Any] = {"encryption": "KMS", "key_id": request["KeyId"]}
@@ -19,7 +19,7 @@ def start_stream_encryption(registry: Registry, request: dict[str, Any], scope: 
 
 
 def stop_stream_encryption(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    """Records that were put before go on saying EncryptionType KMS."""
+    """Stop marking new records. Records that were put before keep EncryptionType KMS."""
     stream = registry.find_active(request, scope)
     _require_kms(request)
     fields: dict[str, Any] = {"encryption": "NONE", "key_id": None}

@@ -1,4 +1,4 @@
-"""Which shard-level metrics a stream is to send."""
+"""Enhanced monitoring: the shard-level metrics that a stream sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on queues and channels, which are not enabled for any account here."""
+"""The operations on queues and channels, which no account in the sandbox has enabled."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = (
 
 
 def refusing(operation: str) -> Callable[[Registry, dict[str, Any], Scope], NoReturn]:
-    """The function of an operation that is not enabled: it raises AccessDeniedException."""
+    """Return the function of an operation that is not enabled. It raises AccessDeniedException."""
 
     def refuse(_registry: Registry, _request: dict[str, Any], scope: Scope) -> NoReturn:
         raise KinesisError(

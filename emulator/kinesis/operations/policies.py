@@ -1,4 +1,4 @@
-"""Resource policies of streams and consumers: kept and given back, not enforced."""
+"""Resource policies of streams and consumers. They are kept and returned, and not enforced."""
 
 from __future__ import annotations
 

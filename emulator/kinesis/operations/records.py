@@ -1,4 +1,4 @@
-"""Putting records, finding a place in a shard, reading from there."""
+"""Putting records, getting shard iterators, and getting records with them."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def get_records(registry: Registry, request: dict[str, Any], scope: Scope) -> di
 
 
 def _to_read(registry: Registry, request: dict[str, Any], scope: Scope) -> tuple[Stream, Shard]:
-    """The shard that a request is to read, with its stream. Raises ResourceNotFoundException.
+    """Find the stream and the shard that a request names. Raises ResourceNotFoundException.
 
-    AWS names the shard, in full, also where it is the stream that is not there.
+    As at AWS, the error names the shard's full id even when the stream is missing.
     """
     shard_id = require_number(request, "ShardId", scope)
     account, name = named(request, scope)

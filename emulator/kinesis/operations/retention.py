@@ -14,7 +14,7 @@ MIN_HOURS, MAX_HOURS = 24, 8760
 def increase_stream_retention_period(
     registry: Registry, request: dict[str, Any], scope: Scope
 ) -> dict[str, Any]:
-    """What was trimmed before stays gone."""
+    """Keep records for longer from now on. Records that have been trimmed stay gone."""
     stream = registry.find_active(request, scope)
     hours, existing = _hours(request), stream.state.retention_hours
     if hours < existing:
@@ -22,7 +22,8 @@ def increase_stream_retention_period(
             f"Requested retention period ({hours} hours) for stream {stream.name} can not be shorter than "
             f"existing retention period ({existing} hours). Use DecreaseRetentionPeriod API."
         )
-    stream.horizon(registry.now_ms())
+    # Noted before retention grows: the longer one must not move the horizon back.
+    stream.advance_horizon(registry.now_ms())
     registry.save(changed(stream.state, retention_hours=hours, **registry.updating()))
     return {}
 

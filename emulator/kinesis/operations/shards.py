@@ -1,4 +1,4 @@
-"""Resharding: splitting, merging, scaling; and listing the shards with their lineage."""
+"""Resharding (splitting, merging, scaling), and listing shards with their lineage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAGE = 1000
 
 def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     require_number(request, "ShardToSplit", scope)
-    stream = _reshardable(registry, request, scope)
+    stream = _find_reshardable(registry, request, scope)
     shard = stream.shard(request["ShardToSplit"])
     _require_open(stream, shard)
     at = int(request["NewStartingHashKey"])
@@ -36,7 +36,7 @@ def split_shard(registry: Registry, request: dict[str, Any], scope: Scope) -> di
 def merge_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     require_number(request, "ShardToMerge", scope)
     require_number(request, "AdjacentShardToMerge", scope)
-    stream = _reshardable(registry, request, scope)
+    stream = _find_reshardable(registry, request, scope)
     one, other = stream.shard(request["ShardToMerge"]), stream.shard(request["AdjacentShardToMerge"])
     for shard in (one, other):
         _require_open(stream, shard)
@@ -51,7 +51,7 @@ def merge_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> d
 
 
 def update_shard_count(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    stream = _reshardable(registry, request, scope)
+    stream = _find_reshardable(registry, request, scope)
     current, target = len(stream.open_shards), request["TargetShardCount"]
     registry.limits.scaling(stream, target, registry.clock.time())
     registry.check_shard_quota(stream.state.scope, target - current)
@@ -83,7 +83,7 @@ def list_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> di
     registry.expire_shards(stream)
     after = shard_ids.whole(after) or after
     limit = min(request.get("MaxResults", _PAGE), _PAGE)
-    shards = [s for s in _filtered(stream, chosen, registry.now_ms()) if s.id > after]
+    shards = [s for s in _select(stream, chosen, registry.now_ms()) if s.id > after]
     answer: dict[str, Any] = {"Shards": [shard.describe() for shard in shards[:limit]]}
     if len(shards) > limit:
         answer["NextToken"] = page(stream.name, shards[limit - 1].id, chosen, registry.now_ms())
@@ -102,7 +102,7 @@ def require_number(request: dict[str, Any], member: str, scope: Scope) -> str:
     return shard_id
 
 
-def _reshardable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
+def _find_reshardable(registry: Registry, request: dict[str, Any], scope: Scope) -> Stream:
     stream = registry.find_active(request, scope)
     if stream.state.mode == "ON_DEMAND":
         raise validation(
@@ -120,7 +120,10 @@ def _require_open(stream: Stream, shard: Shard) -> None:
 
 
 def _begin(registry: Registry, stream: Stream, reshard: Reshard, **fields: Any) -> None:
-    """Reshard, or where transitions last write down that it is to be; its readers look when that is."""
+    """Reshard now, or at the end of a transition if streams have transitions.
+
+    Readers are woken so that they learn when the stream gets its new shards.
+    """
     if not registry.transition:
         registry.reshard(stream, reshard, registry.clock.time(), **fields)
         return
@@ -128,11 +131,11 @@ def _begin(registry: Registry, stream: Stream, reshard: Reshard, **fields: Any) 
     registry.touch(stream, stream.open_shards)
 
 
-def _filtered(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[Shard]:
-    """The shards that a ShardFilter keeps; without one, all within retention."""
+def _select(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[Shard]:
+    """The shards that a ShardFilter selects; without one, all that are within retention."""
     shards = list(stream.shards.values())
     kind = chosen["Type"] if chosen else "FROM_TRIM_HORIZON"
-    horizon = stream.horizon(now)
+    horizon = stream.advance_horizon(now)
     if chosen is None or kind == "FROM_TRIM_HORIZON":
         return shards
     if kind == "AFTER_SHARD_ID":

@@ -12,7 +12,7 @@ from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.state import ShardState, StreamState
 from emulator.kinesis.stream import Stream
-from emulator.kinesis.tags import require_tags
+from emulator.kinesis.tags import add_tags
 from emulator.rng import new_uuid
 
 _UNASKED_SHARDS = 4
@@ -22,7 +22,7 @@ _PAGE = 100
 def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     name = request["StreamName"]
     mode = request.get("StreamModeDetails", {}).get("StreamMode", "PROVISIONED")
-    if any(stream.name == name for stream in registry.streams(scope)):
+    if any(stream.name == name for stream in registry.settle_all(scope)):
         raise in_use(f"Stream {name} under account {scope.account} already exists.")
     count = _shard_count(request, mode)
     if request.get("WarmThroughputMiBps") is not None:
@@ -32,7 +32,7 @@ def create_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
         raise invalid_argument(
             "RecordDistributionStrategy AUTO is supported only for streams in the ON_DEMAND mode."
         )
-    tags = require_tags(name, scope.account, {}, request.get("Tags") or {})
+    tags = add_tags(name, scope.account, {}, request.get("Tags") or {})
     now = registry.clock.time()
     identity = new_uuid().replace("-", "")
     state = StreamState(
@@ -109,7 +109,7 @@ def describe_stream_summary(registry: Registry, request: dict[str, Any], scope: 
 def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     after = request.get("NextToken") or request.get("ExclusiveStartStreamName") or ""
     limit = min(request.get("Limit", _PAGE), _PAGE)
-    streams = [stream for stream in registry.streams(scope) if stream.name > after]
+    streams = [stream for stream in registry.settle_all(scope) if stream.name > after]
     page = streams[:limit]
     answer: dict[str, Any] = {
         "StreamNames": [stream.name for stream in page],
@@ -122,7 +122,7 @@ def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> d
 
 
 def _begin_deletion(registry: Registry, stream: Stream) -> None:
-    """What was never ACTIVE is deleted without having had shards."""
+    """Make the stream DELETING for the time of a transition. One that was never ACTIVE shows no shards."""
     now = registry.clock.time()
     fields: dict[str, Any] = {"shards": []} if stream.status(now) == "CREATING" else {}
     until = now + registry.transition
@@ -145,7 +145,7 @@ def _shard_count(request: dict[str, Any], mode: str) -> int:
 
 
 def _check_quota(registry: Registry, state: StreamState) -> None:
-    streams, now = registry.streams(state.scope), registry.clock.time()
+    streams, now = registry.settle_all(state.scope), registry.clock.time()
     creating = sum(stream.status(now) == "CREATING" for stream in streams)
     on_demand = sum(stream.state.mode == "ON_DEMAND" for stream in streams)
     registry.limits.new_stream(state.scope, creating, on_demand if state.mode == "ON_DEMAND" else 0)

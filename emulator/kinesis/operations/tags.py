@@ -1,4 +1,4 @@
-"""Tags of streams, by the older operations, and of streams and consumers, by the newer ones."""
+"""Tags: the older operations are for streams, the newer ones for streams and consumers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 from emulator.kinesis.operations.consumers import find_consumer, with_tags
 from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
-from emulator.kinesis.tags import MAX_TAGS, require_tags, without
+from emulator.kinesis.tags import MAX_TAGS, add_tags, remove_tags
 
 
 def add_tags_to_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
-    tags = require_tags(stream.name, stream.account, stream.state.tags, request["Tags"])
+    tags = add_tags(stream.name, stream.account, stream.state.tags, request["Tags"])
     registry.save(changed(stream.state, tags=tags))
     return {}
 
 
 def remove_tags_from_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     stream = registry.find(request, scope)
-    tags = without(stream.name, stream.account, stream.state.tags, request["TagKeys"])
+    tags = remove_tags(stream.name, stream.account, stream.state.tags, request["TagKeys"])
     registry.save(changed(stream.state, tags=tags))
     return {}
 
@@ -36,7 +36,7 @@ def tag_resource(registry: Registry, request: dict[str, Any], scope: Scope) -> d
     if consumer_of(arn) is None:
         return add_tags_to_stream(registry, {"StreamARN": arn, "Tags": request["Tags"]}, scope)
     stream, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
-    tags = require_tags(consumer.name, stream.account, consumer.tags, request["Tags"])
+    tags = add_tags(consumer.name, stream.account, consumer.tags, request["Tags"])
     registry.save(changed(stream.state, consumers=with_tags(stream, consumer, tags)))
     return {}
 
@@ -46,7 +46,7 @@ def untag_resource(registry: Registry, request: dict[str, Any], scope: Scope) ->
     if consumer_of(arn) is None:
         return remove_tags_from_stream(registry, {"StreamARN": arn, "TagKeys": request["TagKeys"]}, scope)
     stream, consumer = find_consumer(registry, {"ConsumerARN": arn}, scope)
-    tags = without(consumer.name, stream.account, consumer.tags, request["TagKeys"])
+    tags = remove_tags(consumer.name, stream.account, consumer.tags, request["TagKeys"])
     registry.save(changed(stream.state, consumers=with_tags(stream, consumer, tags)))
     return {}
 
