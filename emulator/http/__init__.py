@@ -1,1 +1,1 @@
-"""The server behind every HTTP port: HTTP/1.1, HTTP/2, WebSocket, and what it takes from its clients."""
+"""The server of every HTTP port: HTTP/1.1, HTTP/2 and WebSocket, with limits for each client."""

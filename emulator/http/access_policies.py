@@ -1,4 +1,4 @@
-"""How the clients of our own APIs carry the sandbox's token, and how they are told that it is wanted."""
+"""How clients of the control, topics and queues APIs send the sandbox's token, and how it is asked for."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ CONTROL: Final = AccessPolicy(
     "control", _given_as_bearer, _needs_bearer, is_open=lambda scope: scope["path"] == "/health"
 )
 TOPICS: Final = AccessPolicy("topics", _given_as_bearer, _needs_bearer)
-# Where users have tokens of their own, those are what lets them in.
+# Topics with users of their own check those users' tokens themselves.
 TOPICS_OF_USERS: Final = AccessPolicy("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
-# Who speaks WebSocket authenticates with its first action.
+# A WebSocket client of queues authenticates with its first action.
 QUEUES: Final = AccessPolicy(
     "queues", _given_to_queues, _queues_need_token, is_open=lambda scope: scope["type"] == "websocket"
 )

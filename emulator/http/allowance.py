@@ -1,4 +1,4 @@
-"""How often something may happen."""
+"""A token bucket: how often a client may do something."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from emulator.http.limits import Rate
 
 
 class Allowance:
-    """What is left of a ``Rate``."""
+    """What is left of a ``Rate``, in seconds of the machine."""
 
     __slots__ = ("_left", "_rate", "_since")
 
@@ -17,7 +17,7 @@ class Allowance:
         self._since = stopwatch()
 
     def spend(self) -> bool:
-        """Take one; False when none is left."""
+        """Take one, and return False when none is left."""
         if self._left < 1:
             now = stopwatch()
             self._left = min(self._left + (now - self._since) * self._rate.a_second, self._rate.at_once)

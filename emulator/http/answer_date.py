@@ -1,7 +1,7 @@
 """The ``Date`` of an answer (RFC 9110 section 6.6.1), on the sandbox's clock.
 
-An AWS client that finds its own clock wrong goes by this one: what it signs, and what it takes for expired,
-then agrees with the timestamps of records and objects, which are the sandbox's too.
+An AWS client corrects its clock by this header. Its signatures, and what it takes for expired, then agree
+with the timestamps of records and objects, which are on the sandbox's clock too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from emulator.clock import Clock
 
 
 class AnswerDate:
-    """The header, written once a second."""
+    """The header, rendered once a second."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

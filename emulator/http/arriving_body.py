@@ -1,4 +1,4 @@
-"""A body that arrives in pieces which nobody has taken yet."""
+"""A request body that arrives in pieces and waits to be taken by the application."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FREE_BYTES = 1 << 16
 
 
 class ArrivingBody:
-    """The pieces, ``held`` bytes in all. Beyond the first few they count in the room there is for such."""
+    """The waiting pieces, ``held`` bytes in all. Beyond 64 KiB they count against the memory of all ports."""
 
     __slots__ = ("_counted", "_pieces", "held")
 
@@ -20,7 +20,7 @@ class ArrivingBody:
         self.held = 0
 
     def add(self, piece: bytes | bytearray) -> None:
-        """Raises NoRoomError when there is none for it."""
+        """Add a piece. Raises NoRoomError when there is no memory for it."""
         size = len(piece)
         if self.held > _FREE_BYTES:
             if not ARRIVING.take(size):
@@ -28,7 +28,7 @@ class ArrivingBody:
             self._counted += size
         self.held += size
         if self._pieces and size < _SMALL_BYTES:
-            # As an object of its own each byte would take fifty times its room.
+            # A tiny piece as an object of its own would take up to fifty times its size.
             if not isinstance(self._pieces[-1], bytearray):
                 self._pieces.append(bytearray())
             self._pieces[-1] += piece
@@ -36,7 +36,7 @@ class ArrivingBody:
             self._pieces.append(piece)
 
     def take(self) -> bytes | bytearray:
-        """All of it in one piece; nothing is held any more."""
+        """Return everything in one piece. Nothing is held afterwards."""
         pieces, self._pieces = self._pieces, []
         self.clear()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,4 +1,4 @@
-"""What an HTTP connection and the application behind it say to each other (ASGI 3, the http part)."""
+"""The interface between an HTTP connection and the application behind it (ASGI 3, the http part)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class ClientGoneError(Exception):
-    """Raised by an application to have the connection closed at once, without an answer."""
+    """Raised by an application to close the connection at once, without an answer."""
 
 
 class NoRoomError(ClientGoneError):
-    """More of a request came than there is room for; the client is answered 503."""
+    """There is no memory for more of a request. The client is answered 503."""
 
     def __init__(self) -> None:
         super().__init__(NO_ROOM)
 
 
 class BodyTooLongError(Exception):
-    """A request's body exceeds what its reader takes."""
+    """A request's body is longer than its reader accepts."""
 
 
 async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
-    """The request's body in one piece.
+    """Receive the request's whole body.
 
-    Raises ClientGoneError when the client leaves before its end or there is
-    no room for it, BodyTooLongError beyond ``most`` bytes.
+    Raises ClientGoneError when the client leaves before its end, NoRoomError when there is no memory for it,
+    and BodyTooLongError beyond ``most`` bytes.
     """
+    # Most bodies are one message: they are returned without a copy.
     message = await receive()
     if not message.get("more_body") and message["type"] == "http.request":
         body: bytes = message["body"]
@@ -61,6 +62,6 @@ async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
 
 
 async def answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
-    """Send a whole response; the content-length is added by the connection."""
+    """Send a whole response. The connection adds its content-length."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

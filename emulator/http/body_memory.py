@@ -1,4 +1,4 @@
-"""Memory for what is still arriving, of all ports together: a process has one memory."""
+"""The memory for requests that are still arriving, shared by all ports of the process."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ NO_ROOM = f"more than {BODY_BYTES >> 20} MiB of requests are on their way alread
 
 
 class BodyMemory:
-    """So many bytes, of which some are taken."""
+    """A budget of bytes. ``left`` are not taken."""
 
     def __init__(self, size: int) -> None:
         self.left = size
 
     def take(self, size: int) -> bool:
-        """Count that many; False, and nothing is counted, when there is no room for them."""
+        """Take ``size`` bytes of the budget; return False and take nothing when fewer are left."""
         if size > self.left:
             return False
         self.left -= size

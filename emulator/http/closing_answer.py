@@ -1,4 +1,4 @@
-"""The last answer on a connection whose client may still be sending: it is to be read before the end."""
+"""Closing a connection with a last answer that the client can read even while it is still sending."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _MOST_BYTES: Final = 1 << 24
 
 
 def refusal(status: HTTPStatus, why: str, date: AnswerDate) -> bytes:
-    """An answer in HTTP/1.1 that closes the connection, with the reason as text."""
+    """An HTTP/1.1 answer that closes the connection, with the reason as text."""
     body = f"{why}\n".encode()
-    told = b"date: %b\r\ncontent-type: text/plain\r\nconnection: close\r\n" % date.header()[1]
+    headers = b"date: %b\r\ncontent-type: text/plain\r\nconnection: close\r\n" % date.header()[1]
     line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
-    return b"%b%bcontent-length: %d\r\n\r\n%b" % (line, told, len(body), body)
+    return b"%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, len(body), body)
 
 
-def close_with_answer(transport: asyncio.Transport, words: bytes, lost: Callable[[], None]) -> None:
-    """Send ``words``, leave unread what comes, and close; ``lost`` is called when the connection is.
+def close_with_answer(transport: asyncio.Transport, answer: bytes, lost: Callable[[], None]) -> None:
+    """Send ``answer``, discard what the client still sends, and close. ``lost`` is called at the end.
 
-    A connection closed while something of the client's lies unread is reset, and its client loses the answer.
+    The kernel resets a connection that is closed with unread input, and the client then loses the answer.
     """
-    farewell = _Farewell(transport, lost)
-    transport.write(words)
-    transport.set_protocol(farewell)
+    discarding = _Discarding(transport, lost)
+    transport.write(answer)
+    transport.set_protocol(discarding)
     try:
         transport.write_eof()
     except OSError:
-        # It has left, and its end is on its way to us.
+        # The client has left, and the loop has not told us yet.
         transport.abort()
         return
     transport.resume_reading()
-    farewell.look_later()
+    discarding.look_later()
 
 
-class _Farewell(asyncio.Protocol):
-    """Reads on without looking, for a bounded while, as long as the client takes what it is sent."""
+class _Discarding(asyncio.Protocol):
+    """Discards up to 16 MiB of input while the client reads its answer, and gives up on one that does not."""
 
     def __init__(self, transport: asyncio.Transport, lost: Callable[[], None]) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""The open connections of one listening port and the requests under way on them."""
+"""The open connections of one listening port, and the requests that run on them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Connection(Client, Protocol):
     """One client's connection."""
 
     def drain(self) -> None:
-        """Take no further request, and close once those under way are answered."""
+        """Accept no further request, and close when the running ones are answered."""
 
     def abort(self) -> None:
         """Close at once."""
 
 
 class Exchange(Protocol):
-    """One request and its response, as the application sees them."""
+    """One request and its response, as the application sees them. ``done``: the response is complete."""
 
     scope: HttpScope
     done: bool
 
     @property
     def gone(self) -> bool:
-        """Whether nobody waits for the answer any more."""
+        """Whether the client has left, so that no answer is needed."""
 
     async def receive(self) -> Message: ...
 
@@ -46,14 +46,14 @@ class Exchange(Protocol):
         """Close the connection without an answer."""
 
     async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
-        """Answer so, or cut the answer that has begun."""
+        """Answer with ``status`` and ``why`` as text, or cut off an answer that has begun."""
 
 
 class Connections:
-    """What is open on a port, and what its connections share.
+    """The open connections of a port, and what they share.
 
-    ``websockets`` says whether ``app`` knows the ``websocket`` part of ASGI. ``streams`` are what is waited
-    for on connections that carry many.
+    ``websockets`` says whether ``app`` supports the ``websocket`` part of ASGI. ``streams`` are the HTTP/2
+    streams, whose clients are waited for one by one.
     """
 
     def __init__(
@@ -71,11 +71,12 @@ class Connections:
         self.date = AnswerDate(clock or Clock())
         self.turns = Turns()
         self._starts = RequestQueue()
-        # While one long body lives, the allocator does not give its pages back to fault them in for the next.
+        # The last long body is kept alive until the next one replaces it. Otherwise the allocator returns its
+        # pages to the system, and each next body page-faults all of them in again.
         self.last_body: bytes | bytearray = b""
         self.streams: set[Client] = set()
         self._open: set[Connection] = set()
-        self._patience = ClientTimeouts(
+        self._timeouts = ClientTimeouts(
             limits, self._clients, lambda: len(self._open) > limits.connections // 2
         )
         self._requests: set[asyncio.Task[None]] = set()
@@ -83,12 +84,12 @@ class Connections:
 
     @property
     def full(self) -> bool:
-        """Whether as many are open as may be."""
+        """Whether the port has as many connections as it may have."""
         return len(self._open) >= self.limits.connections
 
     def opened(self, connection: Connection) -> None:
         self._open.add(connection)
-        self._patience.start()
+        self._timeouts.start()
 
     def closed(self, connection: Connection) -> None:
         self._open.discard(connection)
@@ -100,9 +101,9 @@ class Connections:
         app: App | None = None,
         done: Callable[[], None] | None = None,
     ) -> None:
-        """Have the application, or ``app``, answer, in a task that is known here until it ends.
+        """Run the application, or ``app``, for a request, in a task of its own.
 
-        It begins when it is the turn of ``connection``; ``done`` is called when it has ended.
+        The task starts at once, or in its turn when many requests run. ``done`` is called when it has ended.
         """
         if self._starts.room:
             self._begin(exchange, app or self.app, done)
@@ -143,13 +144,13 @@ class Connections:
         return [*self._open, *self.streams]
 
     def failed(self, error: Exception) -> None:
-        """Tell of an exception that the application let through."""
+        """Report an exception that the application raised."""
         if self._on_failure and not isinstance(error, ClientGoneError):
             self._on_failure(error)
 
     async def close(self, grace: float) -> None:
-        """Drain every connection; after ``grace`` seconds cancel the requests left and abort."""
-        self._patience.stop()
+        """Drain every connection. After ``grace`` seconds cancel the requests that are left, and abort."""
+        self._timeouts.stop()
         for connection in tuple(self._open):
             connection.drain()
         if self._requests:
@@ -157,9 +158,10 @@ class Connections:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        # One accepted meanwhile has still to be made, and one that was aborted still to be lost.
+        # A connection that was accepted meanwhile is made in the next turn of the loop, and one that is
+        # aborted is lost in the next turn.
         for _ in range(3):
             for connection in tuple(self._open):
                 connection.abort()
             await asyncio.sleep(0)
-        self._patience.stop()
+        self._timeouts.stop()

@@ -1,4 +1,4 @@
-"""Blocking work on threads that nobody waits for at the end: a long poll must not hold up a stop."""
+"""Blocking work on daemon threads, which end with the process: a long poll must not hold up a stop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ _Result = TypeVar("_Result")
 
 
 class DaemonThreads:
-    """Runs up to ``most`` pieces of work at once, each on a daemon thread of its own."""
+    """Runs up to ``most`` functions at once, each on a daemon thread of its own."""
 
     def __init__(self, name: str, most: int) -> None:
         self._name = name
         self._room = asyncio.Semaphore(most)
 
     async def run(self, work: Callable[[], _Result]) -> _Result:
-        """What ``work`` returns or raises. When the caller is cancelled, the work goes on unheard."""
+        """Run ``work`` and return what it returns, or raise what it raises.
+
+        When the caller is cancelled, the work goes on and its outcome is dropped.
+        """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[_Result] = loop.create_future()
 

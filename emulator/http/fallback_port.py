@@ -1,4 +1,4 @@
-"""Ports that have a usual number but need not have it: what listens there is found by asking the sandbox."""
+"""Ports with a usual number, and a free one where that is taken. Clients ask the sandbox for the number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulator.http.server import Server, serve
 
 @dataclass(frozen=True, slots=True)
 class FallbackPort:
-    """The port of ``name``; ``usual`` is taken where nobody ``asked`` for another (0: any free one)."""
+    """The port of ``name``: the number that was ``asked`` for (0: any free one), else the ``usual`` one."""
 
     name: str
     usual: int
@@ -30,9 +30,9 @@ async def serve_at(
     websockets: bool = False,
     clock: Clock | None = None,
 ) -> tuple[Server, str | None]:
-    """Listen there, or on a free port when the usual one is taken, with a note for people that says so.
+    """Listen on ``port``, or on a free one when the usual one is taken; then a note for people says so.
 
-    Raises OSError, with what to do about it, when the port that was asked for cannot be taken.
+    Raises OSError when a port that was asked for cannot be taken; the message says what to do.
     """
     wanted = port.usual if port.asked is None else port.asked
     served = partial(serve, app, host, on_failure=on_failure, websockets=websockets, clock=clock)

@@ -1,4 +1,4 @@
-"""Who comes in at a port: programs that call it by its name, with the token if there is one; no web page."""
+"""Admission to a port: programs that call it by its host name, with the token if one is set; no web page."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """What a port has of its own: ``given`` is what of a request may be the token.
+    """How a port takes the token.
 
-    ``needs_token`` is the port's answer to one without it, ``is_open`` whether a request needs none, and
-    ``is_called`` whether clients of this port use a host name beside the sandbox's own.
+    ``given`` returns the values in a request that may be the token, ``needs_token`` the port's answer to a
+    request without it. ``is_open`` says whether a request needs no token, ``is_called`` whether clients of
+    this port use a host name besides the sandbox's own.
     """
 
     name: str
@@ -45,7 +46,7 @@ class AccessPolicy:
 
 
 class Guard:
-    """In front of a port's application.
+    """Stands in front of a port's application, and refuses requests that it must not see.
 
     A request must name a host that is ours, and come from no page but the port's own and those that were
     allowed. Where there is a token, it must carry that, and then any host name will do. What is refused as a
@@ -53,9 +54,9 @@ class Guard:
     once for each. One that says twice who it is for or from gets 400 (RFC 9112 section 3.2).
     """
 
-    def __init__(self, app: App, door: AccessPolicy, admission: Admission, events: Events) -> None:
+    def __init__(self, app: App, policy: AccessPolicy, admission: Admission, events: Events) -> None:
         self._app = app
-        self._door = door
+        self._policy = policy
         self._admission = admission
         self._token = admission.token.encode() if admission.token else None
         self._events = events
@@ -88,31 +89,31 @@ class Guard:
         authorised = self._token is None or self._carries_token(scope, headers)
         if not (authorised and self._token) and not self._is_ours(host):
             return self._silent("host", host.decode("latin-1"), "--allow-host")
-        if authorised or self._door.is_open(scope) or (allowed and _is_preflight(scope, headers)):
+        if authorised or self._policy.is_open(scope) or (allowed and _is_preflight(scope, headers)):
             return None
-        return self._door.needs_token(scope, headers)
+        return self._policy.needs_token(scope, headers)
 
     def _is_ours(self, host: bytes) -> bool:
         if host in self._known:
             return True
         name = host_name(host)
-        ours = name in self._admission.hosts or self._door.is_called(name)
+        ours = name in self._admission.hosts or self._policy.is_called(name)
         if ours and len(self._known) < _MOST_REMEMBERED:
             self._known.add(host)
         return ours
 
     def _carries_token(self, scope: HttpScope, headers: HeaderMap) -> bool:
         token = self._token or b""
-        return any(hmac.compare_digest(given, token) for given in self._door.given(scope, headers))
+        return any(hmac.compare_digest(given, token) for given in self._policy.given(scope, headers))
 
     def _silent(self, what: str, value: str, option: str) -> Response:
-        """Tell the sandbox's user why, and the client nothing."""
+        """Refuse without a reason for the client. The event has it, for the sandbox's user."""
         value = value[:_LONGEST_TOLD]
         if (what, value) not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add((what, value))
             self._events.emit(
                 "request.refused",
-                port=self._door.name,
+                port=self._policy.name,
                 **{what: value},
                 why=f"the {what} {value!r} is not this sandbox's; if it is meant to be, start with {option}",
             )
@@ -120,7 +121,7 @@ class Guard:
 
 
 def bearer(headers: HeaderMap) -> list[bytes]:
-    """The token of ``Authorization: Bearer``, if there is one."""
+    """The token of ``Authorization: Bearer``; [] when there is none."""
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     return [token.strip()] if scheme.lower() == b"bearer" else []
 
@@ -134,7 +135,7 @@ def _is_preflight(scope: HttpScope, headers: HeaderMap) -> bool:
 
 
 def _preflight(headers: HeaderMap) -> Response:
-    """Whatever the page asks for; that it may ask at all was looked at before."""
+    """Allow all that the page asks for. That the page is an allowed one was checked before."""
     said = [
         (b"access-control-allow-methods", headers[b"access-control-request-method"]),
         (b"access-control-max-age", b"%d" % _PREFLIGHT_SECONDS),
@@ -147,7 +148,7 @@ def _preflight(headers: HeaderMap) -> Response:
 
 
 def _readable_by(origin: bytes, send: Send) -> Send:
-    """Answers as a page of this origin may read them, whatever the application thinks of pages."""
+    """Let a page of this origin read the answers. The application's own CORS headers are replaced."""
     ours = [
         (b"access-control-allow-origin", origin),
         (b"access-control-expose-headers", b"*"),

@@ -1,7 +1,7 @@
-"""HTTP/1.1 (RFC 9112) on one connection, with requests handed to an ASGI application.
+"""HTTP/1.1 (RFC 9112) on one connection. Requests go to an ASGI application.
 
-A request whose body is short enough is handed over whole, so that the usual
-call costs one task and one write; a long body is streamed.
+A request with a body of up to 16 MiB is handed over whole, so that the usual call costs one task and one
+write. A longer body, or one of unknown length beyond 1 MiB, is streamed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REQUESTS_WAIT = "requests before it are not answered"
 
 
 class _RefusedError(Exception):
-    """The request is not taken."""
+    """A request that is refused with ``status``."""
 
     def __init__(self, status: HTTPStatus, why: str) -> None:
         super().__init__(why)
@@ -40,7 +40,7 @@ class _RefusedError(Exception):
 
 
 class Http1Protocol(asyncio.Protocol):
-    """Parses requests, runs them one after another, keeps the connection open between them."""
+    """Parses requests, runs them one after another, and keeps the connection open between them."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -52,7 +52,7 @@ class Http1Protocol(asyncio.Protocol):
         self._arriving: Exchange | None = None
         self._reader: BodyReader | None = None
         self._draining = False
-        self._last_words: bytes | None = None
+        self._closing_answer: bytes | None = None
         self._writable: asyncio.Future[None] | None = None
         self._requests = 0
         self._in_head = False
@@ -60,7 +60,8 @@ class Http1Protocol(asyncio.Protocol):
         self._url = b""
         self._body_length = 0
         self._body_come = 0
-        self._barren = 0
+        # Bytes since the last piece of a body: head, chunk extensions, trailers. Bounded by ``_check_sizes``.
+        self._unproductive = 0
         self._refused: _RefusedError | None = None
 
     # -- the transport's side
@@ -90,8 +91,8 @@ class Http1Protocol(asyncio.Protocol):
         if self._writable and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
-        if self._running is None and (self._waiting or self._last_words):
-            self._go_on()
+        if self._running is None and (self._waiting or self._closing_answer):
+            self._run_next()
 
     def drain(self) -> None:
         self._draining = True
@@ -105,7 +106,7 @@ class Http1Protocol(asyncio.Protocol):
         arriving = self._arriving
         if self._writable:
             return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
-        if self.inflow.held or self._last_words or (arriving and arriving.continue_expected):
+        if self.inflow.held or self._closing_answer or (arriving and arriving.continue_expected):
             return None
         if self._in_head:
             return Waiting(Awaited.HEAD, self._requests)
@@ -128,7 +129,7 @@ class Http1Protocol(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._requests += 1
         self._in_head = True
-        self._barren = 0
+        self._unproductive = 0
         self._url = b""
         self._body_length = 0
         self._body_come = 0
@@ -147,14 +148,14 @@ class Http1Protocol(asyncio.Protocol):
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        if self._barren > SLICE_BYTES or len(self._headers) > self._limits.header_fields:
+        if self._unproductive > SLICE_BYTES or len(self._headers) > self._limits.header_fields:
             self._check_sizes()
         self._in_head = False
-        self._barren = 0
+        self._unproductive = 0
         if self._parser.should_upgrade():
             return
         exchange = Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
-        # Headers that come after the body are nobody's.
+        # Trailers, which come after the body, must not be added to the head's headers.
         self._headers = []
         exchange.continue_expected = self._continue_expected
         self._arriving = exchange
@@ -165,7 +166,7 @@ class Http1Protocol(asyncio.Protocol):
         exchange = self._arriving
         assert exchange is not None
         self._body_come += len(body)
-        self._barren = 0
+        self._unproductive = 0
         try:
             exchange.arrived(body)
         except NoRoomError as error:
@@ -178,29 +179,30 @@ class Http1Protocol(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         exchange, self._arriving = self._arriving, None
-        self._barren = 0
+        self._unproductive = 0
         if exchange:
             exchange.completed()
             self._enqueue(exchange)
 
     def _take(self, data: Piece) -> int:
-        """Parse one slice; where a body of known length begins or goes on, up to its end."""
-        taken = self._parsed(data, SLICE_BYTES)
+        """Parse one slice and return its length. A body of known length is taken to its end in one step."""
+        # Headers cost time for each byte, a body hardly any. So only headers are cut into slices.
+        taken = self._parse(data, SLICE_BYTES)
         exchange, left = self._arriving, self._body_length - self._body_come
         if exchange is None or left <= 0:
             return taken
         rest = memoryview(data)[taken:]
         if _LONG_BODY_BYTES <= self._body_length <= _WHOLE_BODY_BYTES and not exchange.queued:
             return taken + self._read_past_parser(exchange, rest)
-        return taken + (self._parsed(rest, left) if rest else 0)
+        return taken + (self._parse(rest, left) if rest else 0)
 
-    def _parsed(self, data: Piece, most: int) -> int:
-        """Have the parser see up to ``most`` bytes; how many, or all when it is to see no more."""
+    def _parse(self, data: Piece, most: int) -> int:
+        """Parse up to ``most`` bytes. Returns how many, or all when the parser must see no more."""
         piece = data if len(data) <= most else memoryview(data)[:most]
-        self._barren += len(piece)
+        self._unproductive += len(piece)
         try:
             self._parser.feed_data(piece)
-            if self._headers or self._in_head or self._barren > SLICE_BYTES:
+            if self._headers or self._in_head or self._unproductive > SLICE_BYTES:
                 self._check_sizes()
         except httptools.HttpParserUpgrade as upgrade:
             return self._upgrade(data, upgrade.args[0])
@@ -211,7 +213,7 @@ class Http1Protocol(asyncio.Protocol):
         return len(piece)
 
     def _check_sizes(self) -> None:
-        """Raises _RefusedError for a head that is too long, or for that much between pieces of a body."""
+        """Raise _RefusedError for a head that is too long, or for as much between two pieces of a body."""
         limits = self._limits
         if len(self._url) > limits.target_bytes:
             why = f"a target has {limits.target_bytes} bytes at most"
@@ -219,22 +221,25 @@ class Http1Protocol(asyncio.Protocol):
         elif len(self._headers) > limits.header_fields:
             why = f"a request has {limits.header_fields} headers at most"
             self._refused = _RefusedError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
-        elif self._barren > limits.head_bytes and self._head_too_long():
+        elif self._unproductive > limits.head_bytes and self._head_too_long():
             why = f"the headers of a request have {limits.head_bytes} bytes at most"
             self._refused = _RefusedError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
         if self._refused:
             raise self._refused
 
     def _head_too_long(self) -> bool:
-        """Whether what has come is more than a head may have, or more than goes between pieces of a body."""
+        """Whether the head, or what stands between two pieces of a body, is longer than a head may be."""
         limits = self._limits
-        if self._barren > limits.head_bytes + limits.target_bytes + SLICE_BYTES:
+        if self._unproductive > limits.head_bytes + limits.target_bytes + SLICE_BYTES:
             return True
         return sum(len(name) + len(value) for name, value in self._headers) > limits.head_bytes
 
     def _read_past_parser(self, exchange: Exchange, rest: memoryview) -> int:
-        """Read a body of known length that will be handed over whole; how much of it was in ``rest``."""
-        length, held = self._body_length, exchange.taken()
+        """Read a body that is handed over whole without the parser, and return its bytes in ``rest``.
+
+        The parser expects the body still, so the next request gets a new one.
+        """
+        length, held = self._body_length, exchange.take_body()
         here = min(len(rest), length - len(held))
 
         def complete(body: bytes | bytearray) -> None:
@@ -267,17 +272,17 @@ class Http1Protocol(asyncio.Protocol):
             await asyncio.shield(self._writable)
 
     def ended(self, *, keep_alive: bool) -> None:
-        """The running exchange has its response; start the next or close."""
+        """The running exchange has its whole response: start the next one, or close."""
         self._running = None
         if self.transport.is_closing():
             return
         if not keep_alive or self._draining:
             self.transport.close()
             return
-        if self.inflow.held or self._last_words:
-            # The end of its body may have come while enough of it was here, and nobody asked for more.
+        if self.inflow.held or self._closing_answer:
+            # The application may have answered without reading its body to the end.
             self.inflow.release(BODY_HELD)
-            self._go_on()
+            self._run_next()
 
     def _enqueue(self, exchange: Exchange) -> None:
         if exchange.queued or self.transport.is_closing():
@@ -289,14 +294,14 @@ class Http1Protocol(asyncio.Protocol):
             self._waiting.append(exchange)
             self.inflow.hold(_REQUESTS_WAIT)
 
-    def _go_on(self) -> None:
-        """Run the next request, once the client has read enough of what it was answered."""
+    def _run_next(self) -> None:
+        """Run the next request, once the client has read enough of the last answer."""
         if self._writable or self.transport.is_closing():
             return
         if self._waiting:
             self._run(self._waiting.popleft())
-        elif self._last_words:
-            self._farewell(self._last_words)
+        elif self._closing_answer:
+            self._close_with(self._closing_answer)
         if not self._waiting:
             self.inflow.release(_REQUESTS_WAIT)
 
@@ -328,7 +333,10 @@ class Http1Protocol(asyncio.Protocol):
         }
 
     def _upgrade(self, data: Piece, parsed: int) -> int:
-        """Answer an offer of another protocol at the beginning of ``data``; how many bytes are done with."""
+        """Accept or decline the offer of another protocol, and return how many bytes of ``data`` are done.
+
+        ``parsed`` is the length of the request's head in ``data``.
+        """
         offered = dict(self._headers).get(b"upgrade", b"").lower()
         if offered != b"websocket" or not self._connections.websockets or self._running:
             return self._decline_upgrade(data, parsed)
@@ -341,7 +349,7 @@ class Http1Protocol(asyncio.Protocol):
         return len(data)
 
     def _decline_upgrade(self, data: Piece, parsed: int) -> int:
-        """Take a request that offers another protocol (h2c, RFC 7540 section 3.2) as if it did not."""
+        """Parse the request again without its offer of another protocol (h2c, RFC 7540 section 3.2)."""
         method = self._parser.get_method()
         if method == b"CONNECT":
             self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP/1.1: there is no proxy here")
@@ -350,11 +358,11 @@ class Http1Protocol(asyncio.Protocol):
         head = b"".join(b"%b: %b\r\n" % header for header in kept)
         self._parser = httptools.HttpRequestParser(self)
         request = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, head)
-        self._parsed(request, len(request))
+        self._parse(request, len(request))
         return parsed
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
-        """Answer what arrives with this, after those before it, and close."""
+        """Refuse the arriving request, once those before it are answered, and close."""
         self.inflow.stop()
         arriving, self._arriving = self._arriving, None
         if self._reader:
@@ -362,17 +370,17 @@ class Http1Protocol(asyncio.Protocol):
             self._reader = None
         if arriving:
             arriving.disconnect()
-        words = refusal(status, why, self._connections.date)
+        answer = refusal(status, why, self._connections.date)
         if arriving and arriving is self._running:
             if arriving.answered:
                 self.transport.abort()
             else:
-                self._farewell(words)
+                self._close_with(answer)
         elif self._running:
-            self._last_words = words
+            self._closing_answer = answer
         else:
-            self._farewell(words)
+            self._close_with(answer)
 
-    def _farewell(self, words: bytes) -> None:
-        self._last_words = words
-        close_with_answer(self.transport, words, lambda: self.connection_lost(None))
+    def _close_with(self, answer: bytes) -> None:
+        self._closing_answer = answer
+        close_with_answer(self.transport, answer, lambda: self.connection_lost(None))

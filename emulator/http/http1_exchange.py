@@ -20,7 +20,7 @@ _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
 class Owner(Protocol):
-    """The connection of an exchange."""
+    """The connection that an exchange belongs to."""
 
     transport: asyncio.Transport
     inflow: Inflow
@@ -32,7 +32,11 @@ class Owner(Protocol):
 
 
 class Exchange:
-    """One request and its response."""
+    """One request and its response.
+
+    ``queued``: it runs, or waits for those before it. ``continue_expected``: the client waits for
+    100 Continue before it sends the body.
+    """
 
     def __init__(self, protocol: Owner, scope: HttpScope, *, keep_alive: bool) -> None:
         self._protocol = protocol
@@ -52,17 +56,17 @@ class Exchange:
 
     @property
     def held(self) -> int:
-        """Bytes of its body that are here and not taken."""
+        """Bytes of the body that have arrived and were not taken."""
         return self._body.held
 
     def arrived(self, piece: bytes | bytearray) -> None:
-        """Take a piece of the body. Raises NoRoomError when there is none for it."""
+        """Add a piece of the body. Raises NoRoomError when there is no memory for it."""
         if not self.done:
             self._body.add(piece)
             self._wake()
 
-    def taken(self) -> bytes | bytearray:
-        """What has arrived and was not taken yet."""
+    def take_body(self) -> bytes | bytearray:
+        """Take what has arrived of the body."""
         return self._body.take()
 
     def completed(self) -> None:
@@ -132,7 +136,7 @@ class Exchange:
             else:
                 self._keep_alive = False
         if self._more_body:
-            # The rest of a request that nobody reads would be taken for the next one.
+            # The application did not read the whole request. Its rest must not be parsed as the next one.
             self._keep_alive = False
         if b"date" not in names:
             headers.append(self._protocol.date())

@@ -1,4 +1,4 @@
-"""HTTP/2 (RFC 9113) on one connection, each stream a request handed to an ASGI application."""
+"""HTTP/2 (RFC 9113) on one connection. Each stream is a request for an ASGI application."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _UNBOUNDED: Final = (1 << 31) - 1
 class Http2Protocol(asyncio.Protocol):
     """Many streams on one connection, with flow control in both directions.
 
-    Frames are cut here and given to h2 one by one, so that they are counted, others have their turn between
-    them, and a GOAWAY of the client, which h2 takes for the end, lets streams under way be answered
-    (RFC 9113 section 6.8).
+    Frames are cut here and given to h2 one by one. So each is counted, and other connections have their turn
+    between them. A client's GOAWAY is kept from h2, which takes it for the end: the running streams are still
+    answered (RFC 9113 section 6.8).
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -80,7 +80,8 @@ class Http2Protocol(asyncio.Protocol):
         self._client = transport.get_extra_info("peername")
         self._server = transport.get_extra_info("sockname")
         self._connections.opened(self)
-        # What a client does before it knows our bounds is no error: too many streams are refused one by one.
+        # A client that does not know our limits yet makes no error by exceeding them: until it has
+        # acknowledged them, streams beyond the limit are refused one by one.
         known = {
             SettingCodes.MAX_CONCURRENT_STREAMS: _UNBOUNDED,
             SettingCodes.MAX_HEADER_LIST_SIZE: 2 * self._limits.head_bytes,
@@ -96,7 +97,8 @@ class Http2Protocol(asyncio.Protocol):
             }
         )
         self.frames.increment_flow_control_window(_CONNECTION_WINDOW)
-        # h2 looks the bound up once a chunk: a long frame in the chunk that acknowledges it would be refused.
+        # h2 looks up the maximum once for each chunk. A long frame in the chunk that acknowledges the new
+        # maximum would be refused.
         self.frames.max_inbound_frame_size = _MAX_FRAME
         self.flush()
 
@@ -110,7 +112,7 @@ class Http2Protocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._transport_full = True
-        # What it sends may have to be answered at once, pings for one.
+        # Nothing is read while nothing can be written, because frames such as PING need an answer at once.
         self._inflow.hold("what it was sent is not read")
 
     def resume_writing(self) -> None:
@@ -142,14 +144,14 @@ class Http2Protocol(asyncio.Protocol):
             self._say_goodbye()
 
     def flush(self) -> None:
-        """Write what the frame machine has ready."""
+        """Write the bytes that h2 has ready."""
         if data := self.frames.data_to_send():
             self.transport.write(data)
 
     # -- what the client sends
 
     def _take(self, data: Piece) -> int:
-        """Work on frames until others have their turn; how many bytes of ``data`` those were."""
+        """Process whole frames for one slice of time, and return how many bytes of ``data`` they had."""
         view, at, until = memoryview(data), 0, stopwatch() + SLICE_SECONDS
         if not self._greeted:
             self._greeted = True
@@ -202,13 +204,13 @@ class Http2Protocol(asyncio.Protocol):
         self._streams[event.stream_id] = stream
         self._connections.streams.add(stream)
         self._answering += 1
-        self._connections.start(self, stream, self._refusing(received), self._answered)
+        self._connections.start(self, stream, self._refusal(received), self._answered)
 
     def _answered(self) -> None:
         self._answering -= 1
 
-    def _refusing(self, received: list[tuple[bytes, bytes]]) -> App | None:
-        """What answers a request that has more headers, or longer ones, than it may; None for others."""
+    def _refusal(self, received: list[tuple[bytes, bytes]]) -> App | None:
+        """The application that refuses a request with too many or too long headers; None for others."""
         limits = self._limits
         if len(received) > limits.header_fields:
             status, why = 431, f"a request has {limits.header_fields} headers at most"
@@ -252,7 +254,7 @@ class Http2Protocol(asyncio.Protocol):
     # -- the streams' side
 
     async def room(self, stream_id: int) -> int:
-        """Wait until something may be sent on the stream; how many bytes, 0 when it is gone."""
+        """Wait until data may be sent on a stream, and return how many bytes; 0 when the stream is gone."""
         while stream_id in self._streams and not self.transport.is_closing():
             try:
                 window = self.frames.local_flow_control_window(stream_id)
@@ -266,20 +268,20 @@ class Http2Protocol(asyncio.Protocol):
         return 0
 
     def ended(self, stream_id: int, *, body_read: bool) -> None:
-        """The stream's response is complete."""
+        """End a stream whose response is complete. A client that still sends its request is told to stop."""
         if not body_read:
             self.reset(stream_id, ErrorCodes.NO_ERROR)
         self._forget(stream_id)
 
     def reset(self, stream_id: int, code: ErrorCodes) -> None:
-        """Cut one stream (RST_STREAM)."""
+        """Cancel one stream (RST_STREAM)."""
         with suppress(h2.exceptions.ProtocolError):
             self.frames.reset_stream(stream_id, code)
             self.flush()
         self._forget(stream_id)
 
     def consumed(self, stream_id: int, length: int) -> None:
-        """The application took ``length`` bytes of a request: let the client send as many more."""
+        """Note that the application took ``length`` bytes of a request: the client may send as many more."""
         if not length or self._ended or self.transport.is_closing():
             return
         self.frames.acknowledge_received_data(length, stream_id)
@@ -307,11 +309,11 @@ class Http2Protocol(asyncio.Protocol):
     # -- the end
 
     def _say_goodbye(self) -> None:
-        """End the connection as agreed."""
+        """End the connection without an error."""
         self._end(ErrorCodes.NO_ERROR, "")
 
     def _end(self, code: ErrorCodes, why: str) -> None:
-        """End the connection with a GOAWAY, and whatever is under way on it."""
+        """End the connection with a GOAWAY, and all its streams."""
         if self._ended:
             return
         with suppress(h2.exceptions.ProtocolError):
@@ -319,7 +321,7 @@ class Http2Protocol(asyncio.Protocol):
         self._leave()
 
     def _leave(self) -> None:
-        """Write what is to be written, and close."""
+        """Write what h2 has ready, and close."""
         self._ended = True
         self._inflow.stop()
         self._disconnect_streams()

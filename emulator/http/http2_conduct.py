@@ -1,4 +1,4 @@
-"""How a client of HTTP/2 behaves: frames that cost work and ask for nothing (RFC 9113 section 10.5)."""
+"""Limits for HTTP/2 frames that cost work and carry no request (RFC 9113 section 10.5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Kind(IntEnum):
 
 
 class Conduct:
-    """Counts the frames of one client. ``in_headers``: headers have begun, and not ended."""
+    """Counts the frames of one client. ``in_headers``: headers have begun and have not ended."""
 
     def __init__(self, limits: Limits) -> None:
         self._head_bytes = limits.head_bytes
@@ -46,7 +46,7 @@ class Conduct:
         self.in_headers = False
 
     def objection(self, kind: int, flags: int, length: int) -> str | None:
-        """Why this frame is one too many; None when it is not."""
+        """Count a frame, and return why it is one too many, or None when it is not."""
         if kind == Kind.DATA:
             if length or flags & _END_STREAM or self._empty.spend():
                 return None
@@ -59,7 +59,7 @@ class Conduct:
         return None if allowance.spend() else why
 
     def cancelled(self) -> str | None:
-        """A request of the client was cancelled by us, for what it sent: as ``objection``."""
+        """Count a request that we cancelled for what the client sent. Returns what ``objection`` returns."""
         return None if self._resets.spend() else "requests are cancelled too often"
 
     def _headers(self, kind: int, flags: int, length: int) -> str | None:

@@ -20,7 +20,7 @@ _HOP_BY_HOP: Final = frozenset(
 
 
 class Owner(Protocol):
-    """The connection of a stream."""
+    """The connection that a stream belongs to."""
 
     frames: h2.connection.H2Connection
     unsent: int
@@ -69,7 +69,7 @@ class Stream:
         self.disconnect()
 
     def arrived(self, piece: bytes, flow_controlled_length: int) -> None:
-        """Take a piece of the body. Raises NoRoomError when there is none for it."""
+        """Add a piece of the body. Raises NoRoomError when there is no memory for it."""
         self._body.add(piece)
         self._come += len(piece)
         self._unacknowledged += flow_controlled_length
@@ -80,7 +80,7 @@ class Stream:
         self._wake()
 
     def disconnect(self) -> None:
-        """The client gave it up: whoever answers is told, and what it sent is nobody's."""
+        """Note that the client has left: tell the application, and drop what the client sent."""
         self._disconnected = True
         self._body.clear()
         self._acknowledge()
@@ -149,7 +149,7 @@ class Stream:
         self._protocol.flush()
 
     def _acknowledge(self) -> None:
-        """Let the client send as much as was taken, or is nobody's."""
+        """Let the client send as many bytes as were taken or dropped."""
         unacknowledged, self._unacknowledged = self._unacknowledged, 0
         self._protocol.consumed(self._id, unacknowledged)
 

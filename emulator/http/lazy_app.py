@@ -1,4 +1,4 @@
-"""An application that is made when it is first asked, so that starting does not wait for its imports."""
+"""An application that is built for its first request, so that a start does not wait for its imports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from emulator.http.asgi import App, HttpScope, Receive, Send
 
 
 class LazyApp:
-    """Stands for the application that ``make`` makes."""
+    """The application that ``make`` builds for the first request."""
 
     def __init__(self, make: Callable[[], App]) -> None:
         self._make = make

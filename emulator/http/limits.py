@@ -1,8 +1,8 @@
-"""What one client may ask of a port, all of it in one place: beyond a limit it is refused, with the reason.
+"""The limits for one client of a port. Beyond a limit it is refused, with the reason.
 
-No limit is near what a client of AWS, RabbitMQ, queues or topics does. Each keeps one client from making the
-others wait, or the process from growing. Lengths are bytes, times are seconds of the machine: a client's
-patience is not the sandbox's clock. ``docs/security.md`` says the same to people.
+Clients of AWS, RabbitMQ, queues and topics come nowhere near a limit. Each limit keeps one client from making
+the others wait, or the process from growing. Lengths are bytes. Times are seconds of the machine, since
+clients wait in real time. ``docs/security.md`` documents them for users.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Final, NamedTuple
 
 
 class Rate(NamedTuple):
-    """``at_once`` of something in one go, and ``a_second`` of it for good."""
+    """A burst of ``at_once``, and ``a_second`` in the long run."""
 
     at_once: int
     a_second: int
 
 
 class Limits(NamedTuple):
-    """Limits of one port: of the number of its connections, and of each of them."""
+    """The limits of one port: the number of its connections, and what each may do."""
 
     connections: int = 1000
-    """Open at a time; the next is answered 503. What one process may open is a few thousand in all."""
+    """Open at a time. The next is answered 503. A process can open a few thousand files in all."""
 
     # -- HTTP, either version
 
@@ -32,37 +32,37 @@ class Limits(NamedTuple):
     header_fields: int = 500
     """Headers of a request: S3's own 8 KB of metadata cannot hold more. 431 beyond."""
     head_seconds: float = 30.0
-    """From the first byte of a request to the end of its headers, and for a connection to say anything."""
+    """From the first byte of a request to the end of its headers, and from a connection to its first byte."""
     body_seconds: float = 30.0
     """For each ``body_step`` of a body, and for its end: 408."""
     body_step: int = 32 << 10
     idle_seconds: float = 120.0
     """Between requests, longer than any pool of AWS's clients keeps a connection."""
     crowded_seconds: float = 5.0
-    """What takes the place of each of these when more than half of the ``connections`` are open."""
+    """The most for each of these while more than half of the ``connections`` are open."""
     unread_seconds: float = 60.0
-    """For a client to read anything of an answer that is ready."""
+    """Until a client reads anything of an answer that is ready."""
 
     # -- HTTP/2, RFC 9113 section 10.5: beyond, GOAWAY with ENHANCE_YOUR_CALM
 
     streams: int = 128
-    """Requests under way at a time: AWS's own number. Those beyond are refused one by one."""
+    """Running requests at a time, as at AWS. Those beyond are refused one by one."""
     unsent_bytes: int = 32 << 20
-    """Of answers that wait for the client's window; while there are more, new streams are refused."""
+    """Of answers that wait for the client's window. While there is more, new streams are refused."""
     resets: Rate = Rate(200, 50)
-    """Cancelled requests, whoever cancels them, each of which has cost the work of one."""
+    """Cancelled requests, cancelled by the client or by us: each has cost the work of a request."""
     pings: Rate = Rate(100, 20)
     settings: Rate = Rate(50, 5)
     priorities: Rate = Rate(1000, 200)
     empty_frames: Rate = Rate(1000, 200)
-    """DATA of no bytes that ends nothing, and frames of unknown types."""
+    """DATA without bytes that ends no stream, and frames of unknown types."""
     window_updates: Rate = Rate(20_000, 10_000)
     """An eager reader sends two for each frame of an answer."""
 
     # -- WebSocket: beyond, close 1008
 
     fragments: Rate = Rate(5000, 1000)
-    """Frames that end no message. One message of 4 MiB in frames of 1 KiB has 4096."""
+    """Frames that do not end a message. A message of 4 MiB in frames of 1 KiB has 4096."""
     socket_pings: Rate = Rate(100, 20)
     """Pings and pongs."""
 
@@ -72,22 +72,22 @@ class Limits(NamedTuple):
     frame_bytes: int = 1 << 20
     """The payload of a frame, whatever a client has negotiated: RabbitMQ's default is 128 KiB."""
     content_bytes: int = 128 << 20
-    """Of contents that are on their way on one connection; RabbitMQ takes no message beyond 128 MiB."""
+    """Of contents that are arriving on one connection. RabbitMQ accepts no message beyond 128 MiB."""
 
 
 USUAL: Final = Limits()
 
 BODY_BYTES: Final = 256 << 20
-"""Bodies and messages that are still arriving, of all ports together: 503, or close 1013, beyond."""
+"""Bodies and messages that are still arriving, of all ports together. Beyond: 503, or close 1013."""
 BODY_AHEAD: Final = 32
-"""A body's memory is at most so many times what has come of it, whatever its Content-Length promises."""
+"""A body's buffer is at most this many times what has arrived, whatever its Content-Length promises."""
 
 SLICE_BYTES: Final = 4096
-"""Of what one connection sent, before others have their turn: what it costs most to read is 5 ms."""
+"""A slice of a connection's input, before others have their turn. The worst input costs 5 ms for it."""
 SLICE_SECONDS: Final = 0.002
-"""As long as frames of one connection are worked on before others have their turn."""
+"""How long the frames of one connection are processed before others have their turn."""
 TURN_SECONDS: Final = 0.005
-"""Of each turn of the event loop, for all connections of a port that have more than one slice to do."""
+"""The part of each turn of the event loop for all connections of a port with more than one slice."""
 YOUNG_REQUESTS: Final = 64
-"""Requests of one port that have begun within ``YOUNG_SECONDS`` and last, before others begin."""
+"""How many requests of one port may be young, that is have started within ``YOUNG_SECONDS`` and run."""
 YOUNG_SECONDS: Final = 0.05

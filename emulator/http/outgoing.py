@@ -1,4 +1,4 @@
-"""An HTTP client for what others ask the sandbox to send: it connects to addresses that were looked at."""
+"""An HTTP client for URLs that clients give the sandbox. It connects to checked addresses only."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from emulator.destinations import Destinations, ForbiddenError, SocketAddress
 def checked_client(destinations: Destinations, timeout: float | httpx.Timeout) -> httpx.Client:
     """A client that waits so long for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
 
-    Redirects that it is told to follow are looked at like any other request.
+    It raises ``httpx.ConnectError`` for a forbidden destination.
     """
     return httpx.Client(transport=_Checked(destinations), timeout=timeout, trust_env=False)
 
 
 class _Checked(httpx.BaseTransport):
-    """Resolves a name once, has what it found looked at, and connects to that."""
+    """Resolves a name once, checks the addresses, and connects to those: a second lookup could differ."""
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
@@ -42,7 +42,7 @@ class _Checked(httpx.BaseTransport):
 
 
 def _at(place: SocketAddress, request: httpx.Request) -> httpx.Request:
-    """The request for an address; its Host header and the name in its certificate stay."""
+    """The request to an address. The Host header and the name for the certificate stay."""
     return httpx.Request(
         request.method,
         request.url.copy_with(host=place.address),

@@ -1,4 +1,4 @@
-"""In which order requests begin: at once while they are few, otherwise from each connection in its turn."""
+"""The order in which requests start: at once while few run, otherwise one from each connection in turn."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _LOOK_SECONDS: Final = 0.001
 
 
 class RequestQueue:
-    """Bounds how many requests there are that have begun and are young.
+    """Bounds how many young requests run.
 
-    One that lasts, as a subscription does, is soon not young any more and keeps nobody waiting.
+    A request is young for its first moments. One that lasts, as a subscription does, soon stops counting, so
+    it does not keep others waiting.
     """
 
     def __init__(self) -> None:
@@ -27,7 +28,7 @@ class RequestQueue:
 
     @property
     def room(self) -> bool:
-        """Whether a request may begin at once."""
+        """Whether a request may start at once."""
         return len(self._young) < YOUNG_REQUESTS and not self._waiting
 
     def begun(self, task: asyncio.Task[None]) -> None:
@@ -37,7 +38,7 @@ class RequestQueue:
         self._young.discard(task)
 
     def put(self, connection: object, begin: Begin) -> None:
-        """Have ``begin`` called when it is the turn of ``connection``."""
+        """Call ``begin`` when it is the turn of ``connection``."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._go_round)
         self._waiting.setdefault(connection, deque()).append(begin)

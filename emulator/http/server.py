@@ -1,6 +1,14 @@
-"""One port for HTTP/1.1 and for HTTP/2 with prior knowledge (RFC 9113 section 3.3), with an ASGI app behind.
+"""One port for HTTP/1.1 and HTTP/2 with prior knowledge (RFC 9113 section 3.3), in front of an ASGI app.
 
-The first bytes of a connection tell which of the two the client speaks.
+    socket -> _Sniffer -> Http1Protocol -> Exchange (one request) --+-> Connections.start -> app
+                 |            |     ^                               |
+                 |            |     +-- BodyReader: takes the transport for a long body,
+                 |            |         fills one buffer, and hands transport and body back
+                 |            +-> WebSocketProtocol (Upgrade) -----+
+                 +-> Http2Protocol -> Stream (one request) --------+
+
+The first bytes of a connection tell its protocol. Each protocol passes what it reads through an ``Inflow``,
+so that connections take turns, and starts requests through ``Connections``, which bounds how many run.
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
 class Server:
-    """A listening port. ``port`` is the one really taken, ``url`` how a client reaches it."""
+    """A listening port. ``port`` is the number in use, ``url`` is how a client reaches it."""
 
     def __init__(self, listening: asyncio.Server, connections: Connections, host: str) -> None:
         self._listening = listening
@@ -36,7 +44,7 @@ class Server:
         return f"http://{host}:{self.port}"
 
     async def close(self, grace: float = 1.0) -> None:
-        """Stop accepting, let requests under way end for up to ``grace`` seconds, then cut what is left."""
+        """Stop accepting, give running requests ``grace`` seconds to end, then abort the rest."""
         self._listening.close()
         await self._connections.close(grace)
         await self._listening.wait_closed()
@@ -54,22 +62,20 @@ async def serve(
 ) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
-    ``on_failure`` is told of exceptions that ``app`` let through; the client
-    sees a bare 500. With ``websockets`` the app is run for those too; without,
-    a client that offers to upgrade is answered as if it did not. Answers are
-    dated by ``clock``, by default the machine's. Raises OSError, with what to
-    do about it, when the port cannot be taken.
+    ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. With ``websockets``
+    the app is run for them too; without, an offer to upgrade is ignored. Answers are dated by ``clock``, by
+    default the machine's. Raises OSError when the port cannot be taken; the message says what to do.
     """
     connections = Connections(app, on_failure, websockets=websockets, clock=clock, limits=limits)
     loop = asyncio.get_running_loop()
     try:
         listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)
     except OSError as error:
-        raise OSError(error.errno, _why_not(error, host, port)) from error
+        raise OSError(error.errno, _explain(error, host, port)) from error
     return Server(listening, connections, host)
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _explain(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"port {port} on {host} is in use; stop what listens there or choose another (0 picks a free one)"
@@ -80,7 +86,7 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 
 
 class _Sniffer(asyncio.Protocol):
-    """Reads a connection until its protocol is certain, then hands it over with what was read."""
+    """Reads a connection until its protocol is certain, then hands over the transport and the bytes read."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -104,9 +110,15 @@ class _Sniffer(asyncio.Protocol):
         if len(self._read) < len(_HTTP2_PREFACE) and _HTTP2_PREFACE.startswith(self._read):
             return
         self._connections.closed(self)
-        protocol = (
-            self._http2() if self._read.startswith(_HTTP2_PREFACE) else Http1Protocol(self._connections)
-        )
+        protocol: asyncio.Protocol
+        if self._read.startswith(_HTTP2_PREFACE):
+            # Imported for the first client that needs it: h2 would slow down every start.
+            from emulator.http.http2 import Http2Protocol
+
+            protocol = Http2Protocol(self._connections)
+        else:
+            protocol = Http1Protocol(self._connections)
+        # ``set_protocol`` does not call the new protocol, so it is told here what it missed.
         self._transport.set_protocol(protocol)
         protocol.connection_made(self._transport)
         protocol.data_received(self._read)
@@ -122,8 +134,3 @@ class _Sniffer(asyncio.Protocol):
 
     def abort(self) -> None:
         self._transport.abort()
-
-    def _http2(self) -> asyncio.Protocol:
-        from emulator.http.http2 import Http2Protocol
-
-        return Http2Protocol(self._connections)

@@ -1,4 +1,4 @@
-"""How long a port waits for its clients: connections that keep it waiting for longer are closed."""
+"""How long a port waits for its clients. Connections that keep it waiting for longer are closed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final, NamedTuple, Protocol
 from emulator.http.limits import Limits
 
 _LOOKS: Final = 8
-"""How often the shortest time is looked at."""
+"""How many looks the shortest timeout has."""
 _LONGEST_LOOK: Final = 1.0
 
 
 class Awaited(Enum):
-    """What a client is waited for."""
+    """What a connection waits for its client to do."""
 
     IDLE = "the next request"
     HEAD = "the headers of a request"
@@ -25,26 +25,26 @@ class Awaited(Enum):
 
 
 class Waiting(NamedTuple):
-    """What a connection waits for; ``progress`` is another whenever it is to be waited for anew."""
+    """What a connection waits for. The timeout starts again whenever ``progress`` changes."""
 
     what: Awaited
     progress: int
 
 
 class Client(Protocol):
-    """A connection, as far as it is waited for."""
+    """A connection whose client can keep it waiting."""
 
     def waiting(self) -> Waiting | None:
-        """What it waits for its client to do; None while it is the client who waits."""
+        """What the connection waits for its client to do; None while the client waits for us."""
 
     def give_up(self, waiting: Waiting) -> None:
-        """Close: it did not come."""
+        """Close the connection: what it waited for did not come in time."""
 
 
 class ClientTimeouts:
-    """Looks at the ``clients`` again and again while there are any.
+    """Looks at the ``clients`` at intervals, while there are any.
 
-    Looks are counted rather than read from a clock: where the whole process stood still, no client was late.
+    It counts looks and does not read a clock: if the whole process was suspended, no client was late.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ClientTimeouts:
         self._next: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Look from now on."""
+        """Start looking, unless it has started."""
         if self._next is None:
             self._next = asyncio.get_running_loop().call_later(self._every, self._look)
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: what a connection sent is worked on slice by slice, and others come in between."""
+"""Turns: a connection's input is processed in slices, and other connections' slices come between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ITS_TURN: Final = "its turn"
 
 
 class PausableTransport(Protocol):
-    """What an ``Inflow`` needs of a transport."""
+    """The part of a transport that an ``Inflow`` needs."""
 
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
@@ -23,10 +23,9 @@ class PausableTransport(Protocol):
 
 
 class Turns:
-    """The connections that have more to do than one slice: each does one, then the next one's turn has come.
+    """The connections that have more input than one slice. Each processes one slice in its turn.
 
-    All of them together have ``TURN_SECONDS`` of each turn of the event loop, which serves everybody else
-    in between.
+    Together they get ``TURN_SECONDS`` of each turn of the event loop, which serves all else in between.
     """
 
     def __init__(self) -> None:
@@ -34,7 +33,7 @@ class Turns:
         self._going = False
 
     def wait(self, proceed: Callable[[], None]) -> None:
-        """Have ``proceed`` called when its turn has come."""
+        """Call ``proceed`` when its turn has come."""
         self._waiting.append(proceed)
         if not self._going:
             self._going = True
@@ -46,17 +45,17 @@ class Turns:
             while self._waiting and stopwatch() < until:
                 self._waiting.popleft()()
         finally:
-            # What fails for one connection must not take the others' turns.
+            # An error in one connection's slice must not end the turns of the others.
             self._going = bool(self._waiting)
             if self._going:
                 asyncio.get_running_loop().call_soon(self._go_round)
 
 
 class Inflow:
-    """What a connection has read and not yet worked on; ``take`` works on its beginning.
+    """The input of a connection that is read and not yet processed.
 
-    ``take`` is given all there is, works on one slice of it and returns how many bytes that was; 0 when it
-    needs more than there is. Nothing is read while something waits to be worked on, or is held.
+    ``take`` gets all of it, processes one slice and returns that slice's length, or 0 when it needs more
+    input. The transport is paused while input waits for its turn or is held.
     """
 
     __slots__ = ("_reasons", "_take", "_transport", "_turns", "_unread")
@@ -70,13 +69,13 @@ class Inflow:
 
     @property
     def held(self) -> bool:
-        """Whether something else than the client keeps it from being read."""
+        """Whether the connection is not read for a reason on our side."""
         return bool(self._reasons)
 
     def feed(self, data: Piece) -> None:
-        """Work on what came, or keep it until its turn has come."""
+        """Process new input, or keep it until its turn has come."""
         if self._reasons:
-            # Not every event loop heeds a pause before it has handed over what it read.
+            # Some event loops hand over what they have read even after a pause.
             self._unread += data
         elif self._unread:
             self._unread += data
@@ -87,7 +86,7 @@ class Inflow:
                 self._wait()
 
     def hold(self, reason: str) -> None:
-        """Work on nothing, and read nothing, until every ``reason`` is gone."""
+        """Process nothing and read nothing until every ``reason`` is released."""
         if not self._reasons and not self._transport.is_closing():
             self._transport.pause_reading()
         self._reasons.add(reason)
@@ -104,7 +103,7 @@ class Inflow:
             self._transport.resume_reading()
 
     def stop(self) -> None:
-        """Work on nothing more: somebody else reads from now on."""
+        """Drop all input from now on: the connection ends, or another protocol reads it."""
         self._unread = bytearray()
         self._take = len
 

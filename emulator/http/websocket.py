@@ -1,8 +1,7 @@
-"""WebSocket (RFC 6455) on one connection, for ASGI 3 applications: the ``websocket`` part of the interface.
+"""WebSocket (RFC 6455) on one connection, for the ``websocket`` part of ASGI 3.
 
-``wsproto`` keeps the protocol; here are the transport, the application and what
-is between them: messages put together, back-pressure both ways, pings, and who
-closes with which code.
+``wsproto`` does the protocol. This module connects transport and application: it joins the fragments of
+messages, applies back-pressure both ways, pings, and closes with the right code.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Data: TypeAlias = TextMessage | BytesMessage
 LONGEST_MESSAGE = 1 << 22
 _HELD_BYTES = 1 << 20
 _KEPT_BYTES = 100
-"""What a message takes in the inbox beside its content."""
+"""The memory that a message takes in the inbox besides its content."""
 _LONGEST_SLICE = 4 * SLICE_BYTES
 _WRITTEN_AT_ONCE = 1 << 16
 _PING_SECONDS = 20.0
@@ -61,10 +60,9 @@ _UNREAD = "what it was told is not read"
 class WebSocketProtocol(asyncio.Protocol):
     """A connection taken over from HTTP/1.1 at its handshake.
 
-    The application sees ``websocket.connect``, then each whole message of at
-    most ``LONGEST_MESSAGE`` bytes, at last ``websocket.disconnect``. What it
-    sends to a client that has left goes nowhere. Before it accepts it may answer
-    as to a request instead, with ``websocket.close`` (403) or a response.
+    The application receives ``websocket.connect``, then each whole message of at most ``LONGEST_MESSAGE``
+    bytes, and at last ``websocket.disconnect``. What it sends to a client that has left is dropped. Before it
+    accepts, it may refuse the handshake with ``websocket.close`` (403) or a response of its own.
     """
 
     def __init__(self, connections: Connections, scope: HttpScope, transport: asyncio.Transport) -> None:
@@ -93,7 +91,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self.done = False
 
     def begin(self, early: bytes) -> None:
-        """Take the transport, with what the client sent beyond its handshake, and start the application."""
+        """Take over the transport and start the application. ``early`` came behind the handshake."""
         self._transport.set_protocol(self)
         self._connections.opened(self)
         self._early = early
@@ -135,7 +133,7 @@ class WebSocketProtocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
-        # What it says may have to be answered at once, pings for one.
+        # Nothing is read while nothing can be written, because frames such as Ping need an answer at once.
         self._inflow.hold(_UNREAD)
 
     def resume_writing(self) -> None:
@@ -145,7 +143,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._inflow.release(_UNREAD)
 
     def drain(self) -> None:
-        """Say that the server goes away; the application learns of it when the client has answered."""
+        """Send that the server goes away. The application is told when the client has answered."""
         if self._socket.state is ConnectionState.OPEN:
             self._close(_GOING_AWAY, "the server stops")
 
@@ -154,7 +152,7 @@ class WebSocketProtocol(asyncio.Protocol):
 
     @property
     def gone(self) -> bool:
-        # Its application is told by the first thing that it receives.
+        # The application learns it from ``receive``, which always starts with ``websocket.connect``.
         return False
 
     def waiting(self) -> Waiting | None:
@@ -173,7 +171,7 @@ class WebSocketProtocol(asyncio.Protocol):
     # -- what the client sends
 
     def _take(self, data: Piece) -> int:
-        """Read one slice: a longer one where frames are long, since what costs is their number."""
+        """Process one slice and return its length. It is longer where frames are long: their number costs."""
         piece = bytes(memoryview(data)[: self._slice])
         if self._socket.state not in {ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING}:
             return len(data)
@@ -183,12 +181,12 @@ class WebSocketProtocol(asyncio.Protocol):
             if why := self._objection(event):
                 self._break_off(_TOO_MUCH, why)
                 return len(data)
-            self._heed(event)
+            self._handle(event)
         self._slice = min(2 * self._slice, _LONGEST_SLICE) if count <= 2 else SLICE_BYTES
         return len(piece)
 
     def _objection(self, event: Event) -> str | None:
-        """Why this is one too many; None when it is not."""
+        """Count a frame, and return why it is one too many, or None when it is not."""
         if isinstance(event, Ping | Pong):
             return None if self._pings.spend() else "too many pings"
         if isinstance(event, TextMessage | BytesMessage):
@@ -196,7 +194,7 @@ class WebSocketProtocol(asyncio.Protocol):
             return "too many fragments" if ends_nothing and not self._fragments.spend() else None
         return None
 
-    def _heed(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         if isinstance(event, TextMessage | BytesMessage):
             self._gather(event)
         elif isinstance(event, Ping):
@@ -232,13 +230,13 @@ class WebSocketProtocol(asyncio.Protocol):
         self._wake()
 
     def _let_go(self) -> None:
-        """Have no unfinished message any more."""
+        """Drop the unfinished message, and give its memory back."""
         ARRIVING.give_back(self._length)
         self._length, self._pieces = 0, []
 
     def _closed_by(self, event: CloseConnection) -> None:
         if self._socket.state is ConnectionState.OPEN:
-            # What came was against the protocol: the connection is failed with the code that says how.
+            # wsproto found an error in the input. The connection fails with the code of that error.
             self._put(self._socket.send(CloseConnection(event.code, event.reason)))
         elif self._socket.state is ConnectionState.REMOTE_CLOSING:
             self._put(self._socket.send(event.response()))
@@ -303,7 +301,7 @@ class WebSocketProtocol(asyncio.Protocol):
             self._close(code, reason)
 
     def _answer(self, kind: str, message: Message) -> None:
-        """Refuse the handshake with a response of the application's own."""
+        """Refuse the handshake with the application's own response."""
         if kind == "http.response.start":
             refusal = RejectConnection(
                 status_code=message["status"],
@@ -335,7 +333,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._finish()
 
     def _put(self, data: bytes) -> None:
-        """Have it written with what else is said in this turn of the loop."""
+        """Queue ``data``, to be written with everything else from this turn of the loop."""
         self._unwritten.append(data)
         self._unwritten_bytes += len(data)
         if self._unwritten_bytes >= _WRITTEN_AT_ONCE:
@@ -360,7 +358,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._close_transport()
 
     def _close(self, code: int, reason: str) -> None:
-        """Send a close frame, and wait a while for the client's."""
+        """Send a close frame, and wait five seconds for the client's."""
         if self._closing_code is not None or self._socket.state is not ConnectionState.OPEN:
             return
         self._closing_code = code
@@ -369,7 +367,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._after(_CLOSE_SECONDS, self._transport.abort)
 
     def _break_off(self, code: int, reason: str) -> None:
-        """Send a close frame, and hear no more of a client that has said too much."""
+        """Send a close frame, and read no more from a client that exceeded a limit."""
         self._let_go()
         self._close(code, reason)
         self._inflow.stop()
@@ -389,7 +387,7 @@ class WebSocketProtocol(asyncio.Protocol):
         self._after(_PING_SECONDS, self._ping)
 
     def _ping(self) -> None:
-        """Ask whether the client is there; one that let the last ping go by is not."""
+        """Ping the client. One that sent nothing since the last ping is gone."""
         if self._pinged and not self._heard and self._transport.is_reading():
             self._transport.abort()
             return
