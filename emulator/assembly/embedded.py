@@ -24,7 +24,6 @@ from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
 from emulator.listeners.aws import access_policy
 from emulator.listeners.aws.faults import KinesisFaults
-from emulator.listeners.aws.interception import intercepted
 from emulator.listeners.control import Resources, control_app
 from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources

@@ -1,1 +1,1 @@
-"""The AWS port: Kinesis by our own engine, every other service by moto, with the faults in front."""
+"""The AWS port: Kinesis from our own engine and every other service from moto, behind the fault engine."""

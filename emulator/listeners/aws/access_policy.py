@@ -1,4 +1,4 @@
-"""How AWS clients carry the sandbox's token, and how they are told that it is wanted."""
+"""How AWS clients send the sandbox's token, and how the AWS port asks for it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AWS_HEALTH_PATHS: Final = ("/_localstack/health", "/health")
 _AWS_NAMES: Final = re.compile(
     r"(?:.+\.)?(?:localhost|localhost\.localstack\.cloud)|.+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)"
 )
-"""Names of buckets and services, which clients that resolve or proxy them themselves use. All of them are
-Amazon's, or lead to this machine by definition: a page cannot have one that it rebinds."""
+"""Host names of buckets and services, for clients that resolve or proxy them themselves. They all belong to
+Amazon or lead to this machine by definition, so no page can rebind one (DNS rebinding)."""
 _JSON_SERVICES: Final = frozenset({"kinesis", "dynamodb", "ssm", "events", "logs"})
 _ACCESS_KEY: Final = re.compile(rb"Credential=([^/,\s]+)/|^AWS ([^:\s]+):")
 _AWS_WANTS: Final = (

@@ -1,4 +1,4 @@
-"""The AWS endpoint: every service on one port, told apart as AWS's own clients tell them apart."""
+"""The AWS endpoint: every service on one port. A request's headers say which service it is for."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ _MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
 class AwsApp:
     """The ASGI application of the AWS port.
 
-    Kinesis goes through ``interceptors`` (looked at anew for each request) to
-    ``backend``, every other service to moto. ``version`` is what the health
-    answer says; ``prepare_services`` is called before moto answers its first request, and ``reset`` for
-    clients that have moto's server reset. ``access`` says which keys may not do everything, by default none;
-    ``calls`` are what moto may call.
+    Kinesis requests go through ``interceptors`` (read for each request) to ``backend``, all others to moto.
+    ``version`` is in the health answer. ``prepare_services`` is called before moto's first request, ``reset``
+    when a client resets moto's server. ``access`` restricts access keys, by default none. ``calls`` makes
+    moto's own HTTP calls.
     """
 
     def __init__(

@@ -1,9 +1,8 @@
-"""The ``aws-chunked`` content encoding, in which SDKs sign a body piece by piece, taken off again.
+"""Decoding the ``aws-chunked`` content encoding, in which SDKs sign a body piece by piece.
 
-A chunk is ``<length in hex>;chunk-signature=<64 digits>``, CR LF, the data,
-CR LF; the last has length 0, and trailing headers may follow it. The
-signatures hang on the request's own, so they are worth nothing once that is
-signed anew.
+A chunk is ``<length in hex>;chunk-signature=<64 digits>``, CR LF, the data, CR LF. The last chunk has length
+0, and trailing headers may follow it. The chunks' signatures depend on the request's, so they are useless
+once the request is signed again.
 """
 
 from __future__ import annotations
@@ -16,14 +15,11 @@ _HEX = re.compile(rb"[0-9A-Fa-f]{1,16}")
 
 
 class ChunkError(ValueError):
-    """A body that says it is aws-chunked and is not."""
+    """A body is not aws-chunked, although its headers say so."""
 
 
 class Unframing:
-    """Takes a body as it comes and gives the data in its chunks.
-
-    ``ended`` is whether the last chunk was there.
-    """
+    """Decodes a body as it arrives. ``ended`` says whether the last chunk has come."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -32,17 +28,17 @@ class Unframing:
 
     @property
     def trailers(self) -> dict[bytes, bytes]:
-        """The headers behind the last chunk, by name in lower case."""
+        """The headers after the last chunk, by name in lower case."""
         lines = (line.partition(b":") for line in bytes(self._held).split(b"\r\n")) if self.ended else ()
         return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
 
     def data(self, piece: bytes) -> bytes:
-        """The data that ``piece`` ends or goes on with. Raises ChunkError."""
+        """Decode ``piece`` and return its data. Raises ChunkError."""
         self._held += piece
         found = bytearray()
         while self._held and not self.ended and (self._left or self._begin_chunk()):
             taken = self._held[: self._left]
-            # The two last bytes are the line end behind the data.
+            # ``_left`` counts the CR LF after the data too: those two bytes are not data.
             found += taken[: max(0, self._left - 2)]
             del self._held[: len(taken)]
             self._left -= len(taken)
@@ -56,7 +52,7 @@ class Unframing:
             raise ChunkError("the body ends before its last chunk")
 
     def _begin_chunk(self) -> bool:
-        """Whether a chunk's head was there, and another chunk behind it."""
+        """Read a chunk's head, if it is complete. Returns whether data of that chunk follows."""
         end = self._held.find(b"\r\n")
         if end < 0:
             return False
@@ -68,7 +64,7 @@ class Unframing:
 
 
 async def unframed(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The data in the chunks. Raises ChunkError."""
+    """The data of a body that arrives in ``pieces``. Raises ChunkError."""
     unframing = Unframing()
     async for piece in pieces:
         if data := unframing.data(piece):

@@ -1,4 +1,4 @@
-"""What a request's signature says of its caller (AWS Signature Version 4). Signatures are not verified."""
+"""The caller that a request's signature names (AWS Signature Version 4). Signatures are not verified."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _QUERY_PARAMETERS = (
 
 
 class Caller(NamedTuple):
-    """Account, region and service that a request is signed for, and the key that it is signed with.
+    """The account, region and service that a request is signed for, and its access key.
 
-    An access key of 12 digits is the account; any other key belongs to
-    ``DEFAULT_ACCOUNT``. ``service`` is in lower case.
+    An access key of 12 digits is the account. Any other key belongs to ``DEFAULT_ACCOUNT``. ``service`` is in
+    lower case.
     """
 
     account: str

@@ -1,4 +1,4 @@
-"""The stream engine of this process as what answers Kinesis requests."""
+"""The stream engine of this process as the backend of Kinesis requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.listeners.aws.subscriptions import Subscriptions
 
 
 class EngineBackend:
-    """Answers every operation from the engine, the hot ones from bytes to bytes."""
+    """Answers every operation with the engine, and the hot ones from bytes to bytes."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine

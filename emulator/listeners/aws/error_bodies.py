@@ -1,4 +1,4 @@
-"""Errors in the words of the protocol that a request is made in: JSON, CBOR, or one of the three of XML."""
+"""Error bodies in the protocol of the request: JSON, CBOR, or one of three kinds of XML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def service_error(
 ) -> tuple[Headers, bytes]:
     """The headers and the body of an error, for a request to ``service`` (its name in signatures).
 
-    The protocol is told by the request's headers, and where those say nothing, by the service.
+    The protocol follows from the request's headers, or else from the service.
     """
     kind = request_headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if b"cbor" in kind or request_headers.get(_RPC_V2[0]) == _RPC_V2[1]:

@@ -26,7 +26,7 @@ def frame(headers: dict[str, str], payload: bytes) -> bytes:
 
 
 def event(kind: str, content_type: bytes, payload: bytes) -> bytes:
-    """The frame of an event; ``initial-response`` is the kind of the first one."""
+    """The frame of an event. The first event's kind is ``initial-response``."""
     headers = {":event-type": kind, ":content-type": content_type.decode(), ":message-type": "event"}
     return frame(headers, payload)
 

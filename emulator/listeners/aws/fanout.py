@@ -1,4 +1,4 @@
-"""The deliver faults on records that are pushed to a consumer: SubscribeToShard's events."""
+"""Deliver faults for enhanced fan-out: they strike the records in SubscribeToShard's events."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Events: TypeAlias = AsyncIterator[tuple[str, Event]]
 _CONTINUATION = "ContinuationSequenceNumber"
 
 
-async def struck(fault_engine: FaultEngine, clock: Clock, stream: str, events: Events) -> Events:
-    """A subscription's events, with what the faults make of their records.
+async def apply_faults(fault_engine: FaultEngine, clock: Clock, stream: str, events: Events) -> Events:
+    """Apply the deliver faults to the records of a subscription's events.
 
-    A read that is to fail closes the connection: the consumer subscribes again
-    behind what it was given. What is held back comes with a later event, at the
-    latest with the last of a closed shard. While something is held, the
-    consumer is told to continue where nothing was.
+    A fault that makes a read fail closes the connection, and the consumer subscribes again after the last
+    record that it got. Records that are held back come with a later event, at the latest with the last event
+    of a closed shard. While records are held back, ContinuationSequenceNumber stays before them, so that a
+    consumer that subscribes again loses none.
     """
     pending: DelayedDeliveries[Event] = DelayedDeliveries()
     safe: str | None = None

@@ -1,4 +1,7 @@
-"""The fault stage in front of Kinesis, engine or relay alike: requests and responses, decoded."""
+"""The fault engine in front of Kinesis: the interceptor that applies its decisions to decoded calls.
+
+The backend behind it may be the stream engine or a relay.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from emulator.faults.message import Message
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
-from emulator.listeners.aws.fanout import struck
+from emulator.listeners.aws.fanout import apply_faults
 from emulator.listeners.aws.held_reads import HeldRead, HeldReads, Record
 from emulator.listeners.aws.interception import Proceed, Request, Response, stream_named
 
@@ -25,10 +28,10 @@ _MOST_ITERATORS: Final = 10_000
 
 
 class KinesisFaults:
-    """Does to PutRecord, PutRecords, GetRecords and SubscribeToShard what the stage decides.
+    """Applies the fault engine's decisions to PutRecord, PutRecords, GetRecords and SubscribeToShard.
 
-    ``stream_of_iterator`` names the stream of a backend's shard iterator;
-    without it, iterators are known that were given out through here.
+    ``stream_of_iterator`` names the stream of a backend's shard iterator. Without it, only the iterators that
+    passed through here are known.
     """
 
     def __init__(
@@ -65,7 +68,9 @@ class KinesisFaults:
             return await self._get_shard_iterator(request, proceed)
         if operation == "SubscribeToShard":
             response = await proceed(request)
-            events = struck(self._fault_engine, self._clock, _stream_named(request), response["EventStream"])
+            events = apply_faults(
+                self._fault_engine, self._clock, _stream_named(request), response["EventStream"]
+            )
             return {**response, "EventStream": events}
         single = operation == "PutRecord"
         return await self._put(request, proceed, [request] if single else request["Records"], single=single)
@@ -117,7 +122,7 @@ class KinesisFaults:
             places = [at for at in places if call.items[at].copies > 0]
             for at in places:
                 call.items[at].copies -= 1
-            # A hundred copies of a large batch are much work: others have their turn in between.
+            # A hundred copies of a large batch are much work, so other requests get their turn in between.
             await asyncio.sleep(0)
         failed = sum("ErrorCode" in answer for answer in answers)
         return {**rest, "Records": answers, "FailedRecordCount": failed}
@@ -145,10 +150,10 @@ class KinesisFaults:
                 return {"Records": [], "NextShardIterator": request["ShardIterator"], "MillisBehindLatest": 1}
         due = held.pending.take(self._clock.time(), limit)
         response["Records"] = [{**each.record, "Data": each.data} for each in due]
-        return self._goes_on(response, held)
+        return self._continue(response, held)
 
     async def _fetch(self, held: HeldRead, request: Request, proceed: Proceed) -> Response:
-        """Read on at the backend, and let the faults strike what came; the response without its records."""
+        """Read on at the backend and apply the faults. Returns the response; its records are ``pending``."""
         response = await proceed(request)
         records: list[Record] = response["Records"]
         if records:
@@ -163,8 +168,8 @@ class KinesisFaults:
             self._located.put(held.following, held.stream)
         return response
 
-    def _goes_on(self, response: Response, held: HeldRead) -> Response:
-        """Tell the client where to read on: at the backend's iterator, or at ours while something is held."""
+    def _continue(self, response: Response, held: HeldRead) -> Response:
+        """Give the client its next iterator: the backend's, or one of ours while records are held back."""
         ends = {"NextShardIterator": held.following, "ChildShards": held.children}
         if len(held.pending):
             ends = {"NextShardIterator": self._held.keep(held)}
@@ -180,11 +185,11 @@ _ENDS: Final = frozenset({"NextShardIterator", "ChildShards"})
 
 
 class _FoundNothingError(Exception):
-    """A read that is to find nothing."""
+    """A fault makes a read find nothing."""
 
 
 class _Located:
-    """The streams of the iterators given out last."""
+    """The streams of the latest iterators that the backend returned."""
 
     def __init__(self) -> None:
         self._streams: OrderedDict[str, str] = OrderedDict()
@@ -215,7 +220,7 @@ def _stream_named(request: Request) -> str:
 
 
 def _chunks(places: Iterable[int], weight: Callable[[int], int]) -> Iterable[list[int]]:
-    """Places in order, in groups small enough for one call: messages may have grown."""
+    """Group places, in order, so that each group fits one call: faults may have made messages longer."""
     group: list[int] = []
     size = 0
     for place in places:

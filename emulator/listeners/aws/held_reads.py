@@ -1,4 +1,4 @@
-"""Records that a read found and its client was not given yet, behind shard iterators of the stage's own."""
+"""Records that a fault holds back from a reader, behind shard iterators of the fault engine's own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from emulator.kinesis.errors import KinesisError
 from emulator.rng import new_uuid
 
 LIFETIME: Final = 300.0
-"""Seconds for which an iterator is good, as Kinesis'."""
+"""Seconds for which an iterator is valid, as Kinesis's are."""
 _AWAITED: Final = 3600.0
-"""Seconds for which one that expired is still known to have been ours."""
+"""Seconds after the last iterator for which GetRecords calls are still looked at: one may come with ours."""
 _MARK: Final = "fault-stage:"
 _MOST: Final = 10_000
 
@@ -23,10 +23,10 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class HeldRead:
-    """A place in a shard: what is held back there, and where the backend goes on.
+    """A reader's place in a shard: the records held back there, and where the backend continues.
 
-    ``following`` is the backend's iterator, None at the end of a closed shard,
-    whose ``children`` are then named.
+    ``following`` is the backend's next iterator. It is None at the end of a closed shard, and ``children``
+    are then its ChildShards.
     """
 
     stream: str
@@ -39,7 +39,7 @@ class HeldRead:
 
 
 class HeldReads:
-    """Held reads by their iterators, which are good for five minutes and as often as they are asked for."""
+    """Held reads by their iterators. An iterator is valid for five minutes, and can be used repeatedly."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -47,13 +47,13 @@ class HeldReads:
         self._reads: OrderedDict[str, tuple[float, HeldRead]] = OrderedDict()
 
     def awaits(self, iterator: str | None) -> bool:
-        """Whether an iterator is ours, be it an expired one; of None, whether somebody may come with one."""
+        """Whether an iterator is ours, expired or not. For None: whether any reader may still have one."""
         if iterator is not None:
             return iterator.startswith(_MARK)
         return self._clock.elapsed() < self._awaited_until
 
     def keep(self, read: HeldRead) -> str:
-        """An iterator for this read."""
+        """Keep a read and return an iterator for it."""
         self._expire()
         token = f"{_MARK}{new_uuid()}"
         now = self._clock.elapsed()
@@ -62,7 +62,10 @@ class HeldReads:
         return token
 
     def find(self, iterator: str) -> HeldRead | None:
-        """The read behind an iterator, None for the backend's. KinesisError when it expired."""
+        """A copy of the read behind an iterator; None for an iterator of the backend's.
+
+        Raises KinesisError ExpiredIteratorException.
+        """
         if not iterator.startswith(_MARK):
             return None
         self._expire()

@@ -1,4 +1,4 @@
-"""How something gets between a client and the backend: the seam through which faults come in."""
+"""Interceptors: what stands between a client and the backend, such as the fault engine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ EventStream: TypeAlias = AsyncGenerator[tuple[str, Response], None]
 
 
 class Backend(Protocol):
-    """What answers Kinesis requests: the engine of this process, or a relay to another endpoint."""
+    """Answers Kinesis requests: the engine of this process, or a relay to another endpoint."""
 
     @property
     def fast_paths(self) -> Mapping[str, Callable[[bytes, Scope], bytes]]:
-        """By operation: JSON request to JSON response, as bytes. Raises NotFastError for the unusual."""
+        """By operation, functions from JSON request to JSON response.
+
+        They raise NotFastError for a request that ``call`` has to judge.
+        """
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
         """Answer in botocore's shapes: blobs are bytes, timestamps seconds. Raises KinesisError.
@@ -32,26 +35,26 @@ class Backend(Protocol):
 
 
 class Interceptor(Protocol):
-    """May look at, change, delay, refuse or repeat a request, and do the same to its response.
+    """May read, change, delay, refuse or repeat a request, and its response.
 
-    Raises KinesisError to answer with an AWS error, ``asgi.ClientGoneError``
-    to close the connection without an answer.
+    Raises KinesisError to answer with an AWS error, ``asgi.ClientGoneError`` to close the connection without
+    an answer.
     """
 
     def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
-        """Whether to be called, for a stream or, in GetRecords, for a shard iterator.
+        """Whether to be called for a stream or, in GetRecords, for a shard iterator.
 
-        Without either it is asked whether it may be for some stream.
+        Without either, the question is whether there may be any stream for which it wants to be called.
         """
 
     async def __call__(self, operation: str, request: Request, scope: Scope, proceed: Proceed, /) -> Response:
-        """Answer the request; ``proceed`` hands it on."""
+        """Answer the request. ``proceed`` passes it on to the next interceptor or the backend."""
 
 
-async def intercepted(
+async def call_through(
     interceptors: Sequence[Interceptor], backend: Backend, operation: str, request: Request, scope: Scope
 ) -> Response:
-    """The response to a request that passes the interceptors, first to last, on its way to the backend."""
+    """Pass a request through the interceptors, first to last, to the backend, and return the response."""
 
     def answer(request: Request) -> Awaitable[Response]:
         return backend.call(operation, request, scope)
@@ -72,7 +75,7 @@ def _before(proceed: Proceed, interceptor: Interceptor, operation: str, scope: S
 
 
 def wanted(interceptors: Iterable[Interceptor], operation: str, body: bytes) -> bool:
-    """Whether an interceptor has to see the call with this JSON body; where in doubt, it has."""
+    """Whether an interceptor must see the call with this JSON body; True in doubt."""
     for each in interceptors:
         if each.wants(operation, None):
             stream, iterator = _peek(body)
@@ -82,7 +85,7 @@ def wanted(interceptors: Iterable[Interceptor], operation: str, body: bytes) -> 
 
 
 def peek_stream(body: bytes) -> str | None:
-    """The stream that a JSON body names, without reading the rest of it; None when it names none."""
+    """The stream that a JSON body names, found without decoding the rest; None when it names none."""
     return _peek(body)[0]
 
 
@@ -93,8 +96,8 @@ class _Named(msgspec.Struct):
 
 
 _read_named = msgspec.json.Decoder(_Named).decode
-# Clients write the name first or last, where megabytes of records need not be gone through for it. At
-# either end it is a member of the outermost object, and no text that somebody sent.
+# Clients write the name first or last, so megabytes of records need not be searched for it. At either end it
+# is a member of the outermost object, and cannot be text inside of a record.
 _NAMED_FIRST: Final = re.compile(rb'\s*\{\s*"StreamName"\s*:\s*"([\w.-]+)"')
 _NAMED_LAST: Final = re.compile(rb',\s*"StreamName"\s*:\s*"([\w.-]+)"\s*\}\s*\Z')
 _LAST_BYTES: Final = 200

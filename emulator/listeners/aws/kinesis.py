@@ -1,8 +1,7 @@
-"""Kinesis over HTTP: a request in, through the interceptors to the backend, the answer out.
+"""Kinesis over HTTP: a request goes through the interceptors to the backend, and its answer back.
 
-The checks come in AWS's order: method, content type, body, operation,
-authentication, types, constraints. Bad input is answered with AWS's error and
-never with a 500.
+The checks are in AWS's order: method, content type, body, operation, authentication, types, constraints.
+Bad input gets AWS's error, never a 500.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ from emulator.listeners.aws.interception import (
     Backend,
     EventStream,
     Interceptor,
-    intercepted,
     wanted,
 )
 from emulator.listeners.aws.protocols import WireProtocol, protocol_of
@@ -59,7 +57,7 @@ _UNAUTHORISED = (
 
 
 class _Call(NamedTuple):
-    """A request as it came."""
+    """A request as received."""
 
     operation: str
     method: str
@@ -118,7 +116,11 @@ class KinesisHandler:
             await answer(send, reply.status, _response_headers(reply), reply.body)
 
     def _fast(self, call: _Call, protocol: WireProtocol | None) -> _Answer | None:
-        """The answer from bytes to bytes, where nobody has to look inside; None for the full path."""
+        """Answer from bytes to bytes. Returns None for a request that needs the full path.
+
+        The full path is needed when an interceptor or the key's permission must see the request, and for
+        everything that is not plainly valid, so that errors come from one place.
+        """
         fast = self._backend.fast_paths.get(call.operation)
         if fast is None or protocol is None or protocol.content_type is not JSON_1_1 or call.method != "POST":
             return None
@@ -201,7 +203,7 @@ def _scope(caller: Caller | None) -> Scope:
 def _error(error: KinesisError, protocol: WireProtocol | None) -> _Answer:
     fields = {"__type": error.code}
     if error.message:
-        # The part of AWS that reads a body spells the member otherwise than the service behind it.
+        # AWS's parser in front of the service spells this member with a capital letter.
         fields["Message" if error.code == "SerializationException" else "message"] = error.message
     writer = protocol or protocol_of(JSON_1_1)
     assert writer is not None

@@ -1,4 +1,4 @@
-"""What is offered of moto's own API, for clients that were made for its server: the reset, which is ours."""
+"""The one call of moto's own API that works here, for clients of moto's server: reset."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _DONE: Final = b'{"status": "ok"}'
 
 
 def is_moto_api(path: str) -> bool:
-    """Whether a path is of moto's own API, most of which can stop the process or write files."""
+    """Whether a path belongs to moto's own API. Most of it can stop the process or write files."""
     return path == _PLACE or path.startswith(_PLACE + "/")
 
 
 async def answer_moto_api(
     scope: HttpScope, receive: Receive, send: Send, reset: Callable[[], object]
 ) -> None:
-    """Call ``reset``, which empties all of the sandbox, for ``POST /moto-api/reset``; 404 to the rest."""
+    """Call ``reset``, which empties the sandbox, for ``POST /moto-api/reset``. Answer 404 to the rest."""
     await whole_body(receive)
     if (scope["method"], scope["path"]) != _RESET:
         await answer(send, 404, [], b"")

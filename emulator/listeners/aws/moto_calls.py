@@ -1,7 +1,7 @@
-"""What moto calls over HTTP for its clients: subscribers of SNS, and what other services were given a URL of.
+"""The HTTP calls that moto makes for its clients: to subscribers of SNS, and to URLs given to other services.
 
-moto uses ``requests``. While a sandbox runs, what stands in its modules in place of that asks first whether
-the URL may be called; subscribers of SNS are told on threads of their own, so that a slow one delays nobody.
+moto calls ``requests``. While a sandbox runs, a substitute in moto's modules checks first whether the URL may
+be called. Subscribers of SNS are notified on threads of their own, so a slow one does not delay others.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SNS: Final = "moto.sns.models"
 _METHODS: Final = ("get", "post", "put", "patch", "delete", "head", "options")
 _FORM_BYTES: Final = 1 << 18
 _running: list[MotoCalls] = []
-"""moto has one state for the whole process, however many sandboxes are in it."""
+"""The substitutes in use, the latest last. moto has one state for all sandboxes of the process."""
 
 
 class MotoCalls:
-    """In force from ``install`` to ``close``."""
+    """Makes moto's HTTP calls, from ``install`` to ``close``."""
 
     def __init__(self, destinations: Destinations, events: Events) -> None:
         self.destinations = destinations
@@ -45,7 +45,7 @@ class MotoCalls:
         self._lock = threading.Lock()
 
     def install(self) -> None:
-        """Stand in every module of moto that is there by now."""
+        """Replace ``requests`` in the modules of moto that are imported so far. Call it after each import."""
         if self._modules == len(sys.modules):
             return
         with self._lock:
@@ -55,7 +55,7 @@ class MotoCalls:
         _stand_in()
 
     def close(self) -> None:
-        """Call nobody any more; the last one leaves moto as it was."""
+        """Stop calling. The last one to close restores moto's modules."""
         if self in _running:
             _running.remove(self)
         if not _running:
@@ -64,9 +64,9 @@ class MotoCalls:
             self._client.close()
 
     def refused_subscription(self, body: Any, query: str) -> str | None:
-        """Why SNS's subscription in a request's ``body`` or query must not be; None when it may, or is none.
+        """Why the SNS subscription in a request's ``body`` or query is refused; None when it is not.
 
-        The body is left at its beginning.
+        A request that is no subscription is not refused. The body is left at its beginning.
         """
         form = body.read(_FORM_BYTES).decode("latin-1")
         body.seek(0)
@@ -81,7 +81,7 @@ class MotoCalls:
         return None
 
     def call(self, method: str, url: str, **given: Any) -> Any:
-        """As ``requests.request``. Raises ``requests.ConnectionError`` for what must not be called."""
+        """Call like ``requests.request``. Raises ``requests.ConnectionError`` for a forbidden URL too."""
         import httpx
         import requests
 
@@ -101,7 +101,7 @@ class MotoCalls:
         return response
 
     def tell(self, _method: str, url: str, **given: Any) -> None:
-        """Have a subscriber of SNS told, soon."""
+        """Queue a notification for a subscriber of SNS."""
         try:
             self._waiting.put_nowait(partial(self._tell, url, given))
         except queue.Full:
@@ -146,7 +146,7 @@ class MotoCalls:
 
 
 class _InPlaceOfRequests:
-    """What moto's modules have by the name ``requests``."""
+    """The substitute for ``requests`` in moto's modules."""
 
     def __init__(self, ask: Callable[..., Any]) -> None:
         self.request = ask
@@ -172,7 +172,10 @@ _telling: Final = _InPlaceOfRequests(_tell)
 
 
 def _check(url: str) -> None:
-    """No sandbox of this process may be called by another, either. Raises ``ForbiddenError``."""
+    """Raise ``ForbiddenError`` for a URL that any sandbox of this process must not call.
+
+    So moto cannot be used by one sandbox's client to call another sandbox's ports.
+    """
     for each in tuple(_running):
         each.destinations.check(url)
 

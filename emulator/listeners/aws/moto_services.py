@@ -1,7 +1,6 @@
-"""S3, DynamoDB, SQS, SNS, STS, SSM, CloudWatch and what else moto knows, answered by moto in this process.
+"""S3, DynamoDB, SQS, SNS, STS, SSM, CloudWatch and moto's other services, answered by moto in this process.
 
-moto is imported when the first such request comes; it is synchronous, so its
-requests run on threads.
+moto is imported for the first such request. It is synchronous, so requests run on threads.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.aws.error_bodies import service_error
 from emulator.listeners.aws.moto_api import is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
-from emulator.listeners.aws.s3_answers import Reply, identified
+from emulator.listeners.aws.s3_answers import Reply, with_ids
 from emulator.listeners.aws.s3_integrity import S3Request, refusal
 from emulator.listeners.aws.xml_documents import declares_types, is_unreadable
 
@@ -33,31 +32,30 @@ _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
 _HELD_ANSWER_BYTES = 2 << 20
 _THREADS = 64
-# A long poll waits inside moto; under a lock nobody could send what it waits for.
+# A long poll waits inside moto. With a lock, no other request could send the message that it waits for.
 _UNLOCKED = frozenset(("sqs",))
 _S3_DOMAINS = re.compile(r"\.(?:(?P<aws>amazonaws\.com(?:\.cn)?)|localhost\.localstack\.cloud|localhost)$")
 _VIRTUAL_HOST = re.compile(r"(?P<bucket>[a-z0-9][a-z0-9.-]+?)(?P<s3>\.s3(?:[.-][a-z0-9-]+)*)?")
 _PATH_STYLE_HOST = re.compile(r"s3(?:[.-][a-z0-9-]+)*")
-
-
-# Which pages may read an answer is for the guard to say, whatever moto and its buckets think.
+# The guard decides which pages may read an answer, not moto or its buckets.
 _CORS = "access-control-"
 _NOT_EMULATED = "the service '{}' is not emulated"
 _MALFORMED = "The XML you provided was not well-formed or did not validate against our published schema"
 
 
 class _MalformedXmlError(Exception):
-    """A document that S3 does not read."""
+    """A document that S3 refuses to read."""
 
 
 class _InvalidEndpointError(Exception):
-    """A subscriber that must not be called."""
+    """A subscriber whose URL must not be called."""
 
 
 class MotoServices:
-    """Answers requests by moto's own WSGI application, one at a time for each service.
+    """Answers requests with moto's own WSGI application, one at a time for each service.
 
-    ``prepare`` is called once, when moto is there and before it answers; ``calls`` are what moto may call.
+    ``prepare`` is called once, after moto's import and before its first answer. ``calls`` makes moto's own
+    HTTP calls.
     """
 
     def __init__(
@@ -74,7 +72,7 @@ class MotoServices:
 
     @property
     def started(self) -> bool:
-        """Whether a request has needed moto yet."""
+        """Whether a request has needed moto."""
         return self._application is not None
 
     async def __call__(
@@ -85,7 +83,7 @@ class MotoServices:
         caller: Caller | None,
         headers: dict[bytes, bytes],
     ) -> None:
-        """Answer one request. ``caller`` is None when it is not signed, as a browser's is."""
+        """Answer one request. ``caller`` is None when it is not signed, as from a browser."""
         with SpooledTemporaryFile(max_size=_HELD_BODY_BYTES) as body:
             length = await _spool(receive, body)
             environ = _environ(scope, headers, caller, body, length)
@@ -113,17 +111,17 @@ class MotoServices:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, reply: Reply) -> bytes:
-        """What follows; nothing at the end."""
+        """The next piece of a long answer; b"" at its end."""
         return await self._threads.run(lambda: next(reply.rest, b""))
 
     def _answer(self, service: str, environ: _Environ, headers: dict[bytes, bytes], body: Any) -> Reply:
-        """S3's answers with what moto leaves out: digests are compared, and every answer has its ids."""
+        """Answer with moto, and add what it leaves out for S3: checks of digests, and ids in every answer."""
         if service != "s3":
             return self._call(service, environ)
         asked = S3Request(environ["REQUEST_METHOD"], environ["QUERY_STRING"], headers)
         refused = refusal(asked, body)
         body.seek(0)
-        return identified(refused or self._call(service, environ))
+        return with_ids(refused or self._call(service, environ))
 
     def _call(self, service: str, environ: _Environ) -> Reply:
         application = self._application or self._start()
@@ -184,7 +182,7 @@ class MotoServices:
         target = headers.get(b"x-amz-target", b"").decode("latin-1")
         if isinstance(error, _MalformedXmlError) or is_unreadable(error):
             reply = Reply(400, *service_error(service, headers, "MalformedXML", _MALFORMED))
-            reply = identified(reply) if service == "s3" else reply
+            reply = with_ids(reply) if service == "s3" else reply
             await answer(send, reply.status, reply.headers, reply.body)
             return
         if isinstance(error, _InvalidEndpointError):
@@ -205,7 +203,7 @@ class MotoServices:
             "aws.request.failed", service=service, target=target, error=repr(error), trace=trace
         )
         reply = Reply(status, *service_error(service, headers, code, said))
-        reply = identified(reply) if service == "s3" else reply
+        reply = with_ids(reply) if service == "s3" else reply
         await answer(send, reply.status, reply.headers, reply.body)
 
 
@@ -240,7 +238,7 @@ def _declares_types(environ: _Environ) -> bool:
 
 
 async def _spool(receive: Receive, body: Any) -> int:
-    """Read the request's body into ``body``; its length in bytes."""
+    """Read the request's body into ``body`` and return its length in bytes."""
     length: int = 0
     while True:
         message = await receive()
@@ -288,7 +286,8 @@ def _environ(
 
 
 def _add_headers(environ: _Environ, headers: Headers) -> None:
-    # S3 tells user metadata named with an underscore from one with a hyphen; WSGI does not, so moto is told.
+    # S3 distinguishes user metadata with underscores and with hyphens in their names, and WSGI does not. So
+    # moto is told the names as they were spelled.
     spelled: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")

@@ -1,7 +1,7 @@
-"""The two protocols that Kinesis speaks, JSON 1.1 and CBOR 1.1: bodies to requests, responses to bodies.
+"""The two protocols of Kinesis, JSON 1.1 and CBOR 1.1: they read requests and write responses.
 
-In between, everything has one form: blobs are bytes, timestamps are seconds
-since the epoch as floats, absent members are absent.
+Decoded requests and responses have one form: blobs are bytes, timestamps are seconds since the epoch as
+floats, and a member without a value is absent.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _LATEST = 253_402_300_799
 
 
 class WireProtocol(Protocol):
-    """How requests and responses are written."""
+    """Reads requests, and writes responses and errors."""
 
     content_type: bytes
 
     def read(self, body: bytes, shape: str) -> dict[str, Any]:
-        """The request of ``shape`` in a body. KinesisError SerializationException when it cannot be one."""
+        """Read a request of ``shape``. Raises KinesisError SerializationException for another body."""
 
     def write(self, response: dict[str, Any], shape: str, /) -> bytes:
-        """The body of a response of ``shape``."""
+        """Write the body of a response of ``shape``."""
 
     def error(self, fields: dict[str, Any]) -> bytes:
-        """The body of an error."""
+        """Write the body of an error."""
 
 
 class Json11:
@@ -86,7 +86,7 @@ def _epoch_seconds(millis: Any, _immutable: bool) -> float:
 
 
 def protocol_of(content_type: bytes) -> WireProtocol | None:
-    """The protocol of a request's content type; None for one that Kinesis does not speak."""
+    """The protocol for a request's content type; None when Kinesis does not support it."""
     kind = content_type.partition(b";")[0].strip().lower()
     if kind in (JSON_1_1, b"application/json"):
         return Json11()
@@ -105,7 +105,7 @@ def _request(parsed: Any, shape: str, blob: _Convert) -> dict[str, Any]:
 
 
 def _read(value: Any, shape_name: str, blob: _Convert) -> Any:
-    """``value`` as the model's shape wants it; members that the model does not know are dropped."""
+    """Convert ``value`` to the model's shape. Members that the model does not know are dropped."""
     shape = kinesis_model().shapes[shape_name]
     match shape.kind:
         case "structure":
@@ -149,7 +149,7 @@ def _refuse_collection(value: Any) -> None:
 def _read_scalar(value: Any, kind: str) -> Any:
     _refuse_collection(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Neither is true of what is no number, or beyond all: CBOR and JSON can say both.
+    # NaN and infinity are neither: CBOR can have both, and JSON a number too big for a float.
     if kind in _INTEGERS and is_number and (isinstance(value, int) or isfinite(value)):
         return int(value)
     if kind in _NUMBERS and is_number and abs(value) <= _LATEST:
@@ -203,7 +203,7 @@ def _cbor_blob(value: Any) -> bytes:
 
 
 def _tagged(value: Any, shape_name: str) -> Any:
-    """``value`` with its timestamps as CBOR's; the rest is CBOR already."""
+    """``value`` with its timestamps as CBOR tags. All other values are written as they are."""
     shape = kinesis_model().shapes.get(shape_name)
     if shape is None or value is None:
         return value

@@ -1,4 +1,4 @@
-"""The ids under which AWS answers, for people to quote and for SDKs to log."""
+"""The request ids of AWS's answers, which people quote and SDKs log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _S3_ID_BYTES = 8
 
 
 class S3Ids(NamedTuple):
-    """The ids of an answer of S3: of its request, and of the host that answered."""
+    """The two ids of an answer of S3: the request's and the host's."""
 
     request: bytes
     host: bytes
@@ -26,12 +26,12 @@ class S3Ids(NamedTuple):
 
 
 def s3_ids() -> S3Ids:
-    """Fresh ids, as long as AWS's."""
+    """New ids of the same length as AWS's."""
     return S3Ids(new_bytes(_S3_ID_BYTES).hex().upper().encode(), b64encode(new_bytes(_HOST_ID_BYTES)))
 
 
 def kinesis_ids() -> Headers:
-    """The headers that identify an answer of Kinesis: the request's id by both names, and the second id."""
+    """The id headers of an answer of Kinesis: the request id under both names, and the extended id."""
     identity = new_uuid().encode()
     return [
         (b"x-amzn-requestid", identity),

@@ -1,4 +1,4 @@
-"""Requests held against the service model's constraints, refused in AWS's words."""
+"""Checks requests against the constraints of the service model, with AWS's wording of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_REPORTED = 10
 
 
 def check(request: dict[str, Any], shape: str) -> None:
-    """Raise KinesisError ValidationException naming the constraints of ``shape`` broken (ten at most)."""
+    """Raise KinesisError ValidationException with the broken constraints of ``shape``, ten at most."""
     broken: list[str] = []
     for complaint in _structure(request, kinesis_model().shapes[shape], ""):
         broken.append(complaint)

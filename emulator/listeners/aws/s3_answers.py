@@ -1,4 +1,4 @@
-"""S3's answers as AWS gives them: every one with its two ids, an error with the same in its body."""
+"""S3's answers as AWS sends them: each has two ids, and an error has them in its body too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OWN_HEADERS = (b"x-amzn-requestid", b"x-amz-request-id", b"x-amz-id-2")
 
 
 class Reply(NamedTuple):
-    """An answer as it goes out; ``rest`` follows on the ``body`` of a long one, read while it is sent."""
+    """An answer. A long one begins with ``body``, and ``rest`` is read while it is sent."""
 
     status: int
     headers: Headers
@@ -25,24 +25,24 @@ class Reply(NamedTuple):
 
 
 def error(code: str, message: str, details: Mapping[str, str] | None = None) -> Reply:
-    """400 with an error of S3; ``details`` are its further elements."""
+    """An S3 error with status 400. ``details`` are further elements of the document."""
     elements = {"Code": code, "Message": message, **(details or {})}
     inside = "".join(f"<{name}>{escape(value, quote=False)}</{name}>" for name, value in elements.items())
     body = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{inside}</Error>'.encode()
     return Reply(HTTPStatus.BAD_REQUEST, [(b"content-type", b"application/xml")], body)
 
 
-def identified(reply: Reply) -> Reply:
-    """The answer with its ids; those of an error that is told in XML are in its body too."""
+def with_ids(reply: Reply) -> Reply:
+    """The answer with new ids in its headers, and in the body of an XML error."""
     ids = s3_ids()
     headers = [header for header in reply.headers if header[0] not in _OWN_HEADERS] + ids.headers
     if reply.status < HTTPStatus.BAD_REQUEST or b"</Error>" not in reply.body:
         return reply._replace(headers=headers)
-    body = _with_ids(reply.body, ids)
+    body = _body_with_ids(reply.body, ids)
     return Reply(reply.status, [header for header in headers if header[0] != b"content-length"], body)
 
 
-def _with_ids(body: bytes, ids: S3Ids) -> bytes:
-    told = b"<RequestId>%b</RequestId><HostId>%b</HostId></Error>" % ids
+def _body_with_ids(body: bytes, ids: S3Ids) -> bytes:
+    elements = b"<RequestId>%b</RequestId><HostId>%b</HostId></Error>" % ids
     before, _, after = _IDS.sub(b"", body).rpartition(b"</Error>")
-    return before + told + after
+    return before + elements + after

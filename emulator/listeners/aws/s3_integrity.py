@@ -1,7 +1,7 @@
-"""What S3 holds a request against before it keeps anything: its digests, and a presigned query's parts.
+"""S3's checks of a request before it stores anything: its digests, and the parameters of a presigned query.
 
-The digests are those that AWS checks: Content-MD5, and the ``x-amz-checksum-*``
-headers, which may come as trailers of an aws-chunked body.
+The digests are those that AWS checks: Content-MD5, and the ``x-amz-checksum-*`` headers, which may come as
+trailers of an aws-chunked body.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PRESIGNED = (
 
 @dataclass(frozen=True, slots=True)
 class S3Request:
-    """A request besides its body."""
+    """A request without its body."""
 
     method: str
     query: str
@@ -44,7 +44,7 @@ class _Digest(Protocol):
 
 
 class _Crc32:
-    """A cyclic redundancy check of 32 bits in the form of a digest."""
+    """A CRC-32 with the interface of a digest."""
 
     def __init__(self, crc: Callable[[bytes, int], int]) -> None:
         self._crc = crc
@@ -63,7 +63,7 @@ def _crc32c() -> _Digest:
     return _Crc32(crc32c)
 
 
-# CRC64NVME is taken as it is said: no small library knows it.
+# CRC64NVME is not checked: no small library computes it.
 _CHECKSUMS: Mapping[bytes, Callable[[], _Digest]] = {
     b"crc32": lambda: _Crc32(zlib.crc32),
     b"crc32c": _crc32c,
@@ -74,9 +74,9 @@ _LENGTHS = {b"crc32": 4, b"crc32c": 4, b"crc64nvme": 8, b"sha1": 20, b"sha256": 
 
 
 def refusal(request: S3Request, body: IO[bytes]) -> Reply | None:
-    """How S3 refuses a request that is not what it says it is; None when there is nothing to refuse.
+    """S3's error for a request whose digests or presigned query are wrong; None when they are right.
 
-    ``body`` is read from where it stands, if there is a digest to compare.
+    ``body`` is read from its position on if there is a digest to compare.
     """
     return _of_query(request.query) or _of_headers(request) or _of_body(request, body)
 
@@ -93,7 +93,7 @@ def _of_query(query: str) -> Reply | None:
 
 
 def _of_headers(request: S3Request) -> Reply | None:
-    """Refuse values that are no digests."""
+    """Refuse header values that are not digests."""
     md5 = request.headers.get(b"content-md5")
     if md5 is not None and _digest_in(md5, 16) is None:
         return error(
@@ -111,11 +111,11 @@ def _of_headers(request: S3Request) -> Reply | None:
 
 
 def _of_body(request: S3Request, body: IO[bytes]) -> Reply | None:
-    """Refuse a body that has other digests than the request says."""
+    """Refuse a body whose digests differ from those that the request states."""
     headers = request.headers
     said = {name: headers[_CHECKSUM + name] for name in _LENGTHS if _CHECKSUM + name in headers}
     if "uploadId" in request.query and request.method == "POST":
-        # What completes an upload tells the whole object's checksum, and not its own.
+        # CompleteMultipartUpload states the checksum of the whole object, not of its own body.
         said = {}
     trailing = [name.strip() for name in headers.get(b"x-amz-trailer", b"").lower().split(b",")]
     promised = [name for name in _LENGTHS if _CHECKSUM + name in trailing]
@@ -184,7 +184,7 @@ def _invalid(name: bytes, where: str) -> Reply:
 
 
 def _digest_in(value: bytes, length: int) -> bytes | None:
-    """The digest of ``length`` bytes that a value is in base64; None when it is none."""
+    """The digest in a base64 value; None when it is not a digest of ``length`` bytes."""
     try:
         found = b64decode(value, validate=True)
     except ValueError:

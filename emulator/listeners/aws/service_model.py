@@ -30,7 +30,7 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 class Operation(NamedTuple):
-    """The names of an operation's shapes; empty where it takes or gives nothing."""
+    """The names of an operation's shapes; "" where it has no request or response members."""
 
     request: str
     response: str
@@ -45,7 +45,7 @@ class ServiceModel(NamedTuple):
 
 @lru_cache(maxsize=1)
 def kinesis_model() -> ServiceModel:
-    """The Kinesis model that the installed botocore carries."""
+    """The Kinesis model of the installed botocore."""
     raw = msgspec.json.decode(_read(_MODEL / "service-2.json"))
     operations = {
         name: Operation(_shape_of(operation, "input"), _shape_of(operation, "output"))
@@ -55,7 +55,7 @@ def kinesis_model() -> ServiceModel:
 
 
 def _read(path: Path) -> bytes:
-    # Importing botocore takes longer than everything else that this process does to start.
+    # The file is read without importing botocore, which takes longer than the rest of a start.
     package = find_spec("botocore")
     assert package is not None
     assert package.submodule_search_locations

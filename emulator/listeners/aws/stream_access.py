@@ -1,7 +1,7 @@
-"""Which access key may do what with which stream, so that wrongly scoped keys can be rehearsed.
+"""Permissions of access keys for operations and streams, to rehearse wrongly scoped keys.
 
-A key without a permission may do everything; signatures are not verified, so this keeps nobody out who knows
-another key.
+A key without a permission may do everything. Signatures are not verified, so this is no protection: a client
+can use another key.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _SERVICE: Final = "kinesis:"
 
 
 class UnknownPermissionError(KeyError):
-    """No permission is for this access key."""
+    """There is no permission for this access key."""
 
 
 class BadPermissionError(ValueError):
-    """A permission that could never allow anything: says which name is wrong and which there are."""
+    """A permission that can never allow anything. The message says which name is wrong and which exist."""
 
 
 class StreamAccess:
-    """The permissions in force. ``given`` ones hold from the start, and again after ``reset``.
+    """The permissions in force. Those in ``given`` hold from the start, and again after ``reset``.
 
-    ``stream_of_iterator`` names the stream of a shard iterator, None when that is not known. Raises
+    ``stream_of_iterator`` names the stream of a shard iterator; None when it is not known. Raises
     ``BadPermissionError``.
     """
 
@@ -56,12 +56,12 @@ class StreamAccess:
         return tuple(self._by_key[key] for key in sorted(self._by_key))
 
     def permit(self, permission: KeyPermission) -> KeyPermission:
-        """Put a permission in force, in place of the one that the key had. Raises ``BadPermissionError``."""
+        """Add a permission, or replace the key's old one. Raises ``BadPermissionError``."""
         self._change({**self._by_key, permission.access_key: _checked(permission)})
         return permission
 
     def forget(self, access_key: str) -> KeyPermission:
-        """Let the key do everything again and return what it was held to.
+        """Remove a key's permission and return it. The key may do everything again.
 
         Raises ``UnknownPermissionError``.
         """
@@ -73,15 +73,15 @@ class StreamAccess:
         return found
 
     def reset(self) -> None:
-        """Go back to what was given at the start."""
+        """Restore the permissions that were given at the start."""
         self._change({permission.access_key: permission for permission in self._given})
 
     def restricts(self, caller: Caller | None) -> bool:
-        """Whether this caller's requests have to be looked at."""
+        """Whether this caller's requests have to be checked."""
         return bool(self._by_key) and caller is not None and caller.access_key in self._by_key
 
     def check(self, caller: Caller | None, operation: str, request: Request, scope: Scope) -> None:
-        """Let the request pass. Raises AccessDeniedException with AWS's text, and tells of it by an event."""
+        """Raise AccessDeniedException with AWS's text, and emit an event, unless the request is allowed."""
         permission = self._by_key.get(caller.access_key) if caller else None
         if permission is None or self._allows(permission, operation, request):
             return
@@ -103,7 +103,7 @@ class StreamAccess:
             return False
         stream = self._stream(request)
         if stream is None and request.get("NextToken"):
-            # An upstream's token names no stream that could be read; it came of a call that did.
+            # The stream in an upstream's token cannot be read. It was checked when the token was made.
             return True
         return "*" in permission.streams or (
             stream is not None and any(fnmatchcase(stream, pattern) for pattern in permission.streams)

@@ -1,4 +1,4 @@
-"""SubscribeToShard: an engine's subscriptions pushed as soon as there is something new."""
+"""SubscribeToShard: events of the engine's subscriptions, pushed as soon as there are new records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.listeners.aws.interception import EventStream
 
 EVENT = "SubscribeToShardEvent"
 
-# KCL takes a subscription that says nothing for 35 seconds for a dead one.
+# KCL gives up a subscription that sends nothing for 35 seconds.
 _HEARTBEAT_SECONDS = 5.0
 
 
@@ -26,7 +26,7 @@ class Subscriptions:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def events(self, subscription: Subscription) -> EventStream:
-        """The subscription's events as they come, and an empty one when nothing came for five seconds."""
+        """The subscription's events as they arrive, and an empty one after five real seconds without any."""
         woken = asyncio.Event()
         timers = [self._timer(LIFETIME_SECONDS, woken)]
         resharded: asyncio.Future[None] | None = None
@@ -53,7 +53,7 @@ class Subscriptions:
             subscription.close()
 
     def _timer(self, seconds: float, woken: asyncio.Event) -> asyncio.Future[None]:
-        """Have ``woken`` set when ``seconds`` of the clock have passed."""
+        """Set ``woken`` after ``seconds`` of the clock."""
         timer = asyncio.ensure_future(self._clock.sleep(seconds))
         timer.add_done_callback(lambda _: woken.set())
         return timer

@@ -1,4 +1,4 @@
-"""XML that a client sends to be read, not stored: what of it no parser is given, and what none could read."""
+"""Checks of XML that a client sends as a request: DOCTYPEs are refused, unreadable documents recognised."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _HEAD_BYTES: Final = 4096
 _OF_AN_OBJECT: Final = frozenset({"acl", "tagging", "legal-hold", "retention"})
 _OBJECT: Final = re.compile(r"/[^/]+/.+")
 _NO_ENTITIES: Final = "entities are disabled"
-"""What xmltodict says where a document would define some."""
+"""xmltodict's error for a document that defines entities."""
 
 
 def declares_types(method: str, path: str, query: str, content_type: str, body: Any) -> bool:
-    """Whether a request to S3 has a document with a DOCTYPE, which S3 takes from nobody.
+    """Whether a request to S3 is a document with a DOCTYPE, which S3 always refuses.
 
-    What is stored as an object may be any XML. ``body`` is read and left at its beginning.
+    An object's content may be any XML. ``body`` is read, and left at its beginning.
     """
     if method not in {"PUT", "POST"} or content_type.startswith("multipart/"):
         return False
@@ -30,7 +30,7 @@ def declares_types(method: str, path: str, query: str, content_type: str, body: 
 
 
 def is_unreadable(error: Exception) -> bool:
-    """Whether an error of moto's means that a document is no XML, or has not the root that was asked for."""
+    """Whether an error from moto means that a document is not XML, or has the wrong root element."""
     from xml.parsers.expat import ExpatError
 
     if isinstance(error, ExpatError):
