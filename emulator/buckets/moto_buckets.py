@@ -1,4 +1,4 @@
-"""The sandbox's own buckets: there from the first request that S3 gets, and a client to look into them."""
+"""The sandbox's own buckets in moto, which exist from S3's first request on, and a client for them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Buckets:
-    """Buckets that shall be there: made when S3 gets its first request, for which moto is imported.
+    """The buckets that shall exist. They are made at S3's first request, for which moto is imported.
 
-    The bodies of objects lie on disk: in ``directory``, by default where temporary files do. When they were
-    put is told by ``clock``.
+    The bodies of objects are on disk in ``directory``, by default where temporary files are. Objects are
+    dated by ``clock``.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Buckets:
         self.token: str | None = None
 
     def want(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Have these too; those that were not wanted before."""
+        """Add buckets to those that shall exist, and return the new ones."""
         with self._lock:
             new = tuple(name for name in dict.fromkeys(names) if name not in self._wanted)
             self._wanted.extend(new)
@@ -51,25 +51,25 @@ class Buckets:
         return new
 
     def prepare(self) -> None:
-        """Make what is wanted: moto is there and about to answer."""
+        """Make the buckets. Called when moto is imported, before its first answer."""
         with self._lock:
             self.started = True
             keep_bodies(self._bodies, self._clock)
             self._make()
 
     def empty(self) -> None:
-        """Remove every bucket and object, and what else moto holds, and make what is wanted again."""
+        """Remove every bucket and object, and moto's other data, and make the buckets again."""
         with self._lock:
             if self.started:
                 _forget_all()
                 self._make()
 
     def loaded(self, _name: str, _began: Callable[[str], int]) -> Checkpoints:
-        """Each process has its own, and begins with nothing in them."""
+        """New checkpoints: these buckets end with the process, so each process loads from the start."""
         return MemoryCheckpoints()
 
     def close(self) -> None:
-        """Leave nothing to the next emulator of this process: moto has one state for all of it."""
+        """Remove everything. The next emulator of this process would find it, as moto's state is global."""
         with self._lock:
             if self._client is not None:
                 self._client.close()

@@ -1,4 +1,4 @@
-"""The sandbox's own buckets as its parts use them, whoever keeps them."""
+"""The sandbox's own buckets, as its components use them in every profile."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class BucketService(Protocol):
-    """The sandbox's own buckets; ``started`` is whether anything was put into any."""
+    """The sandbox's own buckets. ``started``: S3 has been used, so there may be something in them."""
 
     @property
     def started(self) -> bool: ...
 
     def want(self, names: Iterable[str], /) -> tuple[str, ...]:
-        """Have these too; those that are new."""
+        """Add buckets to those that shall exist, and return the new ones."""
 
     def empty(self) -> None: ...
 
     def client(self) -> S3Client: ...
 
     def loaded(self, name: str, began: Callable[[str], int], /) -> Checkpoints:
-        """How far the one stream that is loaded into a bucket was by earlier processes.
+        """How far earlier processes have loaded the one stream that goes into a bucket.
 
-        ``began`` gives the sequence number at which one of its shards begins.
+        ``began`` returns the sequence number at which a shard of that stream begins.
         """

@@ -1,4 +1,4 @@
-"""The bodies of S3's objects, outside of memory."""
+"""The bodies of S3's objects, which are kept on disk."""
 
 from emulator.buckets.objects.bodies import Bodies, Body, Chunk
 

@@ -1,4 +1,4 @@
-"""Bodies of objects: on disk in pieces, compressed where that saves something, without a file for each."""
+"""Bodies of objects, on disk in pieces. Pieces are compressed if that saves room, and share few files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEVEL: Final = 2
 
 
 class Chunk:
-    """A piece of a body; kept for as long as anything refers to it."""
+    """A piece of a body. Its bytes are kept as long as this object lives."""
 
     __slots__ = ("_bodies", "_place")
 
@@ -30,11 +30,11 @@ class Chunk:
 
     @property
     def size(self) -> int:
-        """How many bytes of the body it is."""
+        """How many bytes of the body it has."""
         return self._place.size
 
     def read(self) -> bytes:
-        """Its bytes. OSError when they are not those that were kept."""
+        """Read its bytes. Raises OSError when they are not those that were kept."""
         return self._bodies.read(self._place)
 
     def __del__(self) -> None:
@@ -42,10 +42,10 @@ class Chunk:
 
 
 class Bodies:
-    """Bodies in files without a name in ``directory``, by default where temporary files are. Thread-safe.
+    """Bodies in unnamed files in ``directory``, by default where temporary files are. Thread-safe.
 
-    A file takes ``volume_bytes``, or a part of all there is where that is more. What ``find`` finds in a body
-    is kept once more only until it is in a file of ``payloads``.
+    A file takes ``volume_bytes``, or a part of all that is stored if that is more. The payloads that ``find``
+    finds in a body are replaced by references once a file of ``payloads`` has them.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Bodies:
 
     @property
     def stored_bytes(self) -> int:
-        """What they take on disk, but for what they share."""
+        """The bytes that they take on disk, without those in payload files."""
         return self._volumes.stored_bytes
 
     def keep(self, data: bytes | memoryview) -> Chunk:
@@ -75,26 +75,30 @@ class Bodies:
         return Chunk(self, place)
 
     def read(self, place: Place) -> bytes:
-        """The bytes at a place. OSError when they are not those that were kept."""
+        """Read the bytes at a place. Raises OSError when they are not those that were kept."""
         while True:
             stored = self._volumes.read(place)
             try:
                 return self._whole(place, stored)
             except DamagedLogError as error:
-                # Where it lies otherwise by now, what it referred to may be gone.
+                # If the place was changed meanwhile, the payload file that it referred to may be gone, and
+                # its new form can be read. Otherwise the data is damaged.
                 if place.files == stored.files:
                     raise OSError(str(error)) from error
 
     def splice(self, place: Place, encoded: bytes, files: tuple[int, ...]) -> bool:
-        """Have a place refer to payload files if that takes less room; whether it does. Raises OSError."""
+        """Store a place with references to payload files if that is shorter; return whether it is.
+
+        Raises OSError.
+        """
         return self._volumes.replace(place, Stored(compress(encoded, _LEVEL), files))
 
     def release(self, place: Place) -> None:
-        """Nobody needs this place any more."""
+        """Release a place that is no longer needed."""
         self._volumes.release(place)
 
     def close(self) -> None:
-        """Give the space back; nothing can be read afterwards."""
+        """Give the space back. Nothing can be read afterwards."""
         if self._sharing is not None:
             self._sharing.close()
         self._volumes.close()
@@ -110,7 +114,10 @@ Pieces: TypeAlias = tuple[Chunk, ...]
 
 
 class Contents:
-    """Bytes of a body from ``start`` to before ``end``, read a piece at a time, whatever becomes of it."""
+    """The bytes of a body from ``start`` to before ``end``, read a piece at a time.
+
+    They stay readable when the object is changed or deleted meanwhile.
+    """
 
     def __init__(self, chunks: Pieces, start: int, end: int) -> None:
         self._chunks = chunks
@@ -134,7 +141,7 @@ class Contents:
 
 
 class Body:
-    """One body, with what a temporary file has that moto needs of it."""
+    """One body, with the part of a temporary file's interface that moto uses."""
 
     def __init__(self, bodies: Bodies) -> None:
         self._bodies = bodies
@@ -160,7 +167,7 @@ class Body:
         return len(view)
 
     def read(self, most: int = -1) -> bytes:
-        """The bytes from where it is on, at most so many. OSError when they are not those that were kept."""
+        """Read up to ``most`` bytes from the position on. Raises OSError when they are damaged."""
         if self.closed:
             raise ValueError("the object was deleted")
         end = self._size if most < 0 else min(self._size, self._at + most)
@@ -173,7 +180,7 @@ class Body:
         return position
 
     def truncate(self) -> int:
-        """Forget what is behind the position; only the beginning is one here."""
+        """Remove the bytes after the position, which must be the beginning."""
         assert self._at == 0
         self._chunks, self._size = (), 0
         return 0

@@ -1,8 +1,7 @@
-"""moto's objects with their bodies on disk.
+"""Changes to moto that keep the bodies of its objects on disk.
 
-moto keeps each body in a temporary file of its own, which lies in memory up to 16 MiB, and remembers whatever
-there ever was in any of its services. Here it gets a ``Body`` in that file's place, and forgets what was
-deleted.
+moto keeps each body in a temporary file of its own, which is in memory up to 16 MiB, and keeps references to
+all that was ever in its services. Here it gets a ``Body`` in place of that file, and forgets deleted objects.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from emulator.buckets.objects.bodies import Bodies, Body
 from emulator.clock import Clock
 
 _answering: ContextVar[bool] = ContextVar("answering", default=False)
-"""Whether an object's contents are asked for to be sent, so that they can be read while they are."""
+"""Whether an object is read to be sent, so that its contents can be read piece by piece meanwhile."""
 
 
 def keep_bodies(bodies: Bodies, clock: Clock) -> None:
-    """Have moto, in all of this process, keep bodies of objects in ``bodies`` and tell times by ``clock``."""
+    """Make moto, in this whole process, keep bodies of objects in ``bodies`` and date them by ``clock``."""
     from moto.core.common_models import BaseModel
     from moto.s3 import models
     from moto.s3.models import FakeKey, get_canned_acl
@@ -45,7 +44,7 @@ def keep_bodies(bodies: Bodies, clock: Clock) -> None:
 
 _originals: dict[str, Any] = {}
 _ALIKE: Final = frozenset(("_transitions", "model_name", "_max_buffer_size", "disposed"))
-"""What a new object has that every other has too."""
+"""Attributes that are equal in all new objects."""
 
 
 def _get_object(responses: Any) -> Any:
@@ -57,7 +56,7 @@ def _get_object(responses: Any) -> Any:
 
 
 def _init(key: Any, *given: Any, **named: Any) -> None:
-    """As moto does, but what most objects do not have is not kept with each: it halves what one takes."""
+    """Initialise as moto does, then move default values to the class: that halves an object's memory."""
     _originals["init"](key, *given, **named)
     kind = type(key)
     kept: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Having bodies refer to payloads that are in payload files, on a thread of its own."""
+"""Replacing payloads in bodies by references to payload files, on a background thread."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS: Final = 1.0
 _CALM_SECONDS: Final = 2.0
-"""Real seconds: housekeeping goes on when the sandbox's clock stands still."""
+"""Real seconds: this work goes on while the sandbox's clock stands still."""
 _LEAST_BYTES: Final = 256
 _AT_ONCE_BYTES: Final = 4 << 20
 _MOST_WAITING: Final = 10_000
 _MISSING: Final = 0.05
-"""Of what lacks more than that another look may find more, if it was not yet looked at so often:"""
+"""A body that lacks more than this part of its payloads is looked at again later."""
 _LOOKS: Final = 2
+"""How many times a body is looked at again at most."""
 
 
 class _Look(NamedTuple):
-    """A place to be looked at, and how often it was before."""
+    """A place to look at, and how many times it was looked at before."""
 
     place: Place
     before: int
 
 
 class Sharing:
-    """Looks at each new place, and again when a payload that it lacked is in a file."""
+    """Looks at each new place, and again when a payload file has a payload that was missing."""
 
     def __init__(self, bodies: Bodies, payloads: Payloads, find: Find) -> None:
         self._bodies = bodies
         self._payloads = payloads
         self._find = find
-        # Other queues may not be put into by what is collected while they are put into.
+        # A SimpleQueue, because the garbage collector may call ``let_go`` in the middle of a ``put`` on the
+        # same thread. Other queues would deadlock on their lock.
         self._news: SimpleQueue[Place | tuple[int, ...] | None] = SimpleQueue()
         self._fresh: list[_Look] = []
         self._waiting: OrderedDict[int, list[_Look]] = OrderedDict()
@@ -55,7 +57,7 @@ class Sharing:
         payloads.on_new_file(lambda: self._news.put(None))
 
     def look_at(self, place: Place) -> None:
-        """Something was put at a place."""
+        """Queue a new place, to be looked at."""
         if place.size < _LEAST_BYTES:
             return
         self._news.put(place)
@@ -65,11 +67,11 @@ class Sharing:
                 self._thread.start()
 
     def let_go(self, files: tuple[int, ...]) -> None:
-        """A place no longer refers to these payload files."""
+        """Queue payload files that a place no longer refers to, to be released."""
         self._news.put(files)
 
     def close(self) -> None:
-        """Stop after what is under way."""
+        """Stop after the present body."""
         self._closed.set()
         self._news.put(None)
         if self._thread is not None:
@@ -77,13 +79,13 @@ class Sharing:
 
     def _run(self) -> None:
         while not self._closed.is_set():
-            if self._more_came():
+            if self._wait_for_news():
                 for looks in self._portions():
                     self._share(looks)
                 give_back_now()
 
-    def _more_came(self) -> bool:
-        """Take what is new; whether it is time to look: there is more to find, or nothing new for a while."""
+    def _wait_for_news(self) -> bool:
+        """Take what is queued. Returns whether to look now: new payload files exist, or nothing is new."""
         try:
             more = self._take(self._news.get(timeout=_CALM_SECONDS if self._fresh else None))
         except Empty:
@@ -96,7 +98,7 @@ class Sharing:
         return more
 
     def _take(self, news: Place | tuple[int, ...] | None) -> bool:
-        """Note something new; whether it is that there is more to find."""
+        """Handle one item of the queue. Returns whether it says that there is a new payload file."""
         if isinstance(news, tuple):
             self._payloads.release(news)
         elif news is not None:
@@ -104,7 +106,7 @@ class Sharing:
         return news is None
 
     def _portions(self) -> Iterator[list[_Look]]:
-        """What is to be looked at: so much at once that files are looked through for many payloads."""
+        """The places to look at, in portions of 4 MiB: one search of the files serves many payloads."""
         known = self._payloads.known(self._waiting.keys()) if self._waiting else ()
         ready = [look for key in known for look in self._waiting.pop(key)] + self._fresh
         self._fresh = []
@@ -139,14 +141,17 @@ class Sharing:
             self._waiting.popitem(last=False)
 
     def _keys(self, place: Place) -> array[int]:
-        """Of the payloads at a place; none of what is gone or cannot be read: whoever asks for it is told."""
+        """The keys of the payloads at a place; none when it is gone or unreadable.
+
+        A reader of the object gets the error.
+        """
         with suppress(OSError, ValueError):
             text = self._bodies.read(place)
             return array("I", [crc32(data) for _, _, data, _ in payloads_in(text, self._find)])
         return array("I")
 
     def _splice(self, place: Place, found: Found) -> None:
-        """Have a place refer to what was found. What cannot be read, or finds no space, stays as it is."""
+        """Replace the found payloads of a place by references. On an error the place stays as it is."""
         with suppress(OSError, ValueError):
             text = self._bodies.read(place)
             splice, at = Splice(), 0

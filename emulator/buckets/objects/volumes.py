@@ -1,7 +1,7 @@
-"""The files that bodies of objects are in, in pieces.
+"""The files ("volumes") that hold the bodies of objects, in pieces.
 
-They have no name, so that nothing is left of them when the process ends, however it ends. They are few
-however many bodies there are, and a file of which little is needed any more is emptied into another.
+They have no name, so they are gone when the process ends, in whatever way. Their number stays small with any
+number of bodies. When little of a file is still needed, that is moved to another file.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from emulator.journal import frames
 from emulator.machine.private_files import make_directory
 
 _VOLUMES: Final = 16
-"""How many files there are at most, more or less: a new one takes its part of all there is."""
+"""About the most files: a new one may grow to one part in this many of all that is stored."""
 _NEEDED_SHARE: Final = 0.25
 _SMALL_BYTES: Final = 4 << 20
-"""What is not needed of the file that is being filled may be so much."""
+"""The file that is being filled is not emptied below this size, however little of it is needed."""
 _WORTH: Final = 0.9
+"""A shorter form replaces a stored one only below this part of its length."""
 
 
 class Stored(NamedTuple):
-    """What lies at a place: bytes, and the payload files that they refer to."""
+    """The stored form of a piece: bytes, and the payload files that they refer to."""
 
     raw: bytes
     files: tuple[int, ...] = ()
 
 
 class Place:
-    """Where ``size`` bytes of a body lie; it moves when its volume is emptied."""
+    """Where ``size`` bytes of a body are stored. It changes when its volume is emptied."""
 
     __slots__ = ("check", "files", "length", "offset", "size", "volume")
 
@@ -50,7 +51,7 @@ class Place:
 
 
 class _Volume:
-    """One of the files; ``places`` are those in it that are needed."""
+    """One file. ``places`` are the needed ones in it, ``needed`` their bytes."""
 
     def __init__(self, directory: Path | None, room: int) -> None:
         if directory is not None:
@@ -62,7 +63,7 @@ class _Volume:
         self.places: set[Place] = set()
 
     def put(self, place: Place, stored: Stored) -> None:
-        """Write at the end what is at a place from now on. OSError leaves nothing of it behind."""
+        """Append ``stored`` and point ``place`` at it. OSError leaves the volume as it was."""
         offset = self.end
         self.end = frames.write_all(self.file.fileno(), [stored.raw], offset)
         place.volume, place.offset, place.length = self, offset, len(stored.raw)
@@ -74,16 +75,17 @@ class _Volume:
         return os.pread(self.file.fileno(), place.length, place.offset)
 
     def forget(self, place: Place) -> None:
-        """Nothing that is needed is at this place."""
+        """Note that a place is no longer needed."""
         self.places.discard(place)
         self.needed -= place.length
 
 
 class Volumes:
-    """Places in volumes of ``volume_bytes``, or more where there is much. Thread-safe.
+    """Places in volumes of ``volume_bytes``, or more where much is stored. Thread-safe.
 
-    What refers to payload files lies in volumes of its own: what lies otherwise is young, and goes together.
-    ``let_go`` is told of payload files that a place no longer refers to, from anywhere: it must not wait.
+    Pieces that refer to payload files are in volumes of their own. The others are young and are soon
+    replaced together, which frees their whole volume. ``let_go`` gets the payload files that a place no
+    longer refers to. It may be called with the lock held and on any thread, so it must not block.
     """
 
     def __init__(
@@ -102,12 +104,12 @@ class Volumes:
 
     @property
     def stored_bytes(self) -> int:
-        """What they take on disk."""
+        """The bytes that the volumes take on disk."""
         with self._lock:
             return sum(volume.end for volume in self._volumes)
 
     def add(self, raw: bytes, size: int) -> Place:
-        """Keep what ``size`` bytes of a body are stored as. Raises OSError."""
+        """Store ``raw``, the stored form of ``size`` bytes of a body. Raises OSError."""
         place = Place(size)
         with self._lock:
             self._settle()
@@ -115,7 +117,7 @@ class Volumes:
         return place
 
     def read(self, place: Place) -> Stored:
-        """What lies at a place. OSError when it is not what was kept."""
+        """Read a place. Raises OSError when its bytes are not those that were stored."""
         with self._lock:
             stored, check = Stored(place.volume.read(place), place.files), place.check
             offset = place.offset
@@ -124,7 +126,10 @@ class Volumes:
         return stored
 
     def replace(self, place: Place, stored: Stored) -> bool:
-        """Have something shorter at a place that is needed; whether it has. Raises OSError."""
+        """Replace the stored form of a place by a shorter one. Raises OSError.
+
+        Returns False, and changes nothing, when it is hardly shorter or the place is no longer needed.
+        """
         with self._lock:
             self._settle()
             old, length, files = place.volume, place.length, place.files
@@ -140,7 +145,10 @@ class Volumes:
         return True
 
     def release(self, place: Place) -> None:
-        """Nobody needs this place any more. Whatever holds the lock may be what lets go: that settles it."""
+        """Release a place. Its room is freed now, or by the next call if the lock is held.
+
+        The garbage collector may call this on a thread that holds the lock, so it must not wait for it.
+        """
         self._released.append(place)
         if self._lock.acquire(blocking=False):
             try:
@@ -149,7 +157,7 @@ class Volumes:
                 self._lock.release()
 
     def close(self) -> None:
-        """Give the space back; nothing can be read afterwards."""
+        """Give the space back. Nothing can be read afterwards."""
         with self._lock:
             for volume in self._volumes:
                 volume.file.close()
@@ -174,7 +182,7 @@ class Volumes:
             self._empty_if_idle(place.volume)
 
     def _empty_if_idle(self, volume: _Volume) -> None:
-        """Move what is needed of a volume elsewhere if that is little of it."""
+        """Move the needed places of a volume to another, and close it, if they are a small part of it."""
         if volume not in self._volumes:
             return
         idle = volume.needed < _NEEDED_SHARE * volume.end
