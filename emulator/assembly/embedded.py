@@ -24,6 +24,7 @@ from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
 from emulator.listeners.aws import access_policy
 from emulator.listeners.aws.faults import KinesisFaults
+from emulator.listeners.aws.interception import call_through
 from emulator.listeners.control import Resources, control_app
 from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
@@ -218,7 +219,7 @@ class Embedded:
     def _build_aws_app(self) -> App:
         parts, infrastructure = self.parts, self.parts.infrastructure
         interceptors = [KinesisFaults(parts.fault_engine, parts.clock, infrastructure.stream_of_iterator)]
-        self._put_record = partial(intercepted, interceptors, infrastructure.backend, "PutRecord")
+        self._put_record = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
         return self._guard(
             infrastructure.app(interceptors, VERSION, parts.access, self.reset), access_policy.AWS
         )

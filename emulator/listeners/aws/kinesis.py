@@ -39,6 +39,7 @@ from emulator.listeners.aws.interception import (
     Backend,
     EventStream,
     Interceptor,
+    call_through,
     wanted,
 )
 from emulator.listeners.aws.protocols import WireProtocol, protocol_of
@@ -152,7 +153,7 @@ class KinesisHandler:
         caller = caller_of(call.headers.get(b"authorization"), call.query)
         scope = _scope(caller)
         self._access.check(caller, call.operation, request, scope)
-        response = await intercepted(self._interceptors, self._backend, call.operation, request, scope)
+        response = await call_through(self._interceptors, self._backend, call.operation, request, scope)
         if "EventStream" in response:
             return _Subscription(protocol, response["EventStream"])
         body = protocol.write(response, operation.response) if operation.response else b""

@@ -17,7 +17,7 @@ from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Scope
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import GREETING, decode_frame, encode_method
-from emulator.relay.amqp.server import AmqpServer, bound
+from emulator.relay.amqp.server import AmqpServer, bind_socket
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from tests.emulator.conftest import loop_on_a_thread
@@ -34,7 +34,7 @@ def url(broker_url: str) -> Iterator[str]:
     log = AmqpLog(None, clock, Scope("000000000000", "us-east-1"))
 
     async def started() -> AmqpServer:
-        listening = bound("127.0.0.1", 0)
+        listening = bind_socket("127.0.0.1", 0)
         server = AmqpServer(
             broker_url,
             listening,
