@@ -139,7 +139,7 @@ def test_a_payload_file_that_is_harmed_takes_nothing_else_with_it(
         assert path.suffix == ".payloads"
         harm(path)
         with build_components(settings(folder)) as parts:
-            lines = [line for event in parts.events.since(0, 10_000) if (line := told.line(event))]
+            lines = [line for event in parts.events.since(0, 10_000) if (line := told.describe_damage(event))]
             found, refused = read(parts)
         if harm in TOLD:
             assert any(str(path) in line and TOLD[harm] in line for line in lines), lines
