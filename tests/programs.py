@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.rabbitmq.server import find_server, start_broker
+from emulator.rabbitmq.broker_process import find_server, start_broker
 
 NEEDS = {
     "rabbitmq": (("rabbitmq-server",), ("erl",), ("epmd",)),

@@ -9,7 +9,7 @@ import tomllib
 
 import pytest
 
-from emulator.rabbitmq.server import find_server
+from emulator.rabbitmq.broker_process import find_server
 from tests.docs.pages import ROOT
 from tests.programs import MARKS, NEEDS, browser_program, hidden
 

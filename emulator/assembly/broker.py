@@ -16,20 +16,20 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.faults.targets import Process
-from emulator.rabbitmq.server import (
+from emulator.rabbitmq.broker_process import (
     HOW_TO_GET_ONE,
     BrokerFailedError,
     explain_missing_server,
     find_server,
     start_broker,
 )
-from emulator.rabbitmq.server import Broker as Server
+from emulator.rabbitmq.broker_process import Broker as Server
 from emulator.relay.amqp.entry import Entry
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 
 if TYPE_CHECKING:
-    from emulator.relay.amqp.server import AmqpServer
+    from emulator.relay.amqp.amqp_server import AmqpServer
 
 TARGET = "rabbitmq"
 _NOTHING = "nothing answers on the AMQP port"
@@ -89,7 +89,7 @@ class SidecarBroker:
         if server is None:
             self.notes = (f"{_NOTHING}: {explain_missing_server(environment)}", *HOW_TO_GET_ONE)
             return
-        from emulator.relay.amqp.server import bind_socket, client_url
+        from emulator.relay.amqp.amqp_server import bind_socket, client_url
 
         directory = self._choose_directory()
         end_leftovers(directory)
@@ -125,7 +125,7 @@ class SidecarBroker:
             self.notes = (f"{_NOTHING}: rabbitmq-server did not start; sandbox logs shows what it said",)
             self._events.emit("broker.failed", why=str(error))
             return
-        from emulator.relay.amqp.server import AmqpServer
+        from emulator.relay.amqp.amqp_server import AmqpServer
 
         self._broker = broker
         token = self._settings.token

@@ -23,8 +23,8 @@ from emulator.http.guard import AccessPolicy, Guard
 from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
 from emulator.listeners.aws import access_policy
-from emulator.listeners.aws.faults import KinesisFaults
 from emulator.listeners.aws.interception import call_through
+from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.listeners.control import Resources, control_app
 from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
@@ -38,9 +38,9 @@ from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResources
 from emulator.listeners.control.pruning import PruneResources
 from emulator.listeners.control.readers import ReaderResources
+from emulator.listeners.control.sandbox_state import StateResources, read_clock
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
-from emulator.listeners.control.state import StateResources, read_clock
 from emulator.listeners.control.streams import StreamResources, summarise_streams
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier

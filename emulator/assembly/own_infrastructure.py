@@ -15,7 +15,7 @@ from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Engine, Scope
-from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Backend, Interceptor
 from emulator.listeners.aws.moto_calls import MotoCalls

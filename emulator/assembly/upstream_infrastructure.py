@@ -12,13 +12,13 @@ from emulator.http.asgi import App
 from emulator.kinesis import Scope
 from emulator.listeners.aws.interception import Interceptor
 from emulator.listeners.aws.stream_access import StreamAccess
-from emulator.relay.aws.app import RelayApp
 from emulator.relay.aws.backend import RelayBackend
 from emulator.relay.aws.buckets import UpstreamBuckets
 from emulator.relay.aws.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
+from emulator.relay.aws.relay_app import RelayApp
 from emulator.relay.aws.signing import CredentialsMissingError, environment_credentials, fixed_credentials
-from emulator.relay.aws.streams import UpstreamStreams
-from emulator.relay.aws.traffic import Traffic
+from emulator.relay.aws.traffic_watch import Traffic
+from emulator.relay.aws.upstream_streams import UpstreamStreams
 from emulator.settings.settings import Settings
 
 if TYPE_CHECKING:

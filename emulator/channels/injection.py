@@ -12,7 +12,7 @@ from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Item, Kind
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.kinesis.batches import Entry
 
 Put: TypeAlias = Callable[[Sequence[Entry]], list[Outcome]]

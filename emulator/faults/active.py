@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import Direction, FaultType, Phase
+from emulator.faults.faulted_message import Message
 from emulator.faults.holding import Hold
-from emulator.faults.message import Message
 from emulator.faults.when import read_when
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import Fault

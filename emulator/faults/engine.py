@@ -41,8 +41,8 @@ from emulator.faults.fault import (
     Phase,
     Target,
 )
+from emulator.faults.faulted_message import Message
 from emulator.faults.injection import Handlers, Injection, build_injection, strike
-from emulator.faults.message import Message
 from emulator.faults.registry import TYPES, known_type
 from emulator.faults.rules import check_record, find_faults
 from emulator.faults.targets import find_target

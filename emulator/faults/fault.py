@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from emulator.faults.faulted_message import Message
 from emulator.faults.holding import Hold, Moment, latest
-from emulator.faults.message import Message
 from emulator.rng import Draws
 
 

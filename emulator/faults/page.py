@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emulator.faults.fault import Attribute, FaultType
-from emulator.faults.message import FIELDS
+from emulator.faults.faulted_message import FIELDS
 from emulator.faults.registry import TYPES
 
 _EXAMPLE: Final = Path(__file__).parent / "types" / "stale_read.py"

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefusedError
-from emulator.faults.message import FIELDS, Message
+from emulator.faults.faulted_message import FIELDS, Message
 from rdss_sandbox.durations import seconds
 
 _TIMES = ("at", "for")

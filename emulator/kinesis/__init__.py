@@ -3,9 +3,9 @@
 from emulator.kinesis.engine import Engine
 from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.reading_views import ReaderView
-from emulator.kinesis.records import StoredRecord
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.subscriptions import Subscription
+from emulator.kinesis.shard_subscriptions import Subscription
+from emulator.kinesis.stored_records import StoredRecord
 from emulator.kinesis.views import ShardView, StreamView
 
 __all__ = [

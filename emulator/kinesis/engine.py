@@ -16,11 +16,11 @@ from emulator.kinesis.operations import OPERATIONS, Operation
 from emulator.kinesis.packing import Packing
 from emulator.kinesis.reading_views import ReaderView, reading_views
 from emulator.kinesis.reads import fetch_after
-from emulator.kinesis.records import StoredRecord, stored
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.sequence_numbers import number, position
-from emulator.kinesis.subscriptions import Subscription
+from emulator.kinesis.shard_subscriptions import Subscription
+from emulator.kinesis.stored_records import StoredRecord, stored
+from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.views import ShardView, StreamView, forget_expired, view
 
 Limits = Literal["relaxed", "strict"]

@@ -16,10 +16,10 @@ from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.iterator_reads import Located, locate, read_on
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.reads import Fetched, child_shards
-from emulator.kinesis.records import array
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.stored_records import array
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.writes import write
 
 _MAX_BODY_BYTES = 12 * 1024 * 1024

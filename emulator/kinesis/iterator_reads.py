@@ -8,9 +8,9 @@ from emulator.kinesis import iterators, shard_ids
 from emulator.kinesis.errors import invalid_argument, not_found, shard_not_found
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.reads import Fetched, fetch
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.stream_registry import Registry
 
 DEFAULT_LIMIT = 10_000
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
-from emulator.kinesis.records import data_spans
+from emulator.kinesis.stored_records import data_spans
 from emulator.machine.resident_memory import give_back_now
 
 if TYPE_CHECKING:
     from emulator.journal import Segments
     from emulator.journal.segment import Segment
-    from emulator.kinesis.registry import Registry
+    from emulator.kinesis.stream_registry import Registry
 
 _CALM_SECONDS: Final = 1.0
 _CALMS: Final = 10

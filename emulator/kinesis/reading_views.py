@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.operations.consumers import consumer_arn
-from emulator.kinesis.readers import Reader
-from emulator.kinesis.registry import Registry
-from emulator.kinesis.state import ConsumerState
+from emulator.kinesis.reader_tracking import Reader
+from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stream import Shard, Stream
-from emulator.kinesis.subscriptions import Subscription
+from emulator.kinesis.stream_registry import Registry
+from emulator.kinesis.stream_state import ConsumerState
 
 
 class ReaderView(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import not_found
-from emulator.kinesis.records import DATA_BYTES_IN_ANSWER
+from emulator.kinesis.stored_records import DATA_BYTES_IN_ANSWER
 from emulator.kinesis.stream import Shard, Stream
 
 

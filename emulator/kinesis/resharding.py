@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from emulator.kinesis import hash_keys, sequence_numbers
-from emulator.kinesis.state import Merge, Reshard, Scale, ShardState, Split, StreamState
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_state import Merge, Reshard, Scale, ShardState, Split, StreamState
 
 
 class Resharding:

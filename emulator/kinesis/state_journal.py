@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from emulator.journal import Log
-from emulator.kinesis.state import AccountState, Change, StreamGone, decode, encode
+from emulator.kinesis.stream_state import AccountState, Change, StreamGone, decode, encode
 
 _COMPACT_ABOVE_ENTRIES = 1000
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from emulator.journal import Segments
 from emulator.kinesis import sequence_numbers, shard_ids
 from emulator.kinesis.errors import shard_not_found, stream_not_found
-from emulator.kinesis.state import ShardState, StreamState
+from emulator.kinesis.stream_state import ShardState, StreamState
 
 try:
     from _md5 import md5  # type: ignore[import-not-found]  # a third of the cost of OpenSSL's for short keys

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.stream_registry import Registry
 
 
 class ShardView(NamedTuple):

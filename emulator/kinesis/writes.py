@@ -9,8 +9,8 @@ from json.encoder import encode_basestring_ascii as quote
 from typing import NamedTuple
 
 from emulator.kinesis.entries import Entry, Written
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.stream_registry import Registry
 
 _LOW = tuple(f"{i:04d}" for i in range(10_000))
 """The last four digits of an ordinal, rendered in advance."""

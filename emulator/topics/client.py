@@ -9,7 +9,7 @@ import httpx
 import msgspec
 
 from emulator.topics.engine.commands import Command, SowAndSubscribe, Subscribe
-from emulator.topics.engine.messages import Ack, Message
+from emulator.topics.engine.outgoing_messages import Ack, Message
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.shapes.refusals import Refusal
 

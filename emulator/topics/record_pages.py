@@ -6,7 +6,7 @@ from typing import Final
 
 from emulator.topics.engine import Topics
 from emulator.topics.engine.commands import Sow
-from emulator.topics.engine.messages import Ack, Message, SowMessage
+from emulator.topics.engine.outgoing_messages import Ack, Message, SowMessage
 from rdss_sandbox.shapes.topics import OURS, TopicRecord, TopicRecordPage
 
 _BATCH: Final = 100

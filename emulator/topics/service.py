@@ -27,8 +27,8 @@ from rdss_sandbox.shapes.topics import OURS, Access, Downstream
 if TYPE_CHECKING:
     from emulator.topics.configuration import TopicConfiguration
     from emulator.topics.engine import Session, Topics
-    from emulator.topics.engine.messages import Message
-    from emulator.topics.links import TopicLinks
+    from emulator.topics.engine.outgoing_messages import Message
+    from emulator.topics.link_settings import TopicLinks
     from emulator.topics.object_projection import ObjectProjection
 
 _CATCH_UP_SECONDS: Final = 2.0
@@ -217,7 +217,7 @@ class TopicService:
         from emulator.channels.checkpoint_file import CheckpointFile
         from emulator.topics.configuration import with_ours
         from emulator.topics.engine import Topics
-        from emulator.topics.links import TopicLinks
+        from emulator.topics.link_settings import TopicLinks
         from emulator.topics.object_projection import ObjectProjection
         from emulator.topics.object_versions import ObjectVersions
 

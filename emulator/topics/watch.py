@@ -11,7 +11,7 @@ import msgspec
 from emulator.clock import Clock
 from emulator.topics.engine import Session
 from emulator.topics.engine.commands import SowAndSubscribe, Subscribe
-from emulator.topics.engine.messages import Ack, Message, OofMessage, PublishMessage
+from emulator.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage
 from emulator.topics.service import TopicService
 from rdss_sandbox.shapes.topics import OURS, TopicChange, TopicChangePage
 

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from emulator.rng import new_uuid
+from sandbox.adaptor.adaptor_state import State, Unmapped
+from sandbox.adaptor.application_api import Source
 from sandbox.adaptor.known import Known
 from sandbox.adaptor.mapping import Mapping, Watermark
-from sandbox.adaptor.source import Source
-from sandbox.adaptor.state import State, Unmapped
 from sandbox.adaptor.template import NOTHING, TemplateError, resolve
 from sandbox.gateway.next_version import as_new_version
 from sandbox.gateway.outbox import Outbox

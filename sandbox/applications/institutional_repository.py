@@ -10,7 +10,7 @@ from typing import Any
 
 from emulator.clock import Clock
 from sandbox.applications.activity_log import make_table, write_entry
-from sandbox.applications.bodies import body_in, uuid_in
+from sandbox.applications.message_bodies import body_in, uuid_in
 from sandbox.applications.works import Works
 from sandbox.gateway.addresses import UnknownAddressError
 from sandbox.gateway.outbox import Outbox

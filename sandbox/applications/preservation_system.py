@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from emulator.clock import Clock
 from sandbox.applications.activity_log import make_table, write_entry
-from sandbox.applications.bodies import body_in, files_in, uuid_in
+from sandbox.applications.message_bodies import body_in, files_in, uuid_in
 from sandbox.applications.package import write_package
 from sandbox.download import DownloadError, Downloads
 from sandbox.gateway.outbox import Outbox

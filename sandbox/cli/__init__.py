@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from sandbox.cli.commands import sandbox
-from sandbox.cli.failures import explain
+from sandbox.cli.exit_codes import explain
 
 __all__ = ["main"]
 

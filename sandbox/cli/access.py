@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_table
 
 
 @click.group()

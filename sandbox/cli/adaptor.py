@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -117,7 +117,7 @@ def _open(
     """Open the adaptor with its local data repository, one for each application."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.adaptor import Adaptor, Source
-    from sandbox.adaptor.state import State
+    from sandbox.adaptor.adaptor_state import State
     from sandbox.gateway import Gateway, Machine
     from sandbox.gateway.outbox import Outbox
     from sandbox.repository import Repository

@@ -13,8 +13,8 @@ import click
 
 from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -99,7 +99,7 @@ def run(
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
     from emulator.channels import ChannelUnavailableError
-    from sandbox.applications.running import run_application
+    from sandbox.applications.application_run import run_application
     from sandbox.gateway import SendFailedError, SendRefusedError
     from sandbox.receiver import OriginalNotKeptError
     from sandbox.receiver.over_kinesis import receiver_over_kinesis

@@ -10,8 +10,8 @@ import click
 
 from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.queues import Claim, QueueList, QueueMessage

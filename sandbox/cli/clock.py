@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.printing import json_option, print_json
 from sandbox.cli.status import describe_clock
 from sandbox.cli.waiting import duration
 

@@ -6,8 +6,8 @@ import importlib
 
 import click
 
+from sandbox.cli.command_table import COMMANDS
 from sandbox.cli.groups import LazyGroup
-from sandbox.cli.registry import COMMANDS
 
 
 class RegistryGroup(LazyGroup):

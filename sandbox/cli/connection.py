@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -106,7 +106,7 @@ class FoundStream:
 def find_stream(control: str | None, name: str) -> FoundStream:
     """Find a stream of the running sandbox. Raises CommandFailedError for an unknown name."""
     from sandbox.endpoint import Endpoint
-    from sandbox.receiver.assembly import queues_among
+    from sandbox.receiver.assembled_receiver import queues_among
 
     _, token = reach(control)
     with connect(control) as client:

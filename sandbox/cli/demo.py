@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
+    from sandbox.demo.demo_verdict import Result
     from sandbox.demo.plan import Plan
     from sandbox.demo.run import DemoTarget, Pipeline, Progress
-    from sandbox.demo.verdict import Result
     from sandbox.endpoint import Endpoint
 
 
@@ -130,7 +130,7 @@ def _pipeline() -> Pipeline:
 
 
 def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
-    from sandbox.pipeline.run import run_once
+    from sandbox.pipeline.pipeline_run import run_once
 
     # Spark's processes sign requests too; a sandbox accepts any credentials.
     os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from sandbox.profiles.docker_engine import Finding
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _rabbitmq() -> Finding:
     """Check for RabbitMQ, which every profile except compose takes from this machine."""
-    from emulator.rabbitmq.server import HOW_TO_GET_ONE, explain_missing_server, find_server
+    from emulator.rabbitmq.broker_process import HOW_TO_GET_ONE, explain_missing_server, find_server
     from sandbox.profiles.docker_engine import Finding
 
     server = find_server(os.environ)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from sandbox.profiles.running import Running

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.groups import LazyGroup
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from emulator.faults.fault import Attribute, FaultType

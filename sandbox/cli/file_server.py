@@ -46,7 +46,7 @@ def files(
     from emulator.machine.private_files import make_directory
     from emulator.settings.settings import STATE_DIRECTORY
     from sandbox.file_server.certificates import new_authority
-    from sandbox.file_server.server import FileServer, Trouble
+    from sandbox.file_server.misbehaving_server import FileServer, Trouble
 
     clock, authority = Clock(), new_authority(Clock())
     state = Path(STATE_DIRECTORY)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.events import Event

@@ -10,9 +10,9 @@ import click
 
 from sandbox.cli.connection import available_clock, control_option
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.failures import Exit
-from sandbox.cli.files import read_documents
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import Exit
+from sandbox.cli.message_files import read_documents
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from schemas.documents import Document

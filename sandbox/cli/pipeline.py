@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.failures import Exit
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.exit_codes import Exit
 from sandbox.cli.pipeline_options import (
     Service,
     Session,
@@ -24,13 +23,14 @@ from sandbox.cli.pipeline_options import (
     streams_option,
     tables_at,
 )
+from sandbox.cli.printing import json_option, print_json, print_table
 from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sandbox.pipeline.impact import Injected
-    from sandbox.pipeline.run import Job
+    from sandbox.pipeline.pipeline_run import Job
     from sandbox.pipeline.tables import Tables
 
 
@@ -108,7 +108,7 @@ def _job(
     as_published: bool,
 ) -> Job:
     from sandbox.pipeline.batch import Rules
-    from sandbox.pipeline.run import Job
+    from sandbox.pipeline.pipeline_run import Job
     from sandbox.pipeline.table_storage import TableStorage
 
     url, region = service()
@@ -132,7 +132,7 @@ def _run(
     import signal
     import threading
 
-    from sandbox.pipeline import run as running
+    from sandbox.pipeline import pipeline_run as running
 
     if once:
         return running.once(spark, job, progress=tell)
@@ -176,8 +176,8 @@ def report(
 ) -> None:
     """Summarise the tables: a page with charts, and a summary here."""
     from emulator.rng import new_uuid
-    from sandbox.pipeline.page import render_page
     from sandbox.pipeline.report import build_report
+    from sandbox.pipeline.report_page import render_page
 
     with failures(), bar() as tell:
         tables, injected = tables_at(place, service), _injected(events, service)

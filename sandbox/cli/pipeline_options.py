@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,7 +105,7 @@ def service_options(command: Command) -> Command:
 
 
 def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
-    from sandbox.pipeline.session import open_session
+    from sandbox.pipeline.spark_session import open_session
 
     bad = next((pair for pair in conf if "=" not in pair), None)
     if bad is not None:
@@ -140,7 +140,7 @@ def _token_of(endpoint: str) -> str | None:
 def answering(endpoint: str | None) -> None:
     """Fail within seconds, before Spark starts, where Java is missing or nothing answers."""
     from sandbox.pipeline import java
-    from sandbox.pipeline.endpoint import require_endpoint
+    from sandbox.pipeline.endpoint_check import require_endpoint
 
     java.require()
     require_endpoint(endpoint)
@@ -148,7 +148,7 @@ def answering(endpoint: str | None) -> None:
 
 def tables_at(place: str, service: Service) -> Tables:
     """Open the tables in a place. Raises CommandFailedError when there are none."""
-    from sandbox.pipeline.endpoint import require_endpoint
+    from sandbox.pipeline.endpoint_check import require_endpoint
     from sandbox.pipeline.table_storage import TableStorage
     from sandbox.pipeline.tables import Tables
 

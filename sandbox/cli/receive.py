@@ -10,8 +10,8 @@ import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option
 from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:

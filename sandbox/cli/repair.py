@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.assembly.repair import Repair

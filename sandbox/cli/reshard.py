@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.streams import Reshard, StreamDetail

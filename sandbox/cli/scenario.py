@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,7 +143,7 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
     Exit code 0 when every fact is the same, whatever the verdict was.
     """
     from sandbox.scenarios.outcome import Report
-    from sandbox.scenarios.run import read_run, run_scenario
+    from sandbox.scenarios.scenario_run import read_run, run_scenario
 
     before = _translate_errors(lambda: read_run(folder))
     again = run_scenario(
@@ -193,7 +193,7 @@ def _play_all(
 
     from sandbox.scenarios.outcome import Report
     from sandbox.scenarios.play import AT_ONCE, ViewerOptions
-    from sandbox.scenarios.run import run_scenario
+    from sandbox.scenarios.scenario_run import run_scenario
 
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.files import read_documents
-from sandbox.cli.output import json_option, print_json
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.message_files import read_documents
+from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.cli.output import json_option, print_json, print_table
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json, print_table
 from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from emulator.topics.client import TopicPort
     from emulator.topics.engine.commands import Publish
-    from emulator.topics.engine.messages import Message, SowRecord
+    from emulator.topics.engine.outgoing_messages import Message, SowRecord
     from rdss_sandbox.shapes.topics import Topic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -119,7 +119,7 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **given: Any) -> None:
     """Print the records of TOPIC, one a line: its state of the world."""
     from emulator.topics.engine.commands import Sow
-    from emulator.topics.engine.messages import SowMessage
+    from emulator.topics.engine.outgoing_messages import SowMessage
 
     command = Sow(topic=name, filter=filter_, orderby=orderby, top_n=top_n, batch_size=100, query_id="sow")
     with _port(**given) as port:
@@ -192,7 +192,7 @@ def subscribe(
 def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **given: Any) -> None:
     """Delete records of TOPIC; says how many there were."""
     from emulator.topics.engine.commands import NO_DATA, SowDelete
-    from emulator.topics.engine.messages import Ack
+    from emulator.topics.engine.outgoing_messages import Ack
 
     if sum(map(bool, (filter_, sow_keys, data))) != 1:
         raise click.UsageError("say which records: --filter, --key or --data")
@@ -210,7 +210,7 @@ def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **give
 
 
 def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **given: Any) -> None:
-    from emulator.topics.engine.messages import Ack
+    from emulator.topics.engine.outgoing_messages import Ack
 
     fields = {each: given.pop(each) for each in ("expiration", "correlation_id", "sow_key")}
     type_, count, persisted = given.pop("type_"), 0, 0
@@ -269,7 +269,7 @@ def _row(topic: Topic) -> tuple[str, ...]:
 
 
 def _content(messages: Iterable[Message]) -> Iterable[Message]:
-    from emulator.topics.engine.messages import OofMessage, PublishMessage, SowMessage
+    from emulator.topics.engine.outgoing_messages import OofMessage, PublishMessage, SowMessage
 
     return (each for each in messages if isinstance(each, PublishMessage | SowMessage | OofMessage))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sandbox.cli.connection import control_option, reach
-from sandbox.cli.failures import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit
 
 
 @click.command()

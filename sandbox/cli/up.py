@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.failures import CommandFailedError, Exit
-from sandbox.profiles.registry import PROFILES, load
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.profiles.profile_table import PROFILES, load
 
 if TYPE_CHECKING:
     from sandbox.profiles.running import Running

@@ -34,9 +34,9 @@ from sandbox.processing.errors import ProcessingError
 from sandbox.processing.integration import Integration, build_routes, build_systems
 from sandbox.processing.integration_file import IntegrationError
 from sandbox.processing.processing import Processing
-from sandbox.processing.records import Message, NewMessage
 from sandbox.processing.simulated_systems import SimulatedSystems
 from sandbox.processing.sources import Sources, find_forbidden_destination
+from sandbox.processing.stored_messages import Message, NewMessage
 from sandbox.processing.transitions import IllegalTransitionError
 
 _STORE = "processing.sqlite3"

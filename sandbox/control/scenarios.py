@@ -118,7 +118,7 @@ class ScenarioResources:
         return _summary(begun)
 
     def _play(self, begun: _Begun) -> None:
-        from sandbox.scenarios.run import run_scenario
+        from sandbox.scenarios.scenario_run import run_scenario
 
         kind = Kind(begun.channel)
         try:

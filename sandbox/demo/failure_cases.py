@@ -26,7 +26,7 @@ from sandbox.endpoint import Endpoint
 from sandbox.gateway import Gateway, Machine, SendFailedError
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Arrival, Rejects, S3Originals
-from sandbox.receiver.assembly import BUCKETS
+from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import ArrivalStatus, Repository, Status
 from schemas.envelope import serialise

@@ -16,7 +16,7 @@ from rdss_sandbox.record_lines import ArchivedRecord, RecordAddress, read_line
 from sandbox.demo.plan import CHANNEL
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
-from sandbox.receiver.assembly import BUCKETS
+from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 from schemas.peek import peek

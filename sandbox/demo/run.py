@@ -11,12 +11,12 @@ from pathlib import Path
 
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
+from sandbox.demo.demo_verdict import Result, judge
 from sandbox.demo.expectation import expect
 from sandbox.demo.failure_cases import FailuresSeen, run_failure_cases
 from sandbox.demo.observation import observe
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receiving, send
-from sandbox.demo.verdict import Result, judge
 from sandbox.demo.workload import Item, workload
 from sandbox.endpoint import Endpoint
 from sandbox.repository import ArrivalStatus, Repository, Status

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from sandbox.demo import run
-from sandbox.demo.verdict import Result
+from sandbox.demo.demo_verdict import Result
 from sandbox.judging.verdict import Verdict, VerdictLine
 
 _MARKS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[yellow]not shown[/]"}

@@ -2,8 +2,8 @@
 
 from sandbox.download.download import Downloads
 from sandbox.download.failures import DownloadError, DownloadInterruptedError
+from sandbox.download.file_source import Fetch, Source
 from sandbox.download.remote_file import Checksum, RemoteFile, files_of
-from sandbox.download.source import Fetch, Source
 
 __all__ = [
     "Checksum",

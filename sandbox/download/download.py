@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from emulator.clock import Clock
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
+from sandbox.download.file_source import Source
 from sandbox.download.partial import Partial, digests
 from sandbox.download.remote_file import Checksum, RemoteFile
-from sandbox.download.source import Source
 from sandbox.gateway.gateway import RETRY_SECONDS
 from schemas.error_codes import ErrorCode
 

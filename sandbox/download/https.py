@@ -12,7 +12,7 @@ from typing import Final
 import httpx
 
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
-from sandbox.download.source import Fetch
+from sandbox.download.file_source import Fetch
 from schemas.error_codes import ErrorCode
 
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})

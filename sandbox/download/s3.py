@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
-from sandbox.download.source import Fetch
+from sandbox.download.file_source import Fetch
 from schemas.error_codes import ErrorCode
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sandbox.gateway.answers import Answers
 from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine
 from sandbox.gateway.next_version import as_new_version
-from sandbox.gateway.queues import Queues, open_queues
+from sandbox.gateway.queue_types import Queues, open_queues
 from sandbox.gateway.settings import GatewaySettings
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+from sandbox.pipeline.object_versions import placed
 from sandbox.pipeline.tables import COLUMNS
-from sandbox.pipeline.versions import placed
 
 CHANGE = [
     "object_uuid", "tenant", "message_type", "message_id", "published", "arrived",

@@ -7,10 +7,10 @@ from sandbox.processing.exchange import Child, Exchange
 from sandbox.processing.intake import Receipt
 from sandbox.processing.parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
 from sandbox.processing.processing import Processing
-from sandbox.processing.records import Binding, Message, NewMessage
-from sandbox.processing.routes import Routes
+from sandbox.processing.python_routes import Routes
 from sandbox.processing.simulated_systems import OutsideSystem, SimulatedSystems
 from sandbox.processing.states import State
+from sandbox.processing.stored_messages import Binding, Message, NewMessage
 
 __all__ = [
     "AS_CODED",

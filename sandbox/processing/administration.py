@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from sandbox.processing.processing import Processing
-from sandbox.processing.records import BODY, CallRecord, Change, Message
 from sandbox.processing.states import State
+from sandbox.processing.stored_messages import BODY, CallRecord, Change, Message
 from sandbox.processing.transitions import Cause, states_before
 
 MAX_RESULTS: Final = 1000

@@ -7,9 +7,9 @@ from typing import Any
 
 from sandbox.processing.errors import ClaimLostError, code_of, final_error
 from sandbox.processing.exchange import Exchange, ProcessingContext, RouteEnded
-from sandbox.processing.records import Message
-from sandbox.processing.routes import Routes
+from sandbox.processing.python_routes import Routes
 from sandbox.processing.splitting import Splitting
+from sandbox.processing.stored_messages import Message
 from sandbox.processing.transitions import Cause
 
 

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from emulator.patterns import Pattern
 from sandbox.processing.errors import ClaimLostError, LockedError, ValidationError
+from sandbox.processing.message_store import Store
 from sandbox.processing.parameters import Parameters
-from sandbox.processing.records import CALL_COLUMNS, CallRecord, Message
 from sandbox.processing.states import CallState
-from sandbox.processing.store import Store
+from sandbox.processing.stored_messages import CALL_COLUMNS, CallRecord, Message
 
 CONFIRMATION: Final = "confirmation"
 """The operation under which the store keeps the confirmation of a message's end."""

@@ -11,10 +11,10 @@ from sandbox.processing.calls import CONFIRMATION
 from sandbox.processing.confirmation import Confirmation, ConfirmationCallback
 from sandbox.processing.confirmation_policies import ANY_SOURCE, ConfirmationPolicy
 from sandbox.processing.errors import final_error
+from sandbox.processing.message_store import Store
 from sandbox.processing.parameters import Parameters
-from sandbox.processing.records import Message
 from sandbox.processing.states import CallState, State
-from sandbox.processing.store import Store
+from sandbox.processing.stored_messages import Message
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 100

@@ -27,7 +27,7 @@ from sandbox.processing.expressions import (
     fill_text,
     read_json_or_text,
 )
-from sandbox.processing.routes import Route
+from sandbox.processing.python_routes import Route
 from sandbox.processing.steps import (
     Call,
     DeclaredChild,

@@ -9,11 +9,11 @@ import msgspec
 
 from sandbox.processing.calls import Calls, KeyKind, Verdict
 from sandbox.processing.errors import BusinessError, Code, ProcessingError
+from sandbox.processing.message_store import Store
 from sandbox.processing.ordering import Ordering
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.progress import Progress
-from sandbox.processing.records import Binding, Message
-from sandbox.processing.store import Store
+from sandbox.processing.stored_messages import Binding, Message
 from sandbox.processing.transitions import Cause
 
 Caller: TypeAlias = Callable[[str, bytes], bytes]

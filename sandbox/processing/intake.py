@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from sandbox.processing.errors import Code
+from sandbox.processing.message_store import AlreadyThereError, Store
 from sandbox.processing.ordering import Ordering
 from sandbox.processing.parameters import Parameters
-from sandbox.processing.records import Message, NewMessage
-from sandbox.processing.store import AlreadyThereError, Store
+from sandbox.processing.stored_messages import Message, NewMessage
 from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
 

@@ -12,7 +12,7 @@ from emulator.faults.engine import FaultEngine
 from sandbox.processing.confirmation_policies import ANY_SOURCE, ByLog, ConfirmBy
 from sandbox.processing.declared_routes import build_route
 from sandbox.processing.parameters import Parameters
-from sandbox.processing.routes import Routes
+from sandbox.processing.python_routes import Routes
 from sandbox.processing.simulated_systems import OutsideSystem, SimulatedSystems
 from sandbox.processing.steps import Call, Step
 

@@ -9,11 +9,11 @@ import msgspec
 
 from sandbox.processing.calls import Calls
 from sandbox.processing.errors import Code
+from sandbox.processing.message_store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
 from sandbox.processing.ordering import Ordering
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.progress import Progress
-from sandbox.processing.records import Message
-from sandbox.processing.store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
+from sandbox.processing.stored_messages import Message
 from sandbox.processing.transitions import Cause
 
 _BATCH: Final = 100

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from sandbox.processing.message_store import IS_OPEN_OR_FAILED, Store
 from sandbox.processing.parameters import Parameters
-from sandbox.processing.records import Message
-from sandbox.processing.store import IS_OPEN_OR_FAILED, Store
+from sandbox.processing.stored_messages import Message
 
 _RUNNING: Final = "state IN ('NEW', 'IN_QUEUE', 'PROCESSING', 'WAITING', 'WAITING_FOR_RES')"
 _SAME_FUNNEL: Final = f"funnel = ? AND {IS_OPEN_OR_FAILED} AND number != ?"

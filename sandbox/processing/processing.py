@@ -33,12 +33,12 @@ from sandbox.processing.errors import StoppingError
 from sandbox.processing.exchange import Caller, ProcessingContext
 from sandbox.processing.intake import Intake, Receipt, TraceValidator
 from sandbox.processing.maintenance import Maintenance
+from sandbox.processing.message_store import Store
 from sandbox.processing.ordering import Ordering
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.progress import Progress
-from sandbox.processing.records import Message, NewMessage
-from sandbox.processing.routes import Routes
-from sandbox.processing.store import Store
+from sandbox.processing.python_routes import Routes
+from sandbox.processing.stored_messages import Message, NewMessage
 from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from sandbox.processing.confirming import Confirmations
-from sandbox.processing.records import Binding, Message
+from sandbox.processing.message_store import Store
 from sandbox.processing.states import FINAL, State
-from sandbox.processing.store import Store
+from sandbox.processing.stored_messages import Binding, Message
 from sandbox.processing.transitions import Cause
 
 _HARD_CHILD: Final = "parent = ? AND binding = 'HARD'"

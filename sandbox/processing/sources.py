@@ -32,7 +32,7 @@ from sandbox.processing.confirmation_policies import (
 from sandbox.processing.integration import Integration
 
 if TYPE_CHECKING:
-    from emulator.topics.engine.messages import Message
+    from emulator.topics.engine.outgoing_messages import Message
 
 _MACHINE: Final = Machine("rdss-sandbox-processing", "localhost")
 
@@ -96,7 +96,7 @@ class Sources:
     def _publish(self, topic: str, data: bytes) -> str | None:
         """Publish a message to a topic; return None, or the reason why the topic refused it."""
         from emulator.topics.engine.commands import Publish
-        from emulator.topics.engine.messages import Ack
+        from emulator.topics.engine.outgoing_messages import Ack
 
         came: list[Message] = []
         ended: list[str] = []

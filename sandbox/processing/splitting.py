@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbox.processing.exchange import Child
+from sandbox.processing.message_store import Store
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.progress import Progress
-from sandbox.processing.records import Message, NewMessage
 from sandbox.processing.states import State
-from sandbox.processing.store import Store
+from sandbox.processing.stored_messages import Message, NewMessage
 from sandbox.processing.transitions import Cause
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from sandbox.processing.calls import KeyKind
-from sandbox.processing.records import Binding
+from sandbox.processing.stored_messages import Binding
 
 Template: TypeAlias = Any
 """A template of ``expressions``; a text that does not begin with ``$`` is literal."""

@@ -101,7 +101,7 @@ async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None
         yield
         return
     from sandbox.router import RDSS_ROUTES
-    from sandbox.router.embedded import routing
+    from sandbox.router.running_router import routing
 
     with ExitStack() as stack:
         stack.enter_context(routing(emulator, RDSS_ROUTES))

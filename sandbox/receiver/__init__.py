@@ -1,8 +1,8 @@
 """Receiving: messages are validated, deduplicated and joined; bad ones go to the error or invalid queue."""
 
-from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.originals import MemoryOriginals, OriginalNotKeptError, Originals, S3Originals
 from sandbox.receiver.receiver import Receiver
+from sandbox.receiver.receiving_application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.rejects import Rejects
 
 __all__ = [

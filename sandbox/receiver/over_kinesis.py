@@ -9,10 +9,10 @@ from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from sandbox.endpoint import Endpoint
-from sandbox.receiver.application import Application, Refused
-from sandbox.receiver.assembly import QUEUES, assembled_receiver
+from sandbox.receiver.assembled_receiver import QUEUES, assembled_receiver
 from sandbox.receiver.originals import S3Originals
 from sandbox.receiver.receiver import Receiver
+from sandbox.receiver.receiving_application import Application, Refused
 from sandbox.receiver.rejects import Rejected
 from sandbox.repository import Repository
 from schemas.error_codes import Queue

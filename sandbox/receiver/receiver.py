@@ -23,7 +23,7 @@ from typing import Final, TypeAlias
 
 from emulator.channels import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
-from sandbox.receiver.application import Application, ApplicationError, Arrival, Refused
+from sandbox.receiver.receiving_application import Application, ApplicationError, Arrival, Refused
 from sandbox.receiver.rejects import Rejects
 from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError, SequenceProgress
 from schemas.envelope import MAX_MESSAGE_BYTES, oversize

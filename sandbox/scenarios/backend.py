@@ -19,7 +19,7 @@ from emulator.channels.memory import MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
-from emulator.rabbitmq.server import (
+from emulator.rabbitmq.broker_process import (
     HOW_TO_INSTALL,
     BrokerFailedError,
     explain_missing_server,

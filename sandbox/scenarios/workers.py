@@ -10,10 +10,10 @@ from typing import Final
 from emulator.channels import Channel, Checkpoints, Delivery, Outcome, Receipt
 from emulator.queues.engine import Address, QueuesError
 from rdss_sandbox.shapes.queues import PROJECT
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
-from sandbox.scenarios.client import Client, OurSender
 from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
+from sandbox.scenarios.client_under_test import Client, OurSender
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.watched_channel import WatchedChannel
 

@@ -33,7 +33,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.rabbitmq.server import find_server
+from emulator.rabbitmq.broker_process import find_server
 from tests.attack.attacked_sandbox import House
 
 

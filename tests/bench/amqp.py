@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from emulator.clock import stopwatch
-from emulator.rabbitmq.server import find_server, start_broker
+from emulator.rabbitmq.broker_process import find_server, start_broker
 from tests.bench.rows import US, Row
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.relay.amqp.server import serve_amqp
+from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 

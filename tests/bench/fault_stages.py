@@ -16,10 +16,10 @@ from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.server import serve
 from emulator.kinesis import Engine
-from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
-from emulator.listeners.aws.faults import KinesisFaults
 from emulator.listeners.aws.interception import Interceptor
+from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 

@@ -196,8 +196,8 @@ def run(
     driver_dies_at: tuple[str, ...],
 ) -> Ran:
     """All of it, in ``folder``."""
+    from sandbox.pipeline.pipeline_run import Job, once
     from sandbox.pipeline.reconciling import Running, reconcile
-    from sandbox.pipeline.run import Job, once
     from sandbox.pipeline.table_storage import TableStorage
 
     with _started(folder) as sandbox:
@@ -216,7 +216,7 @@ def run(
 
 def measure() -> list[Row]:
     """How many records are missing anywhere, which must be none, and how long it took."""
-    from sandbox.pipeline.session import open_session
+    from sandbox.pipeline.spark_session import open_session
 
     began = stopwatch()
     os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
@@ -245,8 +245,8 @@ def measure() -> list[Row]:
 
 def _drive(url: str, to: str, streams: str, batch: str) -> None:
     """One driver of the pipeline, saying what it does on standard output."""
-    from sandbox.pipeline.run import Job, once
-    from sandbox.pipeline.session import open_session
+    from sandbox.pipeline.pipeline_run import Job, once
+    from sandbox.pipeline.spark_session import open_session
     from sandbox.pipeline.table_storage import TableStorage
 
     spark = open_session("local[2]")

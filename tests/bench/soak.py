@@ -26,7 +26,7 @@ from sandbox.demo.workload import Item, workload
 from sandbox.gateway import Gateway
 from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from schemas.error_codes import Queue
 from schemas.peek import peek

@@ -121,7 +121,7 @@ def tables(
     spark: SparkSession, url: str, reading: Reading, to: Path, said: Callable[[int], None] = lambda rows: None
 ) -> list[Committed]:
     """A run with every stage; ``said`` is told the rows of each batch."""
-    from sandbox.pipeline.run import Job, follow, once
+    from sandbox.pipeline.pipeline_run import Job, follow, once
     from sandbox.pipeline.table_storage import TableStorage
 
     job = Job(TableStorage.at(to, url), url, streams=(reading.stream,), records_per_trigger=reading.batch)

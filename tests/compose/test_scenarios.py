@@ -23,8 +23,8 @@ from rdss_sandbox.shapes.events import Event
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.backend import BROKER_SECONDS, ScenarioBackend
-from sandbox.scenarios.client import OURS
 from sandbox.scenarios.client_environment import ClientEnvironment
+from sandbox.scenarios.client_under_test import OURS
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import QUIET_SECONDS, START, Played, _Play

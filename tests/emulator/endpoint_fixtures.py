@@ -15,7 +15,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.http.server import Server, serve
 from emulator.kinesis import Engine
-from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 
 if TYPE_CHECKING:

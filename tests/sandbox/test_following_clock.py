@@ -12,7 +12,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
 from emulator.listeners.control.live_answers import wants_live
 from emulator.listeners.control.routing import Asked, Nothing
-from emulator.listeners.control.state import StateResources
+from emulator.listeners.control.sandbox_state import StateResources
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.shapes.clock import ClockChange

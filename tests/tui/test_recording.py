@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rdss_sandbox.shapes.events import Event
 from sandbox.cli.tui import tui
-from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import find_scenario
+from sandbox.scenarios.scenario_run import run_scenario
 from tests.tui.canned_scenarios import events
 from tui.state.playback import MessageState, Playback, PlaybackState
 from tui.state.recording import RecordingError, read_recording

@@ -20,7 +20,7 @@ from tui.recording_app import RecordingApp
 from tui.screens.run import RunScreen
 from tui.state.recording import Recording
 from tui.widgets.row_list import RowList
-from tui.widgets.timeline import Timeline
+from tui.widgets.time_slider import Timeline
 
 RECORDING = Recording("A bad day", 7, "fail", "sandbox scenario run bad --seed 7", TEACH, (), events())
 

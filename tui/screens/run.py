@@ -20,7 +20,7 @@ from tui.text.columns import Column
 from tui.text.narration import TURNS, sentence
 from tui.widgets.message_grid import MessageGrid
 from tui.widgets.row_list import RowList
-from tui.widgets.timeline import Timeline
+from tui.widgets.time_slider import Timeline
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _SHORTEST, _LONGEST = 0.08, 1.2

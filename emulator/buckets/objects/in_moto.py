@@ -11,7 +11,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, Final
 
-from emulator.buckets.objects.bodies import Bodies, Body
+from emulator.buckets.objects.object_bodies import Bodies, Body
 from emulator.clock import Clock
 
 _answering: ContextVar[bool] = ContextVar("answering", default=False)

@@ -17,7 +17,7 @@ from emulator.journal.spliced import Find, Splice, payloads_in
 from emulator.machine.resident_memory import give_back_now
 
 if TYPE_CHECKING:
-    from emulator.buckets.objects.bodies import Bodies
+    from emulator.buckets.objects.object_bodies import Bodies
     from emulator.buckets.objects.volumes import Place
 
 _LOOK_SECONDS: Final = 1.0

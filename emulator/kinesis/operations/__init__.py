@@ -19,8 +19,8 @@ from emulator.kinesis.operations import (
     streams,
     tags,
 )
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.stream_registry import Registry
 
 Operation = Callable[[Registry, dict[str, Any], Scope], dict[str, Any]]
 

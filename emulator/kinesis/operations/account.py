@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from emulator.kinesis.limits import ON_DEMAND_STREAMS, shard_quota
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.state import AccountState
+from emulator.kinesis.stream_registry import Registry
+from emulator.kinesis.stream_state import AccountState
 
 _MINIMUM_SECONDS = 24 * 3600.0
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from emulator.kinesis.errors import invalid_argument
 from emulator.kinesis.operations.account import commitment
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_registry import Registry, changed
 
 
 def update_stream_mode(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import msgspec
 
 from emulator.kinesis.errors import in_use, invalid_argument, not_found
 from emulator.kinesis.paging import page, read_page
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
-from emulator.kinesis.state import ConsumerState
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_registry import Registry, changed
+from emulator.kinesis.stream_state import ConsumerState
 from emulator.kinesis.tags import add_tags
 
 _PAGE = 100

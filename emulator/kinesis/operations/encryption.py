@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.kinesis.errors import invalid_argument
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.stream_registry import Registry, changed
 
 
 def start_stream_encryption(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_registry import Registry, changed
 
 METRICS = (
     "IncomingBytes",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from emulator.kinesis.errors import KinesisError
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.stream_registry import Registry
 
 NAMES = (
     "AcknowledgeDeadLetterQueueRecords",

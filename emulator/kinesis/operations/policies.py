@@ -8,9 +8,9 @@ import msgspec
 
 from emulator.kinesis.errors import invalid_argument, not_found
 from emulator.kinesis.operations.consumers import find_consumer
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_registry import Registry, changed
 
 
 def put_resource_policy(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from emulator.kinesis.iterator_reads import locate, read_on
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.operations.shards import require_number
 from emulator.kinesis.reads import child_shards
-from emulator.kinesis.records import read_lines, shape
-from emulator.kinesis.registry import Registry
 from emulator.kinesis.scope import Scope, named
 from emulator.kinesis.starting_positions import starting_ordinal
+from emulator.kinesis.stored_records import read_lines, shape
 from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.writes import write
 
 DATA_BYTES_IN_REQUEST = 10 * 1024 * 1024

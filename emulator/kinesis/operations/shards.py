@@ -7,10 +7,10 @@ from typing import Any
 from emulator.kinesis import shard_ids
 from emulator.kinesis.errors import invalid_argument, shard_not_found, validation
 from emulator.kinesis.paging import page, read_page
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, named
-from emulator.kinesis.state import Merge, Reshard, Scale, Split
 from emulator.kinesis.stream import Shard, Stream
+from emulator.kinesis.stream_registry import Registry, changed
+from emulator.kinesis.stream_state import Merge, Reshard, Scale, Split
 
 _PAGE = 1000
 

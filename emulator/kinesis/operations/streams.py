@@ -8,10 +8,10 @@ from emulator.kinesis import hash_keys, shard_ids
 from emulator.kinesis.errors import in_use, invalid_argument, limit_exceeded
 from emulator.kinesis.limits import SHARDS_A_STREAM
 from emulator.kinesis.operations.capacity import require_warm_throughput
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.state import ShardState, StreamState
 from emulator.kinesis.stream import Stream
+from emulator.kinesis.stream_registry import Registry, changed
+from emulator.kinesis.stream_state import ShardState, StreamState
 from emulator.kinesis.tags import add_tags
 from emulator.rng import new_uuid
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.kinesis.operations.consumers import find_consumer, with_tags
-from emulator.kinesis.registry import Registry, changed
 from emulator.kinesis.scope import Scope, consumer_of
+from emulator.kinesis.stream_registry import Registry, changed
 from emulator.kinesis.tags import MAX_TAGS, add_tags, remove_tags
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from emulator.clock import Clock
 from emulator.kinesis import Engine, Scope
 from emulator.listeners.aws.interception import Request, Response
-from emulator.listeners.aws.subscriptions import Subscriptions
+from emulator.listeners.aws.subscribe_to_shard import Subscriptions
 
 
 class EngineBackend:

@@ -10,7 +10,7 @@ from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.http.asgi import ClientGoneError
 
 Event: TypeAlias = dict[str, Any]

@@ -20,11 +20,11 @@ arrives from there, so that faults on the channel apply in both directions.
 """
 
 from emulator.queues.engine.address import Address
-from emulator.queues.engine.engine import QueueEngine
 from emulator.queues.engine.errors import QueuesError, SourceUnavailableError
-from emulator.queues.engine.message import Claim, Found, Held, Message
 from emulator.queues.engine.operations.messages import NewMessage
-from emulator.queues.engine.source import Arrival, Source
+from emulator.queues.engine.queue_engine import QueueEngine
+from emulator.queues.engine.queued_message import Claim, Found, Held, Message
+from emulator.queues.engine.view_source import Arrival, Source
 
 __all__ = [
     "Address",

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from emulator.queues.engine.address import Address
-from emulator.queues.engine.message import Message
+from emulator.queues.engine.queued_message import Message
 from emulator.queues.engine.subscription import Subscription
 
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from emulator.journal import Log
 from emulator.queues.engine.changes import Change, Entry, decode, encode
-from emulator.queues.engine.state import State
+from emulator.queues.engine.queue_state import State
 
 _REWRITE_ABOVE_BYTES: Final = 16 << 20
 _GROWTH: Final = 4

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from emulator.queues.engine import checks
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.errors import BadPatchError, BadValueError, PatchConflictError
 from rdss_sandbox.shapes import queue_limits
 from rdss_sandbox.shapes.queue_limits import Range

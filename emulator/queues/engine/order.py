@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from emulator.queues.engine.message import Message
+from emulator.queues.engine.queued_message import Message
 
 _BLOCK: Final = 256
 

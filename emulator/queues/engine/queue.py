@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.deadlines import Deadlines
-from emulator.queues.engine.message import Claim, Found, Message
 from emulator.queues.engine.order import Order
+from emulator.queues.engine.queued_message import Claim, Found, Message
 from emulator.queues.engine.subscription import Subscription
 
 _EMPTY_CLAIMS_KEPT: Final = 1000

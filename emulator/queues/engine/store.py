@@ -14,10 +14,10 @@ from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
 from emulator.queues.engine.errors import QueueNotThereError, SourceUnavailableError
 from emulator.queues.engine.journal import FileJournal, Journal, NoJournal
-from emulator.queues.engine.message import Message
 from emulator.queues.engine.queue import Passed, Queue
-from emulator.queues.engine.source import Arrival, Source, message_id
-from emulator.queues.engine.state import State
+from emulator.queues.engine.queue_state import State
+from emulator.queues.engine.queued_message import Message
+from emulator.queues.engine.view_source import Arrival, Source, message_id
 from emulator.rng import new_uuid
 
 _ARRIVALS_AT_ONCE: Final = 500

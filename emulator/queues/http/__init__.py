@@ -13,7 +13,8 @@ from emulator.http.access_policies import QUEUES
 from emulator.http.asgi import BodyTooLongError, HttpScope, Receive, Send, answer, whole_body
 from emulator.http.daemon_threads import DaemonThreads
 from emulator.queues.engine import QueueEngine, QueuesError
-from emulator.queues.http import rules, v1, v1_1, v2
+from emulator.queues.http import request_rules as rules
+from emulator.queues.http import v1, v1_1, v2
 from emulator.queues.http.answers import (
     Answer,
     RequestRefusedError,
@@ -25,8 +26,8 @@ from emulator.queues.http.answers import (
     unavailable,
 )
 from emulator.queues.http.call import Call
+from emulator.queues.http.request_rules import Rule
 from emulator.queues.http.routes import Route, build_home, find_shape, render_version
-from emulator.queues.http.rules import Rule
 
 _MOST_BODY_BYTES: Final = 1 << 24
 _MOST_VIEWS_AT_ONCE: Final = 32
@@ -91,7 +92,7 @@ class QueuesApp:
         await answer(send, response.status, response.all_headers(), response.body)
 
     async def _converse(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        from emulator.queues.http.websocket import Socket
+        from emulator.queues.http.websocket_transport import Socket
 
         await receive()
         await send({"type": "websocket.accept"})

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from emulator.queues.engine import Found, Held, checks
-from emulator.queues.http import claims, messages, queues, rendering
+from emulator.queues.engine import Found, Held
+from emulator.queues.engine import bounds as checks
+from emulator.queues.http import claim_requests as claims
+from emulator.queues.http import message_requests as messages
+from emulator.queues.http import queue_requests as queues
+from emulator.queues.http import rendering
 from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,

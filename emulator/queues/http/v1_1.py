@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.queues.http import claims, messages, queues
+from emulator.queues.http import claim_requests as claims
+from emulator.queues.http import message_requests as messages
+from emulator.queues.http import queue_requests as queues
 from emulator.queues.http.answers import NO_CONTENT, Answer
 from emulator.queues.http.call import Call
 from emulator.queues.http.routes import Route

@@ -5,10 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, Final
 
-from emulator.queues.engine import checks
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.errors import BadValueError
 from emulator.queues.engine.metadata import with_defaults
-from emulator.queues.http import queues, subscriptions, v1_1
+from emulator.queues.http import queue_requests as queues
+from emulator.queues.http import subscription_requests as subscriptions
+from emulator.queues.http import v1_1
 from emulator.queues.http.answers import (
     NO_CONTENT,
     Answer,

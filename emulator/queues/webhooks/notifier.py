@@ -14,8 +14,8 @@ from emulator.events import Events
 from emulator.queues.engine import Address, QueueEngine, QueuesError
 from emulator.queues.engine.errors import SubscriptionNotThereError
 from emulator.queues.engine.subscription import Subscription
-from emulator.queues.webhooks.requests import Notification, build_confirmation, build_message
 from emulator.queues.webhooks.retries import choose_policy, list_waits
+from emulator.queues.webhooks.webhook_requests import Notification, build_confirmation, build_message
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.queue_limits import PAGE
 from rdss_sandbox.shapes.queues import PROJECT

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink, RelayContext
 from emulator.relay.amqp.delivering import Deliveries
 from emulator.relay.amqp.frames import Command, Method
 from emulator.relay.amqp.publishing import Publishes
-from emulator.relay.amqp.tap import Tap
 
 _CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
 

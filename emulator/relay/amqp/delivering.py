@@ -19,7 +19,7 @@ from pamqp.header import ContentHeader
 
 from emulator.faults.delayed_deliveries import Due
 from emulator.faults.fault import Call, Direction, Kind
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     BrokerDelivery,
@@ -28,6 +28,7 @@ from emulator.relay.amqp.acknowledgements import (
     UnknownTagError,
     Verdict,
 )
+from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.frames import (
     Command,
@@ -40,7 +41,6 @@ from emulator.relay.amqp.frames import (
     replace_tag,
 )
 from emulator.relay.amqp.refusals import Answer, refusal
-from emulator.relay.amqp.tap import Tap
 from emulator.relay.amqp.waiting import Arrived, Waiting
 
 _RETRY_SECONDS: Final = 0.1

@@ -10,13 +10,13 @@ from typing import Final
 from pamqp import commands
 
 from emulator.faults.fault import Call, Direction, Kind
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
+from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.delivering import read_partition_key
 from emulator.relay.amqp.frames import Command, Method, read_delivery_tag, read_short_string, replace_body
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
-from emulator.relay.amqp.tap import Tap
 
 _RETRY_SECONDS: Final = 0.1
 _TICKET_BYTES: Final = 2

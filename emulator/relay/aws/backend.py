@@ -13,12 +13,12 @@ from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws.error_bodies import JSON_1_1
 from emulator.listeners.aws.interception import EventStream, Request, Response
-from emulator.listeners.aws.kinesis import TARGET_PREFIX
+from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX
 from emulator.listeners.aws.protocols import Json11
 from emulator.listeners.aws.service_model import kinesis_model
 from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint
-from emulator.relay.aws.traffic import Traffic
+from emulator.relay.aws.traffic_watch import Traffic
 
 _PROTOCOL: Final = Json11()
 

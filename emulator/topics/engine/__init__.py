@@ -1,5 +1,6 @@
 """The topic engine: publishing, deltas, a state of the world (SOW), queries, subscriptions and queues."""
 
+from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.definitions import (
     BadDefinitionError,
     Column,
@@ -9,9 +10,8 @@ from emulator.topics.engine.definitions import (
     Topic,
     View,
 )
-from emulator.topics.engine.engine import LogEntry, NameInUseError, Topics, TopicSummary
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.session import Session
+from emulator.topics.engine.topics_engine import LogEntry, NameInUseError, Topics, TopicSummary
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 
 __all__ = [

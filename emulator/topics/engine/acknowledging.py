@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from emulator.topics.engine.commands import Command, Undecoded
-from emulator.topics.engine.links import NOWHERE, Place
-from emulator.topics.engine.messages import Ack, Status
+from emulator.topics.engine.downstream_links import NOWHERE, Place
+from emulator.topics.engine.outgoing_messages import Ack, Status
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscriber
 from emulator.topics.engine.topic_registry import TopicRegistry

@@ -15,8 +15,8 @@ from emulator.journal import DamagedLogError, frames
 from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import touch
 from emulator.topics.engine.definitions import Definition, Topic
+from emulator.topics.engine.leased_queues import MessageQueue
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.queues import MessageQueue
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, published
 

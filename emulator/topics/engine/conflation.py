@@ -6,8 +6,8 @@ import msgspec
 
 from emulator.topics.engine.definitions import ConflatedTopic
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
-from emulator.topics.engine.messages import Reason
-from emulator.topics.engine.records import Record
+from emulator.topics.engine.outgoing_messages import Reason
+from emulator.topics.engine.state_of_world import Record
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.update import Update
 

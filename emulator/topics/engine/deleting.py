@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import SowDelete
 from emulator.topics.engine.headers import listed, read_options
 from emulator.topics.engine.live_topic import LiveTopic, check_fields
 from emulator.topics.engine.publishing import repeats
 from emulator.topics.engine.querying import read_filter
-from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.session import Session
+from emulator.topics.engine.state_of_world import Record, Store
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from emulator.topics.engine.access import AccessRules
 from emulator.topics.engine.commands import NO_DATA
 from emulator.topics.engine.definitions import Definition, Queue, Topic
+from emulator.topics.engine.downstream_links import Link
+from emulator.topics.engine.entitlements import AccessRules
 from emulator.topics.engine.headers import Options
-from emulator.topics.engine.links import Link
 from emulator.topics.engine.matching import Subscriptions
 from emulator.topics.engine.message_types import JSON, MessageType
-from emulator.topics.engine.messages import OofMessage, Reason
-from emulator.topics.engine.records import Record, Store
+from emulator.topics.engine.outgoing_messages import OofMessage, Reason
 from emulator.topics.engine.refusals import CommandRefusedError
+from emulator.topics.engine.state_of_world import Record, Store
 from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.update import Update, send
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.filters.values import elements, is_null, number_in, text_of
 from emulator.topics.engine.headers import listed
-from emulator.topics.engine.records import Record
 from emulator.topics.engine.refusals import CommandRefusedError
+from emulator.topics.engine.state_of_world import Record
 
 
 class Term(NamedTuple):

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.topics.engine.access import Rights
 from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import DeltaPublish, Publish
+from emulator.topics.engine.entitlements import Rights
 from emulator.topics.engine.headers import base64_only
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.session import Session
+from emulator.topics.engine.state_of_world import Record, Store
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Arrival, Entry, bookmark_of, published
 from emulator.topics.engine.update import Update

@@ -6,16 +6,16 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import Sow, SowAndSubscribe
 from emulator.topics.engine.filters import Filter as CompiledFilter
 from emulator.topics.engine.filters import FilterError, compile_filter
 from emulator.topics.engine.headers import listed, read_options
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from emulator.topics.engine.ordering import ordered, read_order
-from emulator.topics.engine.records import Record
+from emulator.topics.engine.outgoing_messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.session import Session
+from emulator.topics.engine.state_of_world import Record
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
 from emulator.topics.engine.topic_registry import TopicRegistry

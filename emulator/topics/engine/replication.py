@@ -21,7 +21,7 @@ from emulator.journal import Log
 from emulator.rng import new_uuid
 from emulator.topics.engine.commands import Publish
 from emulator.topics.engine.definitions import BadDefinitionError, Definition, Topic
-from emulator.topics.engine.links import Link
+from emulator.topics.engine.downstream_links import Link
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.publishing import Author, commit, considered
 from emulator.topics.engine.refusals import CommandRefusedError

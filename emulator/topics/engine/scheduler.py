@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from emulator.clock import Clock
-from emulator.topics.engine.engine import Topics
+from emulator.topics.engine.topics_engine import Topics
 
 
 async def run_schedule(topics: Topics, clock: Clock) -> None:

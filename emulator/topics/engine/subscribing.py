@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from emulator.topics.engine.acknowledging import Receipt
+from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import (
     DeltaSubscribe,
     SowAndDeltaSubscribe,
@@ -16,7 +17,6 @@ from emulator.topics.engine.headers import Options, listed, read_options
 from emulator.topics.engine.querying import Result, read_filter
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.replaying import Replay
-from emulator.topics.engine.session import Session
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
 from emulator.topics.engine.topic_registry import TopicRegistry

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from emulator.patterns import Pattern
 from emulator.topics.engine.filters import Equality
-from emulator.topics.engine.messages import Message
+from emulator.topics.engine.outgoing_messages import Message
 
 Test: TypeAlias = Callable[[Any], bool]
 

@@ -7,12 +7,12 @@ from typing import Protocol
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.engine.access import AccessRules
-from emulator.topics.engine.links import NOWHERE, Place
+from emulator.topics.engine.downstream_links import NOWHERE, Place
+from emulator.topics.engine.entitlements import AccessRules
 from emulator.topics.engine.live_topic import LiveTopic, check_fields
-from emulator.topics.engine.records import Record
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.schedule import Schedule
+from emulator.topics.engine.state_of_world import Record
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import NAME
 from emulator.topics.engine.transaction_log import Entry, TransactionLog

@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.topics.engine.merging import changed
 from emulator.topics.engine.message_types import JSON, MessageType
-from emulator.topics.engine.messages import PublishMessage
+from emulator.topics.engine.outgoing_messages import PublishMessage
 from emulator.topics.engine.subscription import Subscription
 from rdss_sandbox.timestamps import timestamp
 

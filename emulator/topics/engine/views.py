@@ -11,7 +11,7 @@ from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.filters.values import number_in
 from emulator.topics.engine.keys import opaque_key
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
-from emulator.topics.engine.records import Record
+from emulator.topics.engine.state_of_world import Record
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.update import Update
 

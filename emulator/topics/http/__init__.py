@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.http.asgi import HttpScope, Receive, Send
 
 if TYPE_CHECKING:
-    from emulator.topics.http.app import TopicsPort
+    from emulator.topics.http.topics_app import TopicsPort
     from emulator.topics.service import TopicService
 
 
@@ -36,6 +36,6 @@ class TopicsApp:
         await self._port(scope, receive, send)
 
     def _made(self) -> TopicsPort:
-        from emulator.topics.http.app import TopicsPort
+        from emulator.topics.http.topics_app import TopicsPort
 
         return TopicsPort(self._service, self._failed)

@@ -20,9 +20,9 @@ from emulator.topics.engine.commands import (
     Undecoded,
     Unsubscribe,
 )
-from emulator.topics.engine.messages import Ack, Message
+from emulator.topics.engine.outgoing_messages import Ack, Message
 from emulator.topics.http.faults import TopicFaults
-from emulator.topics.http.outbox import Outbox
+from emulator.topics.http.unsent_messages import Outbox
 from emulator.topics.service import TopicService
 from rdss_sandbox.shapes.topics import OBJECTS
 

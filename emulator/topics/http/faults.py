@@ -16,13 +16,13 @@ from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Kind
-from emulator.faults.message import Message as Struck
+from emulator.faults.faulted_message import Message as Struck
 from emulator.faults.types.throttle import CODE as THROTTLED
 from emulator.http.asgi import ClientGoneError
 from emulator.topics.engine import Session
 from emulator.topics.engine.commands import Command, Publish
-from emulator.topics.engine.messages import Ack, Message, OofMessage, PublishMessage
-from emulator.topics.http.outbox import Outbox
+from emulator.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage
+from emulator.topics.http.unsent_messages import Outbox
 
 Sent: TypeAlias = PublishMessage | OofMessage
 

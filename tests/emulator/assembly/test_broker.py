@@ -50,7 +50,7 @@ async def test_off_is_off() -> None:
 
 async def test_without_a_server_the_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No failure: nothing listens, and a line for each kind of system says what helps."""
-    monkeypatch.setattr("emulator.rabbitmq.server._ADMINISTRATORS", ())
+    monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
     broker = sidecar(Settings(amqp="auto", amqp_port=(port := free_port()), data_dir=tmp_path))
     broker.start({"PATH": str(tmp_path)})
 
@@ -67,7 +67,7 @@ async def test_a_server_without_erlang_is_said_to_lack_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is missing is named, not what is there."""
-    monkeypatch.setattr("emulator.rabbitmq.server._ADMINISTRATORS", ())
+    monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
     (tmp_path / "rabbitmq-server").touch(mode=0o755)
     broker = sidecar(Settings(amqp="auto", data_dir=tmp_path / "data"))
     broker.start({"PATH": str(tmp_path)})

@@ -18,7 +18,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import MOST_FAULTS, FaultEngine, UnknownFaultError
 from emulator.faults.fault import CARRIERS, Call, FaultRefusedError
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import FaultChange, NewFault

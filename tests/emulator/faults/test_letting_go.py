@@ -22,7 +22,7 @@ from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import FaultChange, NewFault

@@ -19,8 +19,8 @@ from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Item
+from emulator.faults.faulted_message import Message
 from emulator.faults.holding import Hold, Moment
-from emulator.faults.message import Message
 from emulator.faults.registry import TYPES
 from emulator.faults.targets import Process
 from emulator.faults.types.latency import draw_seconds

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.journal import DamagedLogError, Payloads, Segments
-from emulator.kinesis.records import data_spans
+from emulator.kinesis.stored_records import data_spans
 from emulator.rng import Chance
 
 COUNT, SIZE = 300, 1000

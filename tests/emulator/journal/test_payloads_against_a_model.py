@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from emulator.journal import Payloads, Segments
 from emulator.journal.packed import PackedStorage
-from emulator.kinesis.records import data_spans
+from emulator.kinesis.stored_records import data_spans
 from emulator.rng import Chance
 from tests.emulator.journal.test_payloads import line
 

@@ -15,7 +15,7 @@ from pika.exceptions import ProbableAuthenticationError
 
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.rabbitmq.server import BrokerFailedError, find_server, start_broker
+from emulator.rabbitmq.broker_process import BrokerFailedError, find_server, start_broker
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """Even when that is killed and can tidy up nothing."""
     program = (
         "import os, pathlib, sys\n"
-        "from emulator.rabbitmq.server import find_server, start_broker\n"
+        "from emulator.rabbitmq.broker_process import find_server, start_broker\n"
         "broker = start_broker(find_server(os.environ), pathlib.Path(sys.argv[1]), os.environ)\n"
         "print(broker.port, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
@@ -129,6 +129,6 @@ def test_a_port_that_nobody_asked_for_and_that_is_taken_is_another_next_time(
 
 def test_no_server_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is for the caller to say that RabbitMQ is not there."""
-    monkeypatch.setattr("emulator.rabbitmq.server._ADMINISTRATORS", ())
+    monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
     assert find_server({"PATH": str(tmp_path)}) is None
     assert find_server({}) is None

@@ -18,8 +18,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
 from sandbox.adaptor import Adaptor, Polled, Source, SourceUnavailableError, read_mapping
+from sandbox.adaptor.adaptor_state import State
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
-from sandbox.adaptor.state import State
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
 from sandbox.repository import Repository

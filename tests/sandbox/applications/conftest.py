@@ -19,7 +19,7 @@ from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.addresses import Addresses
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, MemoryOriginals, Receiver
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from schemas.envelope import serialise
 from schemas.samples import Samples

@@ -10,8 +10,8 @@ import pytest
 
 from emulator.events import Events
 from sandbox.applications import InstitutionalRepository
+from sandbox.applications.application_run import run_application
 from sandbox.applications.asynchronous import Asynchronous
-from sandbox.applications.running import run_application
 from sandbox.gateway.outbox import Outbox
 from sandbox.processing.administration import Search
 from sandbox.receiver import Application, Arrival

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.applications import InstitutionalRepository
 from sandbox.applications.activity_log import ActivityLogEntry
-from sandbox.applications.running import run_application
+from sandbox.applications.application_run import run_application
 from tests.sandbox.applications.conftest import Running, Town
 
 

@@ -11,8 +11,8 @@ import click
 import pytest
 
 from emulator.faults.registry import TYPES
+from sandbox.cli.command_table import COMMANDS
 from sandbox.cli.commands import sandbox as group
-from sandbox.cli.registry import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 VALUE = "VALUE"

@@ -13,8 +13,8 @@ import click
 import pytest
 
 from emulator.faults.registry import TYPES
+from sandbox.cli.command_table import COMMANDS
 from sandbox.cli.commands import sandbox as group
-from sandbox.cli.registry import COMMANDS
 
 HEAVY = {"pyspark", "textual", "moto", "boto3", "botocore", "pandas", "pyarrow", "docker", "httpx", "asyncio"}
 

@@ -13,7 +13,7 @@ import pytest
 from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.profiles.registry import PROFILES, load
+from sandbox.profiles.profile_table import PROFILES, load
 
 Process = Callable[..., Any]
 

@@ -101,7 +101,7 @@ def test_up_says_that_nothing_answers_amqp_and_what_changes_it(process: Process,
     """On a machine without RabbitMQ: the lines are in the banner and in the status."""
     nowhere = {**os.environ, "PATH": str(tmp_path)}
     code = (
-        "import emulator.rabbitmq.server as r; r._ADMINISTRATORS = (); "
+        "import emulator.rabbitmq.broker_process as r; r._ADMINISTRATORS = (); "
         "from sandbox.cli import main; main(['up'])"
     )
     ports = {f"SANDBOX_{name}_PORT": "0" for name in ("AWS", "CONTROL", "QUEUES", "TOPICS", "AMQP")}

@@ -83,6 +83,6 @@ def test_a_scenario_that_cannot_be_played_says_why(api: Client, monkeypatch: pyt
     def broken(*_: object, **__: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("sandbox.scenarios.run.run_scenario", broken)
+    monkeypatch.setattr("sandbox.scenarios.scenario_run.run_scenario", broken)
     run = ended(api, api.scenarios.begin(NewRun("happy-path")).id)
     assert (run.state, run.problem) == ("failed", "OSError: the disk is full")

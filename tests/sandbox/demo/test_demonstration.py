@@ -7,9 +7,9 @@ from pathlib import Path
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
+from sandbox.demo.demo_verdict import Result
 from sandbox.demo.plan import Plan
 from sandbox.demo.run import DemoTarget, demonstrate
-from sandbox.demo.verdict import Result
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
 from schemas.error_codes import ErrorCode

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sandbox.demo.demo_verdict import judge
 from sandbox.demo.expectation import Expectation
 from sandbox.demo.observation import Arrival, Injections, Observation
 from sandbox.demo.plan import Plan
-from sandbox.demo.verdict import judge
 from sandbox.judging.verdict import Verdict
 from schemas.error_codes import ErrorCode
 

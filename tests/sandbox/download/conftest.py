@@ -15,7 +15,7 @@ from emulator.clock import Clock
 from sandbox.download import Checksum, Downloads, RemoteFile
 from sandbox.download.https import HttpsSource
 from sandbox.file_server.certificates import Authority, new_authority
-from sandbox.file_server.server import FileServer, Trouble
+from sandbox.file_server.misbehaving_server import FileServer, Trouble
 
 UUID = "0f6b1d0e-3e0c-4b0e-9c2d-3a8a3f0a4a11"
 CONTENT = bytes(range(256)) * 1000

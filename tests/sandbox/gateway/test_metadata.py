@@ -13,7 +13,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import GatewaySettings, MetadataGateway, NoAnswerError, open_gateway
-from sandbox.gateway.queues import MockQueues
+from sandbox.gateway.queue_types import MockQueues
 from sandbox.repository import Repository
 from schemas.peek import peek
 from schemas.samples import Samples

@@ -18,7 +18,7 @@ from sandbox.endpoint import Endpoint
 from sandbox.gateway import MetadataGateway, NoAnswerError, NotPublishableError, ReadRefusedError
 from sandbox.gateway.gateway import Gateway
 from sandbox.receiver import Arrival, MemoryOriginals, Receiver
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository, Status
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode

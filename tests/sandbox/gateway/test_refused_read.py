@@ -25,9 +25,9 @@ from sandbox.gateway import (
 )
 from sandbox.gateway.addresses import Addresses
 from sandbox.gateway.outbox import Outbox
-from sandbox.gateway.queues import Queues, open_queues
+from sandbox.gateway.queue_types import Queues, open_queues
 from sandbox.receiver import MemoryOriginals
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from schemas.samples import Samples
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from emulator.clock import Clock
-from sandbox.pipeline.run import Job, once
+from sandbox.pipeline.pipeline_run import Job, once
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
@@ -31,8 +31,8 @@ _RUN = """
 import json
 import sys
 from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.run import Job, once
-from sandbox.pipeline.session import open_session
+from sandbox.pipeline.pipeline_run import Job, once
+from sandbox.pipeline.spark_session import open_session
 
 endpoint, stream, to, master, batch, settings = sys.argv[1:]
 spark = open_session(master, settings=json.loads(settings))

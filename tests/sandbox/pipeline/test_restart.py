@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from sandbox.pipeline import run as running
+from sandbox.pipeline import pipeline_run as running
 from sandbox.pipeline.failures import PipelineFailedError, WorkerLateError, failure_of
-from sandbox.pipeline.run import Job
+from sandbox.pipeline.pipeline_run import Job
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox.pipeline.batch import Rules
-from sandbox.pipeline.page import render_page
+from sandbox.pipeline.pipeline_run import CheckpointMissingError, Job, once
 from sandbox.pipeline.query import ask
 from sandbox.pipeline.report import build_report
-from sandbox.pipeline.run import CheckpointMissingError, Job, once
+from sandbox.pipeline.report_page import render_page
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import AnotherRunError, Tables
 from schemas.sequence import body_of

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from emulator.rng import Chance
 from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
+from sandbox.pipeline.object_versions import connected
 from sandbox.pipeline.parsing import RECORDS, judged
 from sandbox.pipeline.tables import COLUMNS
-from sandbox.pipeline.versions import connected
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.versions import Told, places

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.processing import Exchange, Limit, Processing, State
 from sandbox.processing.errors import Code, StoppingError, ThrottledError
-from sandbox.processing.routes import start_endpoint
+from sandbox.processing.python_routes import start_endpoint
 from tests.sandbox.processing.conftest import START, Site, causes_of, message_of, put, state_of
 
 

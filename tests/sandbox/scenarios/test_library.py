@@ -8,7 +8,7 @@ import pytest
 
 from emulator.faults.fault import Kind
 from sandbox.judging.verdict import Verdict
-from sandbox.scenarios.client import Client
+from sandbox.scenarios.client_under_test import Client
 from sandbox.scenarios.facts import compute_facts
 from sandbox.scenarios.judgement import Judgement, judge_facts
 from sandbox.scenarios.play import play

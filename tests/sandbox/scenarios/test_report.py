@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import library
+from sandbox.scenarios.scenario_run import run_scenario
 from tests.programs import browser_program
 
 MEASURE = """

@@ -15,8 +15,8 @@ from emulator.faults.fault import Kind
 from sandbox.cli import main
 from sandbox.scenarios.outcome import Report
 from sandbox.scenarios.play import QUIET_SECONDS
-from sandbox.scenarios.run import run_scenario
 from sandbox.scenarios.scenario import library, read_scenario
+from sandbox.scenarios.scenario_run import run_scenario
 
 SMALL = """
 name: small

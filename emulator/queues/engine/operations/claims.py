@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from emulator.queues.engine import checks
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, Claimed, Posted, QueueSet, Released, Removed, Renewed
 from emulator.queues.engine.errors import ClaimNotThereError
-from emulator.queues.engine.message import Claim, Held, Message
 from emulator.queues.engine.metadata import DEAD_LETTERS, DEAD_LETTERS_TTL, MOST_CLAIMS
 from emulator.queues.engine.queue import Queue
+from emulator.queues.engine.queued_message import Claim, Held, Message
 from emulator.queues.engine.store import Store
 from emulator.rng import new_uuid
 from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_TTL, DEFAULT_CLAIMED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from emulator.queues.engine import checks
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Posted, QueueSet, Removed
 from emulator.queues.engine.errors import (
@@ -14,11 +14,11 @@ from emulator.queues.engine.errors import (
     MessageNotClaimedError,
     MessageNotThereError,
 )
-from emulator.queues.engine.message import Found, Message
 from emulator.queues.engine.metadata import DEFAULT_DELAY, DEFAULT_TTL
 from emulator.queues.engine.queue import Queue
-from emulator.queues.engine.source import message_id
+from emulator.queues.engine.queued_message import Found, Message
 from emulator.queues.engine.store import Store
+from emulator.queues.engine.view_source import message_id
 from emulator.rng import new_uuid
 from rdss_sandbox.shapes.queue_limits import DEFAULT_MESSAGE_TTL, DEFAULT_PAGE
 

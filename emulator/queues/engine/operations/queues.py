@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from emulator.queues.engine import metadata as queue_metadata
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import QueueGone, QueueSet, Removed, Unsubscribed
-from emulator.queues.engine.message import Message
 from emulator.queues.engine.queue import Queue
+from emulator.queues.engine.queued_message import Message
 from emulator.queues.engine.store import Store
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from emulator.destinations import Destinations, ForbiddenError
-from emulator.queues.engine import checks
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, QueueSet, Subscribed, Unsubscribed
 from emulator.queues.engine.errors import BadValueError, SubscriberTakenError, SubscriptionNotThereError

@@ -171,7 +171,7 @@ import asyncio, json, sys, urllib.request
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
-from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.http.server import serve
 

@@ -15,7 +15,7 @@ from emulator.events import Events
 from emulator.http.server import Server, serve
 from emulator.queues.engine import QueueEngine
 from emulator.queues.http import QueuesApp
-from emulator.queues.http.actions import ACTIONS
+from emulator.queues.http.websocket_actions import ACTIONS
 
 WHO = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "demo"}
 OTHER = WHO | {"Client-ID": "e0c6a2ee-7d5b-4c43-a4d2-1d7d3b1ccf6d"}

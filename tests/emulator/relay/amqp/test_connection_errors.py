@@ -19,8 +19,8 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
+from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.relay.amqp.frames import GREETING
-from emulator.relay.amqp.server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from sandbox.file_server.certificates import new_authority

@@ -15,9 +15,9 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
+from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT
-from emulator.relay.amqp.server import serve_amqp
-from emulator.relay.amqp.session import MOST_HELD
+from emulator.relay.amqp.relayed_connection import MOST_HELD
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from rdss_sandbox.shapes.faults import NewFault

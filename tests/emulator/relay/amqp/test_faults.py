@@ -13,7 +13,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.faults.targets import Process
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault

@@ -157,7 +157,7 @@ def test_what_the_log_cannot_keep_passes_and_is_told_of(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message comes through; the event says how large it was."""
-    monkeypatch.setattr("emulator.relay.amqp.tap.LARGEST", 10)
+    monkeypatch.setattr("emulator.relay.amqp.amqp_tap.LARGEST", 10)
     channel = relay.channel(confirm=True)
     channel.basic_publish("", relay.queue, b"more than ten bytes")
     channel.basic_publish("", relay.queue, b"less")

@@ -22,7 +22,7 @@ from emulator.assembly.own_infrastructure import UpstreamFailedError
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
-from emulator.listeners.aws.app import AwsApp
+from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.aws_chunked import ChunkError, unframed
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.relay.aws.endpoints import AwsEndpoints

@@ -209,7 +209,7 @@ def test_an_upstream_that_goes_away_and_comes_back(
 
     from emulator.events import Events
     from emulator.kinesis import Engine
-    from emulator.listeners.aws.app import AwsApp
+    from emulator.listeners.aws.aws_app import AwsApp
     from emulator.listeners.aws.engine_backend import EngineBackend
 
     clock = Clock()

@@ -14,7 +14,7 @@ from emulator.events import Events
 from emulator.topics.engine import Access, Definition, Downstream, Topics
 from emulator.topics.engine.commands import Command
 from emulator.topics.engine.definitions import EVERYBODY
-from emulator.topics.engine.messages import Ack, Message, OofMessage, PublishMessage, SowMessage
+from emulator.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage, SowMessage
 
 NOON = 1_700_000_000.0
 _M = TypeVar("_M")

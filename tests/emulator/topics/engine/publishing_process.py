@@ -17,7 +17,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.topics.engine import Queue, Topic, Topics
 from emulator.topics.engine.commands import DeltaPublish, Publish, SowDelete, Subscribe
-from emulator.topics.engine.messages import Ack, Message, PublishMessage
+from emulator.topics.engine.outgoing_messages import Ack, Message, PublishMessage
 
 KEYS = 40
 DEFINITIONS = (

@@ -17,7 +17,7 @@ from emulator.events import Events
 from emulator.topics.engine import Column, ConflatedTopic, Topic, Topics, View, checkpoints
 from emulator.topics.engine.commands import DeltaPublish, Publish, Sow, SowAndSubscribe, SowDelete, Subscribe
 from emulator.topics.engine.filters import compile_filter
-from emulator.topics.engine.messages import OofMessage, PublishMessage, SowMessage
+from emulator.topics.engine.outgoing_messages import OofMessage, PublishMessage, SowMessage
 from tests.emulator.topics.engine.conftest import NOON, Client, raw, said
 
 DEFINITIONS = (

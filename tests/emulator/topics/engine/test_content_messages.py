@@ -26,7 +26,7 @@ from emulator.topics.engine.commands import (
     SowDelete,
     Subscribe,
 )
-from emulator.topics.engine.messages import (
+from emulator.topics.engine.outgoing_messages import (
     GroupBegin,
     GroupEnd,
     OofMessage,

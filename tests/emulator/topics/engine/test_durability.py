@@ -16,7 +16,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import DamagedLogError
 from emulator.rng import Chance
-from emulator.topics.engine import ConflatedTopic, Queue, Topic, Topics, View, assembly, checkpoints
+from emulator.topics.engine import ConflatedTopic, Queue, Topic, Topics, View, checkpoints
+from emulator.topics.engine import topic_assembly as assembly
 from emulator.topics.engine.commands import Publish, Sow, Subscribe
 from tests.emulator.topics.engine.conftest import NOON, Client, World, raw, said
 from tests.emulator.topics.engine.publishing_process import DEFINITIONS

@@ -25,7 +25,7 @@ from emulator.topics.engine.commands import (
 )
 from emulator.topics.engine.message_types import JSON, MessageType, TypeName, message_type
 from emulator.topics.engine.message_types.nvfix import MOST_FIELDS, Nvfix
-from emulator.topics.engine.messages import Ack, SowMessage
+from emulator.topics.engine.outgoing_messages import Ack, SowMessage
 from emulator.topics.engine.refusals import CommandRefusedError
 from tests.emulator.topics.engine.conftest import Client, World, said
 

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.topics.engine import Access, ConflatedTopic, Entitlement, Topic, Topics, View
 from emulator.topics.engine.commands import Command, Publish, Sow, SowAndSubscribe, SowDelete, Subscribe
-from emulator.topics.engine.messages import Ack, GroupBegin, GroupEnd, SowMessage
+from emulator.topics.engine.outgoing_messages import Ack, GroupBegin, GroupEnd, SowMessage
 from tests.emulator.topics.engine.conftest import Client, World, raw
 
 SOW = Topic(name="objects", keys=("/id",), logged=True)

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.topics.engine import Access, Entitlement, Queue, Topic, Topics
 from emulator.topics.engine.commands import DeltaPublish, Publish, SowDelete, Subscribe
-from emulator.topics.engine.messages import Message
+from emulator.topics.engine.outgoing_messages import Message
 from tests.emulator.topics.engine.conftest import Client, World, raw, said
 
 WORK = Queue(name="work", lease=30, max_backlog=2)

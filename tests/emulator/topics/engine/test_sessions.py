@@ -25,7 +25,7 @@ from emulator.topics.engine import (
     View,
 )
 from emulator.topics.engine.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
-from emulator.topics.engine.messages import Message
+from emulator.topics.engine.outgoing_messages import Message
 from emulator.topics.engine.scheduler import run_schedule
 from tests.emulator.topics.engine.conftest import Client, World, raw, said
 

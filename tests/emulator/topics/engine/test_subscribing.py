@@ -19,7 +19,7 @@ from emulator.topics.engine.commands import (
     Subscribe,
     Unsubscribe,
 )
-from emulator.topics.engine.messages import GroupBegin, GroupEnd, PublishMessage, SowMessage
+from emulator.topics.engine.outgoing_messages import GroupBegin, GroupEnd, PublishMessage, SowMessage
 from emulator.topics.engine.replaying import SLICE
 from tests.emulator.topics.engine.conftest import NOON, Client, World, raw, said
 

@@ -11,7 +11,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.destinations import Destinations
 from emulator.topics.engine import BadDefinitionError
 from emulator.topics.engine.replication import MOST_SOURCES, Shipment
-from emulator.topics.links import TopicLinks
+from emulator.topics.link_settings import TopicLinks
 from rdss_sandbox.shapes.topics import Downstream
 from tests.emulator.topics.http.conftest import SECONDS, Port
 

@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 
 from emulator.topics.configuration import TopicConfiguration, User
 from emulator.topics.engine import Entitlement, Topic
-from emulator.topics.http import outbox
+from emulator.topics.http import unsent_messages as outbox
 from tests.emulator.topics.http.conftest import SECONDS, Port
 
 

@@ -18,7 +18,7 @@ from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
 from sandbox.scenarios.outcome import Report, Run
 from sandbox.scenarios.play import AT_ONCE, UnplayableError, ViewerOptions, play
-from sandbox.scenarios.report import page
+from sandbox.scenarios.run_report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
 
 SUMMARY: Final = "summary.json"

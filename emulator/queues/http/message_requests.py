@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from emulator.queues.engine import Found, checks
+from emulator.queues.engine import Found
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.errors import (
     ClaimNotThereError,
     MessageClaimedError,
@@ -24,7 +25,7 @@ from emulator.queues.http.answers import (
 )
 from emulator.queues.http.call import Call
 from emulator.queues.http.posted import read_document
-from emulator.queues.http.queues import find_metadata
+from emulator.queues.http.queue_requests import find_metadata
 from emulator.rng import new_uuid
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE
 

@@ -25,12 +25,12 @@ from emulator.listeners.aws.aws_chunked import unframed
 from emulator.listeners.aws.credentials import DEFAULT_REGION, Caller, caller_of
 from emulator.listeners.aws.error_bodies import service_error
 from emulator.listeners.aws.interception import Backend, Interceptor, wanted
-from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisHandler
+from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
-from emulator.relay.aws.traffic import Traffic
+from emulator.relay.aws.traffic_watch import Traffic
 
 _SIGNED_CHUNKS = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
 _DROPPED_FROM_ANSWERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})

@@ -13,7 +13,7 @@ from emulator.http.asgi import HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.interception import Backend, Interceptor
-from emulator.listeners.aws.kinesis import TARGET_PREFIX, KinesisHandler
+from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.stream_access import StreamAccess

@@ -15,7 +15,7 @@ from emulator.channels.memory import MemoryChannel
 from sandbox.endpoint import Endpoint
 from sandbox.receiver import S3Originals
 from sandbox.repository import Repository
-from sandbox.router.assembly import assembled_router
+from sandbox.router.assembled_router import assembled_router
 from sandbox.router.router import Router
 from sandbox.router.routes import Routes
 

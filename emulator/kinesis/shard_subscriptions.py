@@ -13,8 +13,8 @@ from emulator.journal import DamagedLogError
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import in_use, internal_failure
 from emulator.kinesis.reads import Fetched, child_shards, fetch
-from emulator.kinesis.records import array, read_lines, shape
 from emulator.kinesis.starting_positions import starting_ordinal
+from emulator.kinesis.stored_records import array, read_lines, shape
 from emulator.kinesis.stream import Shard, Stream
 
 LIFETIME_SECONDS = 300.0

@@ -10,7 +10,7 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Originals, Rejects
-from sandbox.receiver.assembly import BUCKETS, OpenChannel
+from sandbox.receiver.assembled_receiver import BUCKETS, OpenChannel
 from sandbox.repository import Repository
 from sandbox.router.router import Router
 from sandbox.router.routes import Routes

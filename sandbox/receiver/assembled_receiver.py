@@ -10,9 +10,9 @@ from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.settings.topologies import message_stream
 from sandbox.gateway import Gateway, Machine
-from sandbox.receiver.application import Application, Refused
 from sandbox.receiver.originals import Originals
 from sandbox.receiver.receiver import Receiver
+from sandbox.receiver.receiving_application import Application, Refused
 from sandbox.receiver.rejects import Rejected, Rejects
 from sandbox.repository import Repository
 from schemas.error_codes import Queue

@@ -19,8 +19,8 @@ from emulator.queues.engine.changes import (
     Subscribed,
     Unsubscribed,
 )
-from emulator.queues.engine.message import Claim, Message
 from emulator.queues.engine.queue import Queue
+from emulator.queues.engine.queued_message import Claim, Message
 
 _MESSAGES_IN_A_CHANGE: Final = 100
 

@@ -26,9 +26,9 @@ from emulator.topics.engine.commands import (
     Subscribe,
     Undecoded,
 )
-from emulator.topics.engine.messages import Ack, Message
+from emulator.topics.engine.outgoing_messages import Ack, Message
 from emulator.topics.http.conversation import BadCommandError, Conversation, failed, read_commands
-from emulator.topics.http.outbox import Outbox
+from emulator.topics.http.unsent_messages import Outbox
 
 Subscription: TypeAlias = Subscribe | DeltaSubscribe | SowAndSubscribe | SowAndDeltaSubscribe
 

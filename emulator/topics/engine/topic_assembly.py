@@ -17,11 +17,11 @@ from emulator.topics.engine.definitions import (
 )
 from emulator.topics.engine.filters import read_path
 from emulator.topics.engine.keys import KeyFields
+from emulator.topics.engine.leased_queues import MessageQueue
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.message_types import JSON, MessageType, message_type
-from emulator.topics.engine.queues import MessageQueue
-from emulator.topics.engine.records import Record, Store
 from emulator.topics.engine.refusals import CommandRefusedError
+from emulator.topics.engine.state_of_world import Record, Store
 from emulator.topics.engine.topic_patterns import NAME
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, bookmark_of

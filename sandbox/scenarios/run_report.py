@@ -12,7 +12,7 @@ from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
-from sandbox.scenarios.timeline import draw, timeline
+from sandbox.scenarios.timeline_drawing import draw, timeline
 
 _MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
 _SAID: Final = {

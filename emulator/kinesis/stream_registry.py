@@ -15,13 +15,13 @@ from emulator.events import Events
 from emulator.journal import Segments, put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
-from emulator.kinesis.readers import Readers
+from emulator.kinesis.reader_tracking import Readers
 from emulator.kinesis.resharding import Resharding
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
-from emulator.kinesis.state import AccountState, Change, Reshard, StreamGone, StreamState
+from emulator.kinesis.shard_subscriptions import Subscriptions
 from emulator.kinesis.state_journal import StateJournal
 from emulator.kinesis.stream import Shard, Stream
-from emulator.kinesis.subscriptions import Subscriptions
+from emulator.kinesis.stream_state import AccountState, Change, Reshard, StreamGone, StreamState
 
 
 class Registry:

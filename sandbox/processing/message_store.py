@@ -19,8 +19,15 @@ import msgspec
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.machine.private_files import touch
-from sandbox.processing.records import COLUMNS, Change, Message, NewMessage, change_from_row, message_from_row
 from sandbox.processing.states import FINAL, HELD, TAKEN_UP_AGAIN, State
+from sandbox.processing.stored_messages import (
+    COLUMNS,
+    Change,
+    Message,
+    NewMessage,
+    change_from_row,
+    message_from_row,
+)
 from sandbox.processing.transitions import Cause, next_state
 
 

@@ -15,7 +15,7 @@ from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLat
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.publication import publish
-from sandbox.pipeline.session import open_session
+from sandbox.pipeline.spark_session import open_session
 from sandbox.pipeline.storing import Incoming
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Commit, Tables

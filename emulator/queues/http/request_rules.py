@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from emulator.queues.engine import checks
+from emulator.queues.engine import bounds as checks
 from emulator.queues.engine.errors import BadValueError
 from emulator.queues.engine.signatures import Signed
 from emulator.queues.http.answers import RequestRefusedError, nothing_here

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from emulator.topics.engine.acknowledging import Persistence, Receipt
 from emulator.topics.engine.commands import Command, Sow, Undecoded
 from emulator.topics.engine.headers import check_ack_types, known_ack_types
-from emulator.topics.engine.messages import Message
+from emulator.topics.engine.outgoing_messages import Message
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_registry import TopicRegistry

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from emulator.clock import Clock
 from emulator.kinesis import Engine
-from emulator.kinesis.subscriptions import LIFETIME_SECONDS, Subscription
+from emulator.kinesis.shard_subscriptions import LIFETIME_SECONDS, Subscription
 from emulator.listeners.aws.interception import EventStream
 
 EVENT = "SubscribeToShardEvent"

@@ -17,8 +17,8 @@ from emulator.queues.engine.operations.messages import Messages
 from emulator.queues.engine.operations.queues import Queues
 from emulator.queues.engine.operations.subscriptions import Subscriptions
 from emulator.queues.engine.signatures import Signed
-from emulator.queues.engine.source import Source
 from emulator.queues.engine.store import Store
+from emulator.queues.engine.view_source import Source
 
 _LONGEST_WAIT: Final = 60.0
 """Seconds of the clock. Every claim and message lasts at least this long; a longer pause could miss one."""

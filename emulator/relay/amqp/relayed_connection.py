@@ -21,6 +21,7 @@ from emulator.faults.engine import FaultEngine
 from emulator.http.allowance import Allowance
 from emulator.http.limits import USUAL, Limits
 from emulator.http.turns import Turns
+from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel import AmqpChannel
 from emulator.relay.amqp.channel_link import RelayContext
 from emulator.relay.amqp.entry import Entry
@@ -35,7 +36,6 @@ from emulator.relay.amqp.frames import (
     encode_method,
 )
 from emulator.relay.amqp.peer import Peer
-from emulator.relay.amqp.tap import Tap
 
 MOST_HELD: Final = 16 * 1024 * 1024
 """Bytes that faults may hold back in one direction of a connection before reading is paused."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sandbox.gateway import Gateway
-from sandbox.receiver.assembly import assembled_receiver
+from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.scenario import INPUT

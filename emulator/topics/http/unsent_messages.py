@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from typing import Final
 
-from emulator.topics.engine.messages import Message, OofMessage, PublishMessage, SowMessage
+from emulator.topics.engine.outgoing_messages import Message, OofMessage, PublishMessage, SowMessage
 
 MOST_BYTES: Final = 1 << 28
 _HEADER_BYTES: Final = 100

@@ -13,7 +13,7 @@ from typing import Final
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Kind
-from emulator.faults.message import Message
+from emulator.faults.faulted_message import Message
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope

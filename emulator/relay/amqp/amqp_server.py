@@ -15,9 +15,9 @@ from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.limits import USUAL
 from emulator.http.turns import Turns
+from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.entry import Entry
-from emulator.relay.amqp.session import Session
-from emulator.relay.amqp.tap import Tap
+from emulator.relay.amqp.relayed_connection import Session
 from emulator.streams.amqp_log import AmqpLog
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}

@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 
 from emulator.http.asgi import ClientGoneError, Receive, Send
-from emulator.topics.engine.messages import Message, PublishMessage
+from emulator.topics.engine.outgoing_messages import Message, PublishMessage
+from emulator.topics.http.command_requests import Subscription, refused
 from emulator.topics.http.conversation import Conversation
 from emulator.topics.http.faults import DeliveryFailedError
-from emulator.topics.http.requests import Subscription, refused
 
 _SILENCE_SECONDS: Final = 10.0
 _encode: Final = msgspec.json.Encoder().encode

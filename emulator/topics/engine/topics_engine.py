@@ -23,9 +23,8 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.engine.access import AccessRules
-from emulator.topics.engine.assembly import assemble
 from emulator.topics.engine.checkpoints import Checkpoints
+from emulator.topics.engine.client_session import Handler, Session
 from emulator.topics.engine.commands import (
     Command,
     DeltaPublish,
@@ -40,13 +39,14 @@ from emulator.topics.engine.commands import (
 )
 from emulator.topics.engine.definitions import EVERYBODY, BadDefinitionError, Definition
 from emulator.topics.engine.deleting import sow_delete
+from emulator.topics.engine.entitlements import AccessRules
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.messages import Message
+from emulator.topics.engine.outgoing_messages import Message
 from emulator.topics.engine.publishing import publish
 from emulator.topics.engine.querying import sow
 from emulator.topics.engine.replication import Replication
-from emulator.topics.engine.session import Handler, Session
 from emulator.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
+from emulator.topics.engine.topic_assembly import assemble
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
 from rdss_sandbox.shapes.topics import Access, Downstream, TopicLink

@@ -11,13 +11,13 @@ from starlette.requests import HTTPConnection
 from emulator.http.asgi import ClientGoneError, HttpScope, Receive, Send
 from emulator.listeners.control.routing import ApiError, refusal
 from emulator.topics.engine import NameInUseError
+from emulator.topics.http.command_requests import Subscription, command_asked, commands_in, done
 from emulator.topics.http.conversation import BadCommandError, Conversation
-from emulator.topics.http.events import follow
+from emulator.topics.http.event_streams import follow
 from emulator.topics.http.faults import TopicFaults
-from emulator.topics.http.outbox import Outbox
 from emulator.topics.http.replication import taken_over
-from emulator.topics.http.requests import Subscription, command_asked, commands_in, done
 from emulator.topics.http.socket import converse
+from emulator.topics.http.unsent_messages import Outbox
 from emulator.topics.http.users import Users
 from emulator.topics.service import TopicService
 

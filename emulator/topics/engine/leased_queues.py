@@ -18,7 +18,7 @@ import msgspec
 from emulator.topics.engine.definitions import Queue
 from emulator.topics.engine.headers import Options
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
-from emulator.topics.engine.messages import PublishMessage
+from emulator.topics.engine.outgoing_messages import PublishMessage
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.topic_registry import TopicRegistry

@@ -15,9 +15,10 @@ import msgspec
 
 from emulator.events import Events
 from emulator.http.asgi import HttpScope, Message, Receive, Send
-from emulator.queues.engine import Address, QueueEngine, QueuesError, checks
-from emulator.queues.http.actions import ACTIONS, build_document, build_target
+from emulator.queues.engine import Address, QueueEngine, QueuesError
+from emulator.queues.engine import bounds as checks
 from emulator.queues.http.answers import Answer, RequestRefusedError, bad_request
+from emulator.queues.http.websocket_actions import ACTIONS, build_document, build_target
 from rdss_sandbox.shapes.events import Event
 
 Ask = Callable[[HttpScope, bytes], Awaitable[Answer]]
