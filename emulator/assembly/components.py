@@ -164,7 +164,9 @@ class Components:
 
 
 @contextmanager
-def build_components(settings: Settings, clock: Clock | None = None) -> Iterator[Components]:
+def build_components(
+    settings: Settings, clock: Clock | None = None, *, served: bool = False
+) -> Iterator[Components]:
     """Build the components that the settings describe, populated, and close them at the end.
 
     Raises ``DirectoryInUseError``, ``DamagedLogError``, ``SettingsError``, and OSError when the data
@@ -201,7 +203,7 @@ def build_components(settings: Settings, clock: Clock | None = None) -> Iterator
         if audit:
             audit_log = AuditLog(audit, catalogue, infrastructure.buckets.client, infrastructure.index)
             stack.callback(audit_log.close)
-        fault_engine = _fault_engine(settings, clock, events, streams, home)
+        fault_engine = _fault_engine(settings, clock, events, streams, home, served=served)
         stack.callback(fault_engine.close)
         archives = Archives(
             streams=streams,
@@ -290,7 +292,7 @@ def _read_topics(settings: Settings) -> TopicConfiguration | None:
 
 
 def _fault_engine(
-    settings: Settings, clock: Clock, events: Events, streams: StreamService, home: Scope
+    settings: Settings, clock: Clock, events: Events, streams: StreamService, home: Scope, *, served: bool
 ) -> FaultEngine:
     """The fault engine, and all that it may strike but the processes that the sandbox starts later."""
     try:
@@ -303,6 +305,7 @@ def _fault_engine(
         events,
         control=lambda operation, request: streams.call(operation, request, home),
         streams=lambda: [view.name for view in streams.streams(home)],
+        served=served,
         targets=find_containers(settings.containers) | named,
     )
 

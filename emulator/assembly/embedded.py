@@ -82,7 +82,7 @@ class Embedded:
     async def __aenter__(self) -> Self:
         self._started_at = stopwatch()
         try:
-            self.parts = self._stack.enter_context(build_components(self.settings, self._clock))
+            self.parts = self._stack.enter_context(build_components(self.settings, self._clock, served=True))
             self.aws = await self._listen(self._build_aws_app(), self.settings.aws_port)
             self.parts.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()

@@ -66,8 +66,9 @@ class FaultEngine:
     """The faults in force. Safe to use from several threads.
 
     What may be struck besides messages: ``control`` does Kinesis operations for the faults that act on a
-    stream; ``streams`` gives the names of the streams there are, and a queue may have the name of one;
-    ``targets`` are the processes and containers that ``pause``, ``kill`` and ``isolate`` can name.
+    stream; ``streams`` gives the names of the streams there are, and where they are ``served`` over HTTP a
+    queue may have the name of one; ``targets`` are the processes and containers that ``pause``, ``kill`` and
+    ``isolate`` can name.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class FaultEngine:
         *,
         control: Control | None = None,
         streams: Callable[[], Iterable[str]] = tuple,
+        served: bool = False,
         targets: Mapping[str, Target] | None = None,
     ) -> None:
         self._chance = chance
@@ -86,6 +88,7 @@ class FaultEngine:
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
         self._streams = streams
+        self._served = served
         self._targets = dict(targets or {})
         self._channels: set[tuple[str, Kind]] = set()
         self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
@@ -297,7 +300,7 @@ class FaultEngine:
     def _note_streams_of_queues(self) -> None:
         """Note the streams that share their name with a queue, so that a fault may strike either."""
         queues = {name for name, kind in tuple(self._channels) if kind is not Kind.KINESIS}
-        if queues:
+        if queues and self._served:
             self._channels |= {(name, Kind.KINESIS) for name in self._streams() if name in queues}
 
     def _schedule(self, fault: ActiveFault) -> None:

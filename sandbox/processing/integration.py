@@ -62,7 +62,7 @@ DEFAULT: Final = Integration(
         DeclaredRoute("metadata", "delete", ("catalogue", "repository")),
     ),
 )
-"""The integration of a sandbox without an integration file: it follows an RDSS message."""
+"""The integration that is used where no file is given: it follows an RDSS message."""
 
 
 def build_systems(integration: Integration, clock: Clock, fault_engine: FaultEngine) -> SimulatedSystems:

@@ -79,6 +79,6 @@ def test_an_area_is_renewed_and_the_others_stay(tmp_path: object, monkeypatch: p
 
 def test_the_soak_loses_and_repeats_nothing() -> None:
     """In small: two rounds with every fault on, and a receiver that is killed seven times."""
-    found = soak(200, kills=7, per_round=100, longest_life=600)
+    found = soak(200, kills=7, per_round=100, longest_life=240)
     assert (found.kills, found.lost, found.twice, found.changed, found.rejects_off) == (7, 0, 0, 0, 0), found
     assert found.injected > 200
