@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tui.state.paging import Page, Pages, first_index
@@ -39,7 +39,8 @@ def test_only_the_pages_used_last_are_kept() -> None:
     assert pages.row(5) is None
 
 
-@given(st.integers(1, 300), st.integers(0, 320), st.integers(0, 60), st.sets(st.integers(0, 30)))
+@example(300, 0, 60, {0, *range(10, 29)})
+@given(st.integers(1, 300), st.integers(0, 320), st.integers(0, 60), st.sets(st.integers(0, 30), max_size=20))
 def test_what_is_missing_completes_the_view(total: int, first: int, length: int, held: set[int]) -> None:
     """After the missing pages came every row in view is there, and none was asked for in vain."""
     pages: Pages[int] = Pages(size=10)

@@ -63,11 +63,18 @@ class Pages(Generic[Row]):
             self._held.popitem(last=False)
 
     def missing(self, first: int, last: int, total: int) -> list[int]:
-        """The offsets of the pages to fetch for the rows ``first`` to ``last`` (inclusive) of ``total``."""
+        """The offsets of the pages to fetch for the rows ``first`` to ``last`` (inclusive) of ``total``.
+
+        Marks the pages of these rows as used: those that are fetched take the place of others.
+        """
         last = min(last, total - 1)
+        numbers = range(first // self.size, last // self.size + 1)
+        for number in numbers:
+            if number in self._held:
+                self._held.move_to_end(number)
         return [
             number * self.size
-            for number in range(first // self.size, last // self.size + 1)
+            for number in numbers
             if len(self._held.get(number, ())) <= min(last - number * self.size, self.size - 1)
         ]
 
