@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from emulator.clock import stopwatch
 from emulator.rabbitmq.broker_process import find_server, start_broker
@@ -53,7 +54,8 @@ def _relay(upstream: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield f"amqp://guest:guest@127.0.0.1:{int(process.stdout.readline())}/%2F"
+            login = urlsplit(upstream).netloc.rpartition("@")[0]  # the relay passes it on
+            yield f"amqp://{login}@127.0.0.1:{int(process.stdout.readline())}/%2F"
         finally:
             process.terminate()
 
