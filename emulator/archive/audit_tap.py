@@ -23,7 +23,7 @@ from rdss_sandbox.record_lines import RecordAddress, place_in_key
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_BATCH: Final = 2_000
+_BATCH: Final = 1_000
 _NEVER_TAKEN: Final = frozenset({"ValidationException", "InvalidArgumentException"})
 
 

@@ -14,7 +14,7 @@ _MMAP_THRESHOLD: Final = -3
 _FREED_BYTES: Final = 32 << 20
 _LARGE_BYTES: Final = 16 << 20
 """More than a Kinesis answer has. Mapping memory for each answer would cost a quarter of the reads."""
-_EVERY_SECONDS: Final = 10.0
+_EVERY_SECONDS: Final = 4.0
 """Real seconds. A look at the heap takes 10 ms after much was freed, and under 1 ms after little was."""
 
 
