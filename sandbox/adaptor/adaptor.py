@@ -15,11 +15,11 @@ from sandbox.adaptor.adaptor_state import State, Unmapped
 from sandbox.adaptor.application_api import Source
 from sandbox.adaptor.known import Known
 from sandbox.adaptor.mapping import Mapping, Watermark
-from sandbox.adaptor.template import NOTHING, TemplateError, resolve
 from sandbox.gateway.next_version import as_new_version
 from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
+from sandbox.template import NOTHING, TemplateError, resolve
 from schemas.validation import judge_message
 
 JSON = dict[str, Any]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from sandbox.adaptor.mapping import ItemSource, Watermark
-from sandbox.adaptor.template import NOTHING, resolve
+from sandbox.template import NOTHING, resolve
 
 JSON = dict[str, Any]
 _MOST_PAGES: Final = 100_000

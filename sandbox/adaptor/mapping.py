@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.adaptor.template import NOTHING, Scope, fill, resolve
+from sandbox.template import NOTHING, Scope, fill, resolve
 
 JSON = dict[str, Any]
 Watermark = str | int | float

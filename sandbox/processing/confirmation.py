@@ -14,18 +14,17 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from emulator.events import Events
 from rdss_sandbox.timestamps import timestamp
-from sandbox.gateway import Machine
-from sandbox.gateway.authorship import Author
 from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
 from sandbox.processing.errors import TechnicalError, ValidationError
 from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
-from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 from schemas.error_codes import ErrorCode
 from schemas.peek import peek
 from schemas.sequence import SequenceError, split
 
 if TYPE_CHECKING:
     import httpx
+
+    from sandbox.gateway import Machine
 
 _LOG = logging.getLogger(__name__)
 _ID_NAMESPACE: Final = UUID("2b4f1f0c-7a4e-5f0b-8a55-3d0f2f6f9a10")
@@ -198,6 +197,10 @@ class RdssConfirmation:
                 raise outcome
 
     def _build_reply(self, confirmation: Confirmation, new_id: Callable[[], str]) -> dict[str, Any]:
+        # Slow to import, and most sandboxes confirm nothing by a message.
+        from sandbox.gateway.authorship import Author
+        from sandbox.receiver.rejects import LONGEST_DESCRIPTION
+
         received = msgspec.json.decode(confirmation.body)
         header, error = received["messageHeader"], None
         if confirmation.result != "OK":

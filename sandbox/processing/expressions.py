@@ -13,11 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from emulator.topics.engine.filters import compile_filter
-from emulator.topics.engine.filters.parsing import parse
-from emulator.topics.engine.filters.syntax import Identifier
-from sandbox.adaptor.template import NOTHING, Scope, TemplateError, fill
 from sandbox.processing.errors import ValidationError
+from sandbox.template import NOTHING, Scope, TemplateError, fill
 
 Record: TypeAlias = dict[str, Any]
 """``body`` is the message as JSON, or else as text. ``message`` has its fields by name."""
@@ -99,11 +96,16 @@ def fill_required(template: Any, record: Record, what: str) -> str:
 
 def compile_condition(written: str | None) -> Test:
     """Compile a filter to a test of a record; None gives a test that always holds."""
+    # Only who has conditions waits for the imports of the filter language.
+    from emulator.topics.engine.filters import compile_filter
+
     return (lambda _: True) if written is None else compile_filter(written).holds
 
 
 def check_condition(written: str, roots: Roots) -> None:
     """Raise BadExpressionError for a condition with bad syntax, or with a name that no record has."""
+    from emulator.topics.engine.filters.parsing import parse
+
     try:
         paths = list(_identifiers(parse(written)))
     except ValueError as error:
@@ -180,6 +182,8 @@ def _check_operation(template: dict[str, Any], roots: Roots, *, within_list: boo
 
 
 def _identifiers(tree: Any) -> Iterator[tuple[str | int, ...]]:
+    from emulator.topics.engine.filters.syntax import Identifier
+
     if isinstance(tree, Identifier):
         yield tree.path
     elif isinstance(tree, tuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -120,6 +119,8 @@ class _File:
         given = self._require_table(table, *path)
         name = given.get(tag)
         if not isinstance(name, str) or name not in known:
+            from difflib import get_close_matches
+
             close = get_close_matches(str(name), known, 1)
             meant = f" (did you mean {close[0]}?)" if close else ""
             said = f"{tag} is {name!r}{meant}" if tag in given else f"there is no {tag}"

@@ -11,7 +11,6 @@ from emulator.assembly.components import Components
 from emulator.channels.memory import MemoryChannel
 from emulator.destinations import ForbiddenError
 from rdss_sandbox.shapes.topics import OURS
-from sandbox.gateway import Machine
 from sandbox.processing.confirmation import (
     Confirmation,
     ConfirmationCallback,
@@ -34,7 +33,7 @@ from sandbox.processing.integration import Integration
 if TYPE_CHECKING:
     from emulator.topics.engine.outgoing_messages import Message
 
-_MACHINE: Final = Machine("rdss-sandbox-processing", "localhost")
+_MACHINE: Final = ("rdss-sandbox-processing", "localhost")
 
 
 class Sources:
@@ -82,6 +81,9 @@ class Sources:
 
     def _build_rdss(self, way: ByRdss) -> RdssConfirmation:
         components = self._components
+        # Slow to import, and only who is told by a message needs it.
+        from sandbox.gateway import Machine
+
         channel = MemoryChannel(
             components.streams,
             way.stream,
@@ -90,7 +92,7 @@ class Sources:
             scope=components.home,
         )
         return RdssConfirmation(
-            channel, components.clock, generator="Asynchronous processing", machine=_MACHINE
+            channel, components.clock, generator="Asynchronous processing", machine=Machine(*_MACHINE)
         )
 
     def _publish(self, topic: str, data: bytes) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 from sandbox.adaptor import MappingError, read_mapping
 from sandbox.adaptor.example.small_repository import sample_deposits
 from sandbox.adaptor.mapping import as_mapping
-from sandbox.adaptor.template import NOTHING, Scope, TemplateError, fill
+from sandbox.template import NOTHING, Scope, TemplateError, fill
 
 ITEM = {
     "id": 7,
