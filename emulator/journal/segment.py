@@ -25,7 +25,7 @@ from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
 from emulator.journal.packed import STRETCH_BYTES, Index, PackedStorage
 from emulator.journal.payloads import payloads_of
-from emulator.journal.sharing import pack
+from emulator.journal.segment_packing import pack
 from emulator.journal.spliced import Find, no_payloads
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
 from emulator.machine.private_files import touch

@@ -31,8 +31,7 @@ from rdss_sandbox.shapes.processing import (
 )
 from sandbox.processing.administration import Administration, Details, Search
 from sandbox.processing.errors import ProcessingError
-from sandbox.processing.integration import Integration, build_routes, build_systems
-from sandbox.processing.integration_file import IntegrationError
+from sandbox.processing.integration import Integration, IntegrationError, build_routes, build_systems
 from sandbox.processing.processing import Processing
 from sandbox.processing.simulated_systems import SimulatedSystems
 from sandbox.processing.sources import Sources, find_forbidden_destination

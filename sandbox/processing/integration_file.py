@@ -13,7 +13,7 @@ import msgspec
 from emulator.settings.setting_errors import Origins, describe_error, describe_unknown_key
 from emulator.settings.setting_errors import Step as Key
 from sandbox.processing.confirmation_policies import ANY_SOURCE, CONFIRM_BY, ByLog, ConfirmBy
-from sandbox.processing.integration import DEFAULT, DeclaredRoute, Integration, System
+from sandbox.processing.integration import DeclaredRoute, Integration, IntegrationError, System
 from sandbox.processing.integration_checks import Mistake, find_mistakes
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.steps import STEPS, Step
@@ -24,14 +24,8 @@ _SECTIONS: Final = ("systems", "routes", "confirm", "parameters")
 _SYNTAX: Final = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
-class IntegrationError(ValueError):
-    """The file is not valid; the text gives the file, the line, what is wrong and what to write."""
-
-
-def read_integration(path: Path | None) -> Integration:
-    """Read a TOML file; without one, return the default. Raises IntegrationError."""
-    if path is None:
-        return DEFAULT
+def read_integration(path: Path) -> Integration:
+    """Read a TOML file. Raises IntegrationError."""
     try:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(text)

@@ -25,6 +25,7 @@ from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
     from emulator.assembly.embedded import Embedded
+    from sandbox.processing.integration import Integration
 
 LOG_NAME = "sandbox.log"
 
@@ -60,6 +61,18 @@ def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         runner.run(_serve(settings, ready))
 
 
+def _read_integration(path: Path | None) -> Integration:
+    """Read the integration file, or return the default. Raises IntegrationError."""
+    from sandbox.processing.integration import DEFAULT
+
+    if path is None:
+        return DEFAULT
+    # A start without a file does not wait for the imports of its checks.
+    from sandbox.processing.integration_file import read_integration
+
+    return read_integration(path)
+
+
 async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.data_directory import DirectoryInUseError
     from emulator.assembly.embedded import Embedded
@@ -67,13 +80,13 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.journal import DamagedLogError
     from sandbox.control.processing import ProcessingResources
     from sandbox.control.scenarios import scenario_resources
-    from sandbox.processing.integration_file import IntegrationError, read_integration
+    from sandbox.processing.integration import IntegrationError
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
-        processing = ProcessingResources(read_integration(settings.integration))
+        processing = ProcessingResources(_read_integration(settings.integration))
         async with Embedded(settings, more=(scenario_resources, processing.attach)) as emulator:
             await asyncio.to_thread(processing.check_destinations)
             found = _describe(settings, emulator)

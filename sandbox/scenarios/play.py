@@ -19,9 +19,9 @@ from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.backend import NotHereError, ScenarioBackend, open_backend
 from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
-from sandbox.scenarios.client_under_test import OURS, Client, Receiver, Sender
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario
+from sandbox.scenarios.scenario_client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.workers import OUR_WORKERS
 from sandbox.scenarios.workload import Offered, identity, make_messages
 from schemas.error_codes import Queue

@@ -13,8 +13,8 @@ from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
-from sandbox.scenarios.client_under_test import Client, OurSender
 from sandbox.scenarios.scenario import INPUT
+from sandbox.scenarios.scenario_client import Client, OurSender
 from sandbox.scenarios.watched_channel import WatchedChannel
 
 QUEUE: Final = Address(PROJECT, INPUT)

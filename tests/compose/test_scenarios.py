@@ -24,11 +24,11 @@ from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.backend import BROKER_SECONDS, ScenarioBackend
 from sandbox.scenarios.client_environment import ClientEnvironment
-from sandbox.scenarios.client_under_test import OURS
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import QUIET_SECONDS, START, Played, _Play
 from sandbox.scenarios.scenario import INPUT, Scenario, library
+from sandbox.scenarios.scenario_client import OURS
 from sandbox.scenarios.workload import make_messages
 from tests.compose.stack import Stack
 

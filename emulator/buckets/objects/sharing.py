@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from isal.isal_zlib import crc32
 
@@ -17,7 +17,6 @@ from emulator.journal.spliced import Find, Splice, payloads_in
 from emulator.machine.resident_memory import give_back_now
 
 if TYPE_CHECKING:
-    from emulator.buckets.objects.object_bodies import Bodies
     from emulator.buckets.objects.volumes import Place
 
 _LOOK_SECONDS: Final = 1.0
@@ -39,10 +38,17 @@ class _Look(NamedTuple):
     before: int
 
 
+class ReadableBodies(Protocol):
+    """The bodies as they are shared: each is read whole, and rewritten with references in place of data."""
+
+    def read(self, place: Place) -> bytes: ...
+    def splice(self, place: Place, encoded: bytes, files: tuple[int, ...]) -> bool: ...
+
+
 class Sharing:
     """Looks at each new place, and again when a payload file has a payload that was missing."""
 
-    def __init__(self, bodies: Bodies, payloads: Payloads, find: Find) -> None:
+    def __init__(self, bodies: ReadableBodies, payloads: Payloads, find: Find) -> None:
         self._bodies = bodies
         self._payloads = payloads
         self._find = find

@@ -57,7 +57,7 @@ class Position(msgspec.Struct, omit_defaults=True):
 
 
 class Replication:
-    """Between the log of ``hub``, in ``directory``, and those of others. Thread-safe.
+    """Replicates between the log of ``registry``, in ``directory``, and those of others. Thread-safe.
 
     Raises BadDefinitionError, ``DamagedLogError``.
     """

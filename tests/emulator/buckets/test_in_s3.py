@@ -133,6 +133,7 @@ def test_many_objects_take_no_files_and_next_to_no_memory(s3: S3Client) -> None:
     assert _resident() - before < 40, "150 MB were put"
 
 
+@pytest.mark.slow
 def test_a_long_object_is_sent_without_being_held(s3: S3Client) -> None:
     """While 60 MB are read, far less than that is in memory."""
     s3.put_object(Bucket="mine", Key="long", Body=_random(MB) * 60)

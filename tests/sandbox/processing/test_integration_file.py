@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.processing.integration_file import IntegrationError, read_integration
+from sandbox.processing.integration import IntegrationError
+from sandbox.processing.integration_file import read_integration
 
 ROUTE = '[systems.mno]\n[[routes]]\nservice = "s"\noperation = "o"\n'
 

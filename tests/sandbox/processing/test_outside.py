@@ -1,4 +1,4 @@
-"""SimulatedSystems systems that answer by a script, or as the fault stage has it."""
+"""Simulated systems that answer by a script, or as the fault engine has it."""
 
 from __future__ import annotations
 

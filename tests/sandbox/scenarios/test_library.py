@@ -8,11 +8,11 @@ import pytest
 
 from emulator.faults.fault import Kind
 from sandbox.judging.verdict import Verdict
-from sandbox.scenarios.client_under_test import Client
 from sandbox.scenarios.facts import compute_facts
 from sandbox.scenarios.judgement import Judgement, judge_facts
 from sandbox.scenarios.play import play
 from sandbox.scenarios.scenario import library
+from sandbox.scenarios.scenario_client import Client
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 LIBRARY = library()

@@ -14,8 +14,8 @@ from emulator.rng import new_uuid
 from sandbox.receiver import Arrival
 from sandbox.repository import ArrivalStatus, Repository
 from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
-from sandbox.scenarios.client_under_test import OURS, Client, OurReceiver
 from sandbox.scenarios.scenario import INPUT
+from sandbox.scenarios.scenario_client import OURS, Client, OurReceiver
 from sandbox.scenarios.workers import Worker, Workers
 from schemas.peek import peek
 from schemas.sequence import split_raw
