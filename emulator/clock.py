@@ -174,7 +174,7 @@ class Clock:
             while (left := deadline - self.elapsed()) > 0:
                 if cancelled():
                     return False
-                self._changed.wait(left / self._speed if self._speed else None)
+                self._changed.wait(min(left / self._speed, threading.TIMEOUT_MAX) if self._speed else None)
         return not cancelled()
 
     def nudge(self) -> None:

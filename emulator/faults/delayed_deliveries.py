@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.faults.fault import Item
+from emulator.priority_queue import PriorityQueue
 
 _Record = TypeVar("_Record")
 
 # Fractions of a rank: a repeated or overtaken record comes after the record of that rank, before the next.
 _AGAIN = 0.25
 _OVERTAKEN = 0.5
-
-
-class _Entry(NamedTuple):
-    rank: float
-    order: int
-    item: Item
-    again: bool
 
 
 class Due(NamedTuple, Generic[_Record]):
@@ -39,10 +32,8 @@ class DelayedDeliveries(Generic[_Record]):
     """
 
     def __init__(self) -> None:
-        self._entries: list[_Entry] = []
-        self._held: dict[int, tuple[_Record, bytes]] = {}
+        self._entries: PriorityQueue[tuple[Item, Due[_Record]]] = PriorityQueue()
         self._came = 0
-        self._order = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -50,8 +41,7 @@ class DelayedDeliveries(Generic[_Record]):
     def copy(self) -> DelayedDeliveries[_Record]:
         """A copy for a second reader that goes on from the same position."""
         twin: DelayedDeliveries[_Record] = DelayedDeliveries()
-        twin._entries, twin._held = list(self._entries), dict(self._held)
-        twin._came, twin._order = self._came, self._order
+        twin._entries, twin._came = self._entries.copy(), self._came
         return twin
 
     def add(self, arrived: Iterable[tuple[Item, _Record]]) -> None:
@@ -60,30 +50,24 @@ class DelayedDeliveries(Generic[_Record]):
             self._came += 1
             rank = float(self._came)
             overtaken = rank + item.overtaken_by + _OVERTAKEN if item.overtaken_by else rank
-            self._push(record, item, overtaken, again=False)
+            self._entries.add(overtaken, (item, Due(record, item.data, again=False)))
             for distance in item.again:
-                self._push(record, item, overtaken + distance + _AGAIN, again=True)
+                entry = (item, Due(record, item.data, again=True))
+                self._entries.add(overtaken + distance + _AGAIN, entry)
 
     def take(self, now: float, limit: int) -> list[Due[_Record]]:
         """Remove and return up to ``limit`` records that are due at ``now``, in seconds since the epoch."""
         found: list[Due[_Record]] = []
-        while self._entries and len(found) < limit:
-            entry = self._entries[0]
-            if self.due_at() > now:
-                break
-            heapq.heappop(self._entries)
-            record, data = self._held.pop(entry.order)
-            found.append(Due(record, data, entry.again))
+        while self._entries and len(found) < limit and self.due_at() <= now:
+            found.append(self._entries.pop()[1])
         return found
 
     def due_at(self) -> float:
         """When the next record is due at the latest, in seconds since the epoch. There must be one."""
-        entry = self._entries[0]
+        rank, entry = self._entries.lowest, self._entries.first
+        assert rank is not None
+        assert entry is not None
         # Its rank is beyond the records that have come: those that shall overtake it are still missing.
-        waits = int(entry.rank) > self._came
-        return max(entry.item.visible_at, entry.item.patient_until if waits else 0.0)
-
-    def _push(self, record: _Record, item: Item, rank: float, *, again: bool) -> None:
-        self._order += 1
-        heapq.heappush(self._entries, _Entry(rank, self._order, item, again))
-        self._held[self._order] = (record, item.data)
+        waits = int(rank) > self._came
+        item = entry[0]
+        return max(item.visible_at, item.patient_until if waits else 0.0)

@@ -92,7 +92,7 @@ class FaultEngine:
         self._targets = dict(targets or {})
         self._channels: set[tuple[str, Kind]] = set()
         self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
-        self._timers = Timers(clock)
+        self._timers = Timers(clock, events)
         self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock.wait)
         self._removals = 0
         self._handlers = Handlers(self._perform, self._emit_failure)
