@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,11 +58,12 @@ class Scheduler:
         return self._begin(Task(once, None), seconds)
 
     def every(self, seconds: float, call: Callable[[], object]) -> Task:
-        """Make ``call`` after ``seconds``, and again ``seconds`` after each call began, also if it failed."""
+        """Make ``call`` after ``seconds``, and again ``seconds`` after each call began, or failed."""
 
         def again() -> float:
+            began = self._clock.elapsed()
             call()
-            return seconds
+            return max(seconds - (self._clock.elapsed() - began), 0.0)
 
         return self._begin(Task(again, seconds), seconds)
 
@@ -160,11 +162,11 @@ class Scheduler:
             return True
 
     def _make(self, task: Task) -> None:
-        began = self._clock.elapsed()
         try:
             pause = task.call()
         except Exception as error:  # noqa: BLE001 -- one call's error is no reason to forget the others
-            self._failed(error)
+            with suppress(OSError):  # A disk that is full refuses what tells of it, too.
+                self._failed(error)
             pause = task.pause_after_failure
         if pause is not None:
-            self._plan(task, began + pause)
+            self._begin(task, pause)

@@ -184,7 +184,6 @@ class Embedded:
         self._stack.enter_context(parts.events.subscribed(notifier.note_event))
         self._stack.callback(parts.streams.on_records(notifier.note_records))
         self._stack.push_async_callback(asyncio.to_thread, notifier.close)
-        notifier.start()
 
     async def _listen_for_topics(self) -> None:
         settings, topics = self.settings, self.parts.topics

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, Final, NamedTuple
 
+from emulator.priority_queue import PriorityQueue
 from emulator.queues.engine.address import Address
-from emulator.queues.engine.deadlines import Deadlines
 from emulator.queues.engine.order import Order
 from emulator.queues.engine.queued_message import Claim, Found, Message
 from emulator.queues.engine.subscription import Subscription
@@ -40,9 +40,9 @@ class Queue:
         self._ids: dict[str, Message] = {}
         self._held: dict[int, Claim] = {}
         self._free: list[int] = []
-        self._delayed: Deadlines[int] = Deadlines()
-        self._lives: Deadlines[int] = Deadlines()
-        self._terms: Deadlines[str] = Deadlines()
+        self._delayed: PriorityQueue[int] = PriorityQueue()
+        self._lives: PriorityQueue[int] = PriorityQueue()
+        self._terms: PriorityQueue[str] = PriorityQueue()
         self._done: deque[str] = deque()
 
     # -- looking
@@ -151,16 +151,16 @@ class Queue:
 
     def pass_time(self, now: float) -> Passed | None:
         """Expire what is due by ``now``. Returns what expired, or None."""
-        for number in self._delayed.pop_due(now):
+        for number in self._delayed.pop_until(now):
             message = self.messages.get(number)
             if message is not None and number not in self._held:
                 heapq.heappush(self._free, number)
         passed = Passed([], [])
-        for id_ in self._terms.pop_due(now):
+        for id_ in self._terms.pop_until(now):
             claim = self.claims.get(id_)
             if claim is not None and claim.ends <= now:
                 passed.claims.append((claim, self.release(claim)))
-        for number in self._lives.pop_due(now):
+        for number in self._lives.pop_until(now):
             message = self.messages.get(number)
             if message is not None and message.expires <= now:
                 self.remove(number)
@@ -174,7 +174,7 @@ class Queue:
     def next_due(self) -> float | None:
         """When ``pass_time`` may next have something to do, in seconds since the epoch."""
         deadlines = (self._delayed, self._lives, self._terms)
-        return min((when for each in deadlines if (when := each.soonest()) is not None), default=None)
+        return min((when for each in deadlines if (when := each.lowest) is not None), default=None)
 
     def _extend_life(self, message: Message, claim: Claim) -> None:
         before = message.expires
@@ -192,13 +192,18 @@ class Queue:
 
     def _compact(self, now: float) -> None:
         living = len(self.messages)
-        if self._lives.is_crowded(living):
+        # What waits is only a hint: entries are not removed with their message, so they are thinned out here.
+        if _is_crowded(self._lives, living):
             self._lives.replace((message.expires, message.number) for message in self.messages)
-        if self._delayed.is_crowded(living):
+        if _is_crowded(self._delayed, living):
             self._delayed.replace((m.ready, m.number) for m in self.messages if m.ready > now)
-        if self._terms.is_crowded(len(self.claims)):
+        if _is_crowded(self._terms, len(self.claims)):
             self._terms.replace((claim.ends, claim.id) for claim in self.claims.values())
-        if len(self._free) > 2 * living + _LEAST_STALE:
+        if _is_crowded(self._free, living):
             free = (m.number for m in self.messages if m.ready <= now and m.number not in self._held)
             self._free = list(free)
             heapq.heapify(self._free)
+
+
+def _is_crowded(entries: Sized, living: int) -> bool:
+    return len(entries) > 2 * living + _LEAST_STALE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from emulator.queues.engine.operations.subscriptions import Subscriptions
 from emulator.queues.engine.signatures import Signed
 from emulator.queues.engine.store import Store
 from emulator.queues.engine.view_source import Source
+from emulator.scheduler import Scheduler
 
 _LONGEST_WAIT: Final = 60.0
 """Seconds of the clock. Every claim and message lasts at least this long; a longer pause could miss one."""
@@ -43,9 +43,8 @@ class QueueEngine:
         destinations: Destinations | None = None,
     ) -> None:
         self._store = Store(path, clock, events, fsync=fsync)
-        self._clock = clock
-        self._closed = False
-        self._watch: threading.Thread | None = None
+        self._events = events
+        self._scheduler = Scheduler(clock, "ends of claims", self._emit_failure)
         self.queues = Queues(self._store)
         self.messages = Messages(self._store)
         self.claims = Claims(self._store)
@@ -90,28 +89,25 @@ class QueueEngine:
         return self._store.end_expired()
 
     def watch(self) -> None:
-        """Start the thread that expires claims and messages at their time, also in unused queues."""
-        self._watch = threading.Thread(target=self._run, name="ends of claims", daemon=True)
-        self._watch.start()
+        """Expire claims and messages at their time from now on, also in unused queues."""
+        self._scheduler.follow(self._expire)
 
     def clear(self) -> None:
         """Delete every queue. Views stay attached, and are empty."""
         self._store.clear()
 
     def close(self) -> None:
-        """End the thread and close the journal."""
-        self._closed = True
-        self._clock.nudge()
-        if self._watch is not None:
-            self._watch.join(timeout=5)
+        """End the watch and close the journal."""
+        self._scheduler.close()
         self._store.close()
 
-    def _run(self) -> None:
-        while not self._closed:
-            try:
-                due = self.end_expired()
-            except OSError:
-                # The event log could not be written. The claims are over anyway, for every operation.
-                due = None
-            pause = _LONGEST_WAIT if due is None else min(max(due - self.now(), 0.0), _LONGEST_WAIT)
-            self._clock.wait(pause, lambda: self._closed)
+    def _expire(self) -> float:
+        try:
+            due = self.end_expired()
+        except OSError:
+            # The event log could not be written. The claims are over anyway, for every operation.
+            due = None
+        return _LONGEST_WAIT if due is None else min(max(due - self.now(), 0.0), _LONGEST_WAIT)
+
+    def _emit_failure(self, error: Exception) -> None:
+        self._events.emit("queues.failed", why=str(error) or repr(error))
