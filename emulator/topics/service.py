@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import threading
 from collections.abc import Callable
@@ -215,6 +214,7 @@ class TopicService:
     def _started(self) -> _Running:
         from emulator.background_worker import BackgroundWorker
         from emulator.channels.checkpoint_file import CheckpointFile
+        from emulator.scheduler import Scheduler
         from emulator.topics.configuration import with_ours
         from emulator.topics.engine import Topics
         from emulator.topics.link_settings import TopicLinks
@@ -239,7 +239,10 @@ class TopicService:
             self._tell_of_tail("positions.log", positions.torn_bytes)
             for definition in self.configuration.definitions:
                 self.fault_engine.note_channel(definition.name, Kind.TOPIC)
-            stack.callback(_attended(topics, self.clock))
+            scheduler = Scheduler(self.clock, "topics", self._failed)
+            stack.callback(scheduler.close)
+            tending = scheduler.follow(topics.tend)
+            topics.on_sooner(lambda: scheduler.wake(tending))
             feeding = self._feeding
             versions = ObjectVersions(directory / "versions.log" if directory else None)
             stack.callback(versions.close)
@@ -279,26 +282,3 @@ def _end_well(directory: Path) -> bool:
         return False
     logs = [*segments[-1:], directory / "positions.log", directory / "versions.log"]
     return all(ends_whole(path) for path in logs if path.exists())
-
-
-def _attended(topics: Topics, clock: Clock) -> Callable[[], None]:
-    """Run the schedule of the topics on a thread of its own; return the function that stops it."""
-    from emulator.topics.engine.scheduler import run_schedule
-
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(run_schedule(topics, clock))
-
-    def run() -> None:
-        try:
-            loop.run_until_complete(asyncio.wait([task]))
-        finally:
-            loop.close()
-
-    thread = threading.Thread(target=run, name="topics", daemon=True)
-    thread.start()
-
-    def end() -> None:
-        loop.call_soon_threadsafe(task.cancel)
-        thread.join()
-
-    return end

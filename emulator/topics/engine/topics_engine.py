@@ -173,7 +173,7 @@ class Topics:
         """Run the scheduled actions that are due: expiry, ends of leases, conflation, long replays.
 
         Returns the seconds of the clock until the next action, None when there is none.
-        ``scheduler.run_schedule`` calls it at the right times.
+        A ``Scheduler`` that follows it calls it at the right times.
         """
         with self._registry.lock:
             self._registry.catch_up()

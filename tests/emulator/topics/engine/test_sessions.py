@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
+import queue
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.scheduler import Scheduler
 from emulator.topics.engine import (
     Access,
     BadDefinitionError,
@@ -26,7 +27,6 @@ from emulator.topics.engine import (
 )
 from emulator.topics.engine.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
 from emulator.topics.engine.outgoing_messages import Message
-from emulator.topics.engine.scheduler import run_schedule
 from tests.emulator.topics.engine.conftest import Client, World, raw, said
 
 MORTAL = Topic(name="objects", keys=("/id",), expiration=0)
@@ -130,29 +130,27 @@ def test_publishers_on_many_threads_do_not_disturb_each_other(world: World) -> N
         assert [said(one)[user] for one in bob.published if one.user_id == user] == list(range(200))
 
 
-async def test_an_attendant_does_what_is_due_when_it_is_due() -> None:
+def test_what_is_scheduled_is_done_when_it_is_due() -> None:
     """Records expire as the clock passes, also one that does so sooner than what was waited for."""
     clock = Clock(frozen_at=1000.0)
     topics = Topics(None, clock, Events(clock), [MORTAL])
-    seen: asyncio.Queue[Message] = asyncio.Queue()
-    topics.session("bob", seen.put_nowait).execute(SowAndSubscribe("objects", sub_id="s", opts="oof"))
-    task = asyncio.create_task(run_schedule(topics, clock))
-    ann = topics.session("ann", lambda _: None)
-    ann.execute(Publish("objects", raw(id=1), expiration=100))
-    await asyncio.sleep(0)
-    ann.execute(Publish("objects", raw(id=2), expiration=5))
-    left: list[Any] = []
-    for seconds in (5, 95):
-        clock.advance(seconds)
-        async with asyncio.timeout(60):
-            while getattr(message := await seen.get(), "reason", "") != "expired":
+    seen: queue.Queue[Message] = queue.Queue()
+    topics.session("bob", seen.put).execute(SowAndSubscribe("objects", sub_id="s", opts="oof"))
+    failures: list[Exception] = []
+    with closing(topics), closing(Scheduler(clock, "topics", failures.append)) as scheduler:
+        tending = scheduler.follow(topics.tend)
+        topics.on_sooner(lambda: scheduler.wake(tending))
+        ann = topics.session("ann", lambda _: None)
+        ann.execute(Publish("objects", raw(id=1), expiration=100))
+        ann.execute(Publish("objects", raw(id=2), expiration=5))
+        left: list[Any] = []
+        for seconds in (5, 95):
+            clock.advance(seconds)
+            while getattr(message := seen.get(timeout=60), "reason", "") != "expired":
                 pass
-        left.append((seconds, getattr(message, "reason", "")))
+            left.append((seconds, getattr(message, "reason", "")))
     assert left == [(5, "expired"), (95, "expired")]
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-    topics.close()
+    assert not failures
 
 
 WRONG: dict[str, tuple[Definition, ...]] = {
