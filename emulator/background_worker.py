@@ -6,6 +6,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from emulator.clock import Clock
+from emulator.scheduler import Scheduler
+
 _GATHER_SECONDS: Final = 0.2
 _RETRY_SECONDS: Final = 1.0
 """Both in real seconds: housekeeping goes on while the sandbox's clock is frozen."""
@@ -21,23 +24,18 @@ class BackgroundWorker:
     def __init__(
         self, name: str, steps: Sequence[Callable[[], int]], failed: Callable[[Exception], None]
     ) -> None:
-        self._name = name
         self._steps = steps
         self._failed = failed
-        self._woken = threading.Event()
-        self._closed = threading.Event()
+        self._woken = False
+        self._closed = False
         self._running = threading.Lock()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._scheduler = Scheduler(Clock(), name, self._try_again)
 
     def wake(self) -> None:
         """Make the thread run the steps."""
-        self._woken.set()
-        if self._thread is None:
-            with self._starting:
-                if self._thread is None and not self._closed.is_set():
-                    self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                    self._thread.start()
+        if not self._woken:
+            self._woken = True
+            self._scheduler.later(_GATHER_SECONDS, self._run)
 
     def drain(self) -> None:
         """Run the steps on this thread until nothing is left. Raises what a step raises."""
@@ -47,27 +45,16 @@ class BackgroundWorker:
 
     def close(self) -> None:
         """Stop after the current step."""
-        self._closed.set()
-        self._woken.set()
-        with self._starting:
-            thread = self._thread
-        if thread is not None:
-            thread.join(timeout=30)
+        self._closed = True
+        self._scheduler.close()
 
     def _run(self) -> None:
-        while not self._closed.is_set():
-            self._woken.wait()
-            self._closed.wait(_GATHER_SECONDS)
-            self._woken.clear()
-            try:
-                self._run_steps()
-            except Exception as error:  # noqa: BLE001 -- the steps lose nothing, and run again
-                self._failed(error)
-                self._woken.set()
-                self._closed.wait(_RETRY_SECONDS)
-
-    def _run_steps(self) -> None:
+        self._woken = False
         moved = 1
-        while moved and not self._closed.is_set():
+        while moved and not self._closed:
             with self._running:
                 moved = sum(step() for step in self._steps)
+
+    def _try_again(self, error: Exception) -> None:
+        self._scheduler.later(_RETRY_SECONDS, self._run)
+        self._failed(error)

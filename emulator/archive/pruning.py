@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from emulator.archive.lambda_loader import OBJECT_NAME
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.scheduler import Scheduler
 from rdss_sandbox.shapes.pruning import Prune, Pruned, PrunedPart
 from rdss_sandbox.shapes.topology import Topology
 
@@ -50,19 +51,15 @@ class Pruning:
         self._filled = {*topology.archives.values()} | ({topology.audit.bucket} if topology.audit else set())
         self._retention = retention
         self._pruning = threading.Lock()
-        self._closed = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._scheduler = Scheduler(clock, "retention", self._emit_failure)
 
     def start(self) -> None:
-        if self._retention is not None:
-            self._thread = threading.Thread(target=self._retain, name="retention", daemon=True)
-            self._thread.start()
+        if (age := self._retention) is not None:
+            pause = min(max(age / _LOOKS, _SHORTEST_SECONDS), _LONGEST_SECONDS)
+            self._scheduler.every(pause, lambda: self.prune(Prune(older_than=age)))
 
     def close(self) -> None:
-        self._closed.set()
-        self._clock.nudge()
-        if self._thread is not None:
-            self._thread.join(timeout=30)
+        self._scheduler.close()
 
     def prune(self, wanted: Prune) -> Pruned:
         """Remove what ``wanted`` selects. Raises ``NoSuchBucketError``, OSError, and what boto3 raises."""
@@ -116,14 +113,5 @@ class Pruning:
                 raise
             raise NoSuchBucketError(f"there is no bucket {bucket}") from error
 
-    def _retain(self) -> None:
-        assert self._retention is not None
-        pause = min(max(self._retention / _LOOKS, _SHORTEST_SECONDS), _LONGEST_SECONDS)
-        looked = self._clock.elapsed()
-        # Time that passes during a run counts, because the clock may be advanced meanwhile.
-        while self._clock.wait(looked + pause - self._clock.elapsed(), self._closed.is_set):
-            looked = self._clock.elapsed()
-            try:
-                self.prune(Prune(older_than=self._retention))
-            except Exception as error:  # noqa: BLE001 -- an event tells of it, and the next run tries again
-                self._events.emit("retention.failed", why=str(error) or repr(error))
+    def _emit_failure(self, error: Exception) -> None:
+        self._events.emit("retention.failed", why=str(error) or repr(error))
