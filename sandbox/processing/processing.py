@@ -13,17 +13,17 @@ Every change of state is a transaction of the store; the queue is only in memory
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.priority_queue import PriorityQueue
 from emulator.rng import new_uuid
+from emulator.scheduler import Scheduler, Task
 from sandbox.processing.attempts import Attempts
 from sandbox.processing.calls import Calls
 from sandbox.processing.confirmation import ConfirmationCallback, LogConfirmation
@@ -84,12 +84,12 @@ class Processing:
         self._maintenance = Maintenance(self.store, self.parameters, self.calls, ordering, self.progress)
         context = ProcessingContext(self.store, self.calls, ordering, self.progress, self.parameters, caller)
         self._attempts = Attempts(context, routes, lambda: self._stopping)
-        self._queue: list[tuple[int, int, int, int]] = []
-        self._order = itertools.count()
+        self._queue: PriorityQueue[tuple[int, int]] = PriorityQueue()
         self._queue_changed = threading.Condition()
         self._held: dict[int, int] = {}
         self._stopping = False
         self._threads: list[threading.Thread] = []
+        self._maintained: list[tuple[Scheduler, Task]] = []
 
     def receive(self, new: NewMessage) -> Receipt:
         """Persist a message, queue it and return the receipt.
@@ -127,7 +127,7 @@ class Processing:
         with self._queue_changed:
             if not self._queue:
                 return False
-            _, _, number, step = heapq.heappop(self._queue)
+            number, step = self._queue.pop()
         self._process(number, step)
         return True
 
@@ -160,15 +160,19 @@ class Processing:
             self.send_confirmations()
 
     def start(self) -> None:
-        """Start ``consumers`` workers and the maintenance threads; they run until ``close``."""
-        period, lease = self.parameters.poll_period, self.parameters.lease
-        work = [self._work] * self.parameters.consumers
-        work += [
-            lambda: self._repeat(period, self._poll),
-            lambda: self._repeat(self.confirmations.period, self.confirmations.send_due),
-            lambda: self._repeat(lease / _RENEWALS_PER_LEASE, self.maintain_leases),
+        """Start ``consumers`` workers and the maintenance; they run until ``close``."""
+        for period, work in (
+            (self.parameters.poll_period, self._poll),
+            (self.confirmations.period, self.confirmations.send_due),
+            (self.parameters.lease / _RENEWALS_PER_LEASE, self.maintain_leases),
+        ):
+            # Each has a thread of its own: leases are renewed while a slow source is told of an end.
+            scheduler = Scheduler(self.clock, "processing", self._emit_failure)
+            self._maintained.append((scheduler, scheduler.every(period, work)))
+        self._threads = [
+            threading.Thread(target=self._work, name="processing", daemon=True)
+            for _ in range(self.parameters.consumers)
         ]
-        self._threads = [threading.Thread(target=each, name="processing", daemon=True) for each in work]
         for thread in self._threads:
             thread.start()
 
@@ -177,7 +181,8 @@ class Processing:
         self._stopping = True
         with self._queue_changed:
             self._queue_changed.notify_all()
-        self.clock.nudge()
+        for scheduler, task in self._maintained:
+            scheduler.cancel(task)
 
     def abandon(self) -> None:
         """Stop, and emit no more events, whatever still happens to messages."""
@@ -189,6 +194,8 @@ class Processing:
         self.stop()
         for thread in self._threads:
             thread.join()
+        for scheduler, _ in self._maintained:
+            scheduler.close()
         with self._queue_changed:
             held, self._held = self._held, {}
         now = self.clock.time()
@@ -203,29 +210,23 @@ class Processing:
                     lambda: self._queue or self.confirmations.has_noted or self._stopping
                 )
             if not self._stopping:
-                self._run_guarded(
-                    self.confirmations.send_noted if self.confirmations.has_noted else self.process_next
-                )
-
-    def _repeat(self, period: float, work: Callable[[], object]) -> None:
-        while self.clock.wait(period, lambda: self._stopping):
-            self._run_guarded(work)
+                try:
+                    (self.confirmations.send_noted if self.confirmations.has_noted else self.process_next)()
+                except Exception as error:  # noqa: BLE001 -- a worker goes on with the next message
+                    self._emit_failure(error)
 
     def _poll(self) -> None:
         while self.queue_due() and not self._stopping:
             pass
 
-    def _run_guarded(self, work: Callable[[], object]) -> None:
-        """Run ``work``; a message whose outcome could not be stored is freed when its lease is over."""
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 -- a worker goes on with the next message
-            self._events.emit("processing.failed", why=str(error) or repr(error))
+    def _emit_failure(self, error: Exception) -> None:
+        """Tell of an error. A message whose outcome could not be stored is freed when its lease is over."""
+        self._events.emit("processing.failed", why=str(error) or repr(error))
 
     def _enqueue(self, message: Message, priority: int) -> None:
         with self._queue_changed:
             self._held[message.number] = message.step
-            heapq.heappush(self._queue, (priority, next(self._order), message.number, message.step))
+            self._queue.add(priority, (message.number, message.step))
             self._queue_changed.notify()
 
     def _process(self, number: int, step: int) -> None:

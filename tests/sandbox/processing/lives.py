@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -47,7 +48,9 @@ class Life:
 
     def forget(self, number: int) -> None:
         """Have the process hold this message without doing anything with it."""
-        self.process._queue = [each for each in self.process._queue if each[2] != number]
+        queue = self.process._queue
+        kept = [each for each in queue.pop_until(math.inf) if each[0] != number]
+        queue.replace((0, each) for each in kept)
 
     def abandon(self) -> None:
         """The process is not heard of any more, and another looks after what it had."""

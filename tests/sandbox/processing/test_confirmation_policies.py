@@ -142,6 +142,7 @@ def test_a_source_is_told_over_http_of_every_kind_of_end(tmp_path: Path, source:
         older = found.send(source="crm", correlation="older", object_id="5")
         found.settled(older, "PARTLY_FAILED")
         found.settled(found.send(source="CRM", correlation="newer", object_id="5"), "OK")
+        _until(lambda: len(source.heard) == 1)
         found.clock.advance(121)
         found.settled(older, "SKIPPED")
         processing.script("crm", Script(("validation: no title",)))
