@@ -12,6 +12,7 @@ import msgspec
 
 from emulator.journal import Inventory, Log, Payloads, frames
 from emulator.machine import private_files
+from rdss_sandbox.rewriting import remove_drafts
 from rdss_sandbox.shapes.events import Event
 
 _EVENTS = "events.log"
@@ -70,6 +71,8 @@ class DataDirectory:
         for ours in _OURS:
             private_files.close_tree(path / ours)
         self._lock = _lock(path)
+        for folder in (path, self.streams, self.amqp, self.topics):
+            remove_drafts(folder)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync)
         self.payloads = Payloads(path)

@@ -19,6 +19,7 @@ from emulator.journal.aside import FOLDER
 from emulator.journal.packed import PackedStorage
 from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
 from emulator.journal.salvaged_payloads import SalvagedPayloads
+from rdss_sandbox.rewriting import put_in_place
 
 _NOT_OURS: Final = ("rabbitmq", FOLDER)
 """RabbitMQ repairs its own; what was put aside stays as it is."""
@@ -87,7 +88,7 @@ def _log(path: Path, directory: Path, dry_run: bool) -> Repair | None:
         whole = path.with_suffix(".repaired")
         write_kept(path, found.kept, whole)
         aside = put_aside(path, directory)
-        whole.replace(path)
+        put_in_place(whole, path)
         if _is_segment(path):
             _renumber(path, found)
     return Repair(
@@ -116,7 +117,7 @@ def _packed(path: Path, directory: Path, dry_run: bool, salvaged: SalvagedPayloa
         if not dry_run:
             write_kept(whole, found.kept, kept_part)
             aside = put_aside(path, directory)
-            kept_part.replace(log)
+            put_in_place(kept_part, log)
     finally:
         whole.unlink(missing_ok=True)
     here = damage.path == path
@@ -205,7 +206,7 @@ def _database(path: Path, directory: Path, dry_run: bool) -> Repair | None:
             if beside.exists():
                 shutil.move(beside, aside.with_name(aside.name + suffix))
         if kept:
-            copy.replace(path)
+            put_in_place(copy, path)
         copy.unlink(missing_ok=True)
     return Repair(str(path), 0, trouble, kept=kept, put_aside=str(aside) if aside else None)
 

@@ -22,7 +22,6 @@ class CheckpointFile:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
         self._known: dict[tuple[str, str], str] = {}
         self._log: Log | None = None
         self.torn_bytes = 0
@@ -57,8 +56,8 @@ class CheckpointFile:
         self._rewrite()
 
     def _rewrite(self) -> None:
-        if self._path is not None and self._log is not None:
-            rewritten = self._build_log(self._path)
+        if self._log is not None:
+            rewritten = self._build_log(self._log.path)
             self._log.close()
             self._log = rewritten
 
@@ -67,18 +66,7 @@ class CheckpointFile:
             self._log.close()
 
     def _build_log(self, path: Path) -> Log:
-        # Written beside the old log and renamed over it, so that a crash leaves one of them whole.
-        new = path.with_suffix(".new")
-        new.unlink(missing_ok=True)
-        log = Log(new)
-        try:
-            for (stream, shard), sequence_number in self._known.items():
-                log.append(_encode((stream, shard, sequence_number)))
-            new.replace(path)
-        finally:
-            log.close()
-            new.unlink(missing_ok=True)
-        return Log(path)
+        return Log.rewrite(path, (_encode((*place, number)) for place, number in self._known.items()))
 
 
 class _StreamCheckpoints:

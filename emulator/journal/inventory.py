@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ import msgspec
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError
-from emulator.journal.storage import sync_folders
+from rdss_sandbox.rewriting import rewriting, sync_folders
 
 NAME: Final = "inventory.log"
 _PACKED: Final = ".packed"
@@ -169,21 +169,15 @@ class Inventory:
     def _rewrite(self) -> None:
         """Replace the file by one that has only the present entries."""
         path = self.root / NAME
-        draft = path.with_suffix(".draft")
         # On a full disk the old file stays in use, and its losses are reported once more.
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-            descriptor, end = _open(draft), 0
-            try:
+        with suppress(OSError), ExitStack() as undo:
+            with rewriting(path, fsync=False) as draft:
+                descriptor, end = _open(draft), 0
+                undo.callback(os.close, descriptor)
                 for name in self._names():
                     end = self._append(descriptor, end, name)
                 os.fsync(descriptor)
-                draft.replace(path)
-            except OSError:
-                os.close(descriptor)
-                raise
-            finally:
-                draft.unlink(missing_ok=True)
+            undo.pop_all()
             os.close(self._descriptor)
             self._descriptor, self._end = descriptor, end
             sync_folders(path, levels=1)

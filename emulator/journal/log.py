@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from isal.isal_zlib import crc32
@@ -12,8 +13,8 @@ from isal.isal_zlib import crc32
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError
 from emulator.journal.inventory import inventory_of
-from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import FILE_MODE
+from rdss_sandbox.rewriting import put_in_place, rewriting, sync_folders
 
 _COPIED_BYTES = 1 << 20
 
@@ -46,6 +47,32 @@ class Log:
             raise
         self._in_inventory = False
         self._update_inventory()
+
+    @classmethod
+    def rewrite(cls, path: Path, payloads: Iterable[bytes], *, fsync: bool = False) -> Log:
+        """Replace the log at ``path`` by one of only these payloads, and open it.
+
+        OSError leaves the old log as it was.
+        """
+        with ExitStack() as undo:
+            with rewriting(path, fsync=False) as draft:
+                log = cls(draft)
+                undo.callback(log.close)
+                for payload in payloads:
+                    log.append(payload)
+                os.fsync(log._descriptor)
+            undo.pop_all()
+        log.path, log._fsync = path, fsync
+        log._update_inventory()
+        # It has taken its place: whoever was told of an error now would go on with the log that is gone.
+        with suppress(OSError):
+            sync_folders(path, levels=1)
+        return log
+
+    @property
+    def end(self) -> int:
+        """The position after the last payload."""
+        return self._end
 
     def append(self, payload: bytes) -> int:
         """Append ``payload`` and return its position. OSError leaves the log as it was."""
@@ -93,7 +120,7 @@ class Log:
             with self._lock:
                 copied = self._copy(descriptor, before, copied)
                 os.fdatasync(descriptor)
-                draft.replace(self.path)
+                put_in_place(draft, self.path, fsync=False)
                 os.close(self._descriptor)
                 self._descriptor, self._begin = descriptor, before
         except OSError:

@@ -29,8 +29,8 @@ from isal.isal_zlib import compress, crc32, decompress
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
 from emulator.journal.spliced import Read, render
-from emulator.journal.storage import sync_folders
 from emulator.machine.private_files import FILE_MODE
+from rdss_sandbox.rewriting import DRAFT, put_in_place
 
 SUFFIX: Final = ".packed"
 _STRETCH_BITS: Final = 18
@@ -168,7 +168,7 @@ class PackedFile:
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        self._draft = target.with_suffix(f"{target.suffix}.draft")
+        self._draft = target.with_suffix(f"{target.suffix}{DRAFT}")
         self._file = open(self._draft, "wb", opener=_private)  # noqa: SIM115 -- closed by finish or discard
         self._stretches = array("Q")
         self._end = 0
@@ -201,11 +201,8 @@ class PackedFile:
             arrival=index.last_arrival,
         )
         self._file.write(top + payload + _END.pack(position))
-        self._file.flush()
-        os.fsync(self._file.fileno())
         self._file.close()
-        self._draft.replace(self._target)
-        sync_folders(self._target, levels=1)
+        put_in_place(self._draft, self._target)
         return PackedStorage(self._target, self._end, self._stretches, files, shared)
 
     def discard(self) -> None:
@@ -261,7 +258,7 @@ def segment_files(directory: Path) -> list[Path]:
     for path in there:
         if path.suffix == ".log" or (path.suffix == SUFFIX and path.stem in packed):
             found.append(path)
-        elif path.suffix in (".draft", SUFFIX) or (path.suffix == ".index" and path.stem in packed):
+        elif path.suffix in (DRAFT, SUFFIX) or (path.suffix == ".index" and path.stem in packed):
             path.unlink()
     return found
 

@@ -24,6 +24,7 @@ from emulator.journal.inventory import trouble
 from emulator.journal.packed import STRETCH_BYTES, SUFFIX, Index, PackedFile, PackedStorage
 from emulator.journal.spliced import Piece
 from emulator.machine.private_files import make_directory
+from rdss_sandbox.rewriting import DRAFT
 
 FOLDER: Final = "payloads"
 PAYLOADS: Final = ".payloads"
@@ -221,7 +222,7 @@ class Payloads:
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             if path.suffix == PAYLOADS and path.stem.isdecimal():
                 numbers.append(int(path.stem))
-            elif path.suffix == ".draft":
+            elif path.suffix == DRAFT:
                 path.unlink()
         return numbers
 

@@ -28,7 +28,7 @@ from emulator.journal.payloads import payloads_of
 from emulator.journal.segment_packing import pack
 from emulator.journal.spliced import Find, no_payloads
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
-from emulator.machine.private_files import touch
+from rdss_sandbox.rewriting import rewriting
 
 _INDEX_EVERY_BYTES = 1 << 16
 _READ_BYTES = 1 << 16
@@ -126,9 +126,9 @@ class Segment:
             return
         payload = self._index().columns
         top = frames.header(payload, size=self.size, ordinal=self.next, arrival=self.last_arrival)
-        draft = self.name.with_suffix(".draft")
-        touch(draft).write_bytes(top + payload)
-        draft.replace(self.name.with_suffix(".index"))
+        # A lost index is only built again.
+        with rewriting(self.name.with_suffix(".index"), fsync=False) as draft:
+            draft.write_bytes(top + payload)
         self.storage.close()
 
     def pack(self, find: Find = no_payloads) -> Segment:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from emulator.journal import frames
 from emulator.machine.private_files import FILE_MODE
+from rdss_sandbox.rewriting import sync_folders
 
 
 class Storage(Protocol):
@@ -66,16 +67,6 @@ class FileStorage:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = _open(self.path)
         return self._descriptor
-
-
-def sync_folders(path: Path, *, levels: int) -> None:
-    """Return when the names of ``path`` and of ``levels - 1`` folders above it survive loss of power."""
-    for folder in path.parents[:levels]:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _open(path: Path) -> int:

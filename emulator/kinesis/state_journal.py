@@ -32,7 +32,7 @@ class StateJournal:
         if self._entries > _COMPACT_ABOVE_ENTRIES:
             # On a full disk the long log stays in use.
             with suppress(OSError):
-                rewritten = _rewrite(self.path, self.latest, fsync=self._fsync)
+                rewritten = Log.rewrite(self.path, map(encode, self.latest), fsync=self._fsync)
                 self._log.close()
                 self._log = rewritten
 
@@ -63,20 +63,3 @@ def _read_latest(log: Log) -> tuple[list[Change], frozenset[int], int]:
     kept = [c for c in latest.values() if not isinstance(c, StreamGone) or c.number == last]
     gone = frozenset(c.number for c in latest.values() if isinstance(c, StreamGone))
     return kept, gone, entries
-
-
-def _rewrite(path: Path, changes: list[Change], *, fsync: bool) -> Log:
-    """Replace the log at ``path`` by one with only ``changes``, which is a draft until it is complete."""
-    draft = path.with_suffix(".draft")
-    draft.unlink(missing_ok=True)
-    log = Log(draft, fsync=True)
-    try:
-        for change in changes:
-            log.append(encode(change))
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    finally:
-        log.close()
-    return Log(path, fsync=fsync)

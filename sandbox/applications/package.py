@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from rdss_sandbox.rewriting import rewriting
+
 _DECLARATION: Final = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 _METADATA: Final = "data/metadata.json"
 _READ_BYTES: Final = 1 << 20
@@ -20,8 +22,7 @@ def write_package(target: Path, metadata: bytes, files: Iterable[tuple[str, Path
     ``files`` are pairs of a name within ``data/objects`` and the path of the file.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".part")
-    with ZipFile(partial, "w") as package:
+    with rewriting(target) as draft, ZipFile(draft, "w") as package:
         package.writestr(_entry("bagit.txt", made), _DECLARATION)
         package.writestr(_entry(_METADATA, made), metadata)
         digests = {_METADATA: sha256(metadata).hexdigest()}
@@ -31,7 +32,6 @@ def write_package(target: Path, metadata: bytes, files: Iterable[tuple[str, Path
         # A manifest must escape % and line breaks; these names have no line breaks.
         lines = [f"{digest}  {name.replace('%', '%25')}\n" for name, digest in digests.items()]
         package.writestr(_entry("manifest-sha256.txt", made), "".join(lines))
-    partial.replace(target)
 
 
 def _add_file(package: ZipFile, entry: ZipInfo, path: Path) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import md5, sha256
 from pathlib import Path
 from typing import IO, Final
+
+from rdss_sandbox.rewriting import put_in_place
 
 _READ_BYTES: Final = 1 << 20
 
@@ -42,9 +43,7 @@ class Partial:
 
     def finish(self) -> Path:
         """Sync the file to disk, then rename it to its final name."""
-        with self._path.open("rb") as file:
-            os.fsync(file.fileno())
-        self._path.replace(self._target)
+        put_in_place(self._path, self._target)
         self._tag_path.unlink(missing_ok=True)
         return self._target
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rdss_sandbox.rewriting import rewriting
+
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
@@ -60,14 +62,15 @@ class TableStorage:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write one small file atomically."""
-        filesystem, path = self.filesystem, self.path(name)
-        target = path if self.remote else f"{path}.{os.getpid()}.new"
-        filesystem.create_dir(path.rpartition("/")[0], recursive=True)
-        with filesystem.open_output_stream(target) as file:
-            file.write(content)
-        if target != path:
-            filesystem.move(target, path)
+        """Write one small file atomically, as S3 does by itself."""
+        path = Path(self.path(name))
+        self.filesystem.create_dir(str(path.parent), recursive=True)
+        if self.remote:
+            with self.filesystem.open_output_stream(str(path)) as file:
+                file.write(content)
+            return
+        with rewriting(path) as draft:
+            draft.write_bytes(content)
 
     def size(self, name: str) -> int:
         """The bytes that a file has."""

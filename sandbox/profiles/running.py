@@ -12,6 +12,7 @@ import msgspec
 
 from emulator.machine import private_files, process_ids
 from emulator.settings.settings import STATE_DIRECTORY
+from rdss_sandbox.rewriting import rewriting
 
 _CONNECT_SECONDS = 2.0
 
@@ -95,11 +96,8 @@ def write(running: Running, directory: Path | None = None) -> None:
     """Write the record, readable only by this user because it has the token."""
     path = place(directory)
     private_files.make_directory(path.parent)
-    draft = path.with_suffix(f".{running.pid}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, private_files.FILE_MODE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(running) + b"\n")
-    draft.replace(path)
+    with rewriting(path, fsync=False) as draft:
+        draft.write_bytes(msgspec.json.encode(running) + b"\n")
 
 
 def remove(pid: int | None, directory: Path | None = None) -> None:

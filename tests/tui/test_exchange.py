@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ async def test_an_export_holds_every_match(tmp_path: Path, canned: Canned) -> No
     lines = (tmp_path / "out.ndjson").read_text().splitlines()
     assert len(lines) == sum(each.stream == "input" for each in canned.rows)
     assert f"{len(lines):,} messages" in said
-    assert not (tmp_path / "out.ndjson.part").exists()
+    assert not (tmp_path / f"out.ndjson.{os.getpid()}.draft").exists()
 
 
 def test_a_redriven_message_is_stamped_and_stripped_of_its_error() -> None:

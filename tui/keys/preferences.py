@@ -7,6 +7,8 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rdss_sandbox.rewriting import rewriting
+
 _WHAT_IT_IS = "# The sandbox's TUI: theme, [keys] by name (see its help), [filters] by name.\n"
 
 
@@ -42,9 +44,8 @@ class Preferences:
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.path.with_suffix(".new")
-        draft.write_text(self._as_toml(), encoding="utf-8")
-        draft.replace(self.path)
+        with rewriting(self.path) as draft:
+            draft.write_text(self._as_toml(), encoding="utf-8")
 
     def _as_toml(self) -> str:
         lines = [_WHAT_IT_IS, f"theme = {_quote(self.theme)}\n"]

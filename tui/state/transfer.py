@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+from rdss_sandbox.rewriting import rewriting
 from rdss_sandbox.shapes.messages import MessageDetail
 from tui.state.seeking import MessageLog
 
@@ -20,10 +21,9 @@ def as_bytes(detail: MessageDetail) -> bytes:
 
 async def export(log: MessageLog, matching: str, path: Path) -> str:
     """Write all matching messages to ``path`` atomically and return a sentence with their number."""
-    written, draft = 0, path.with_name(path.name + ".part")
-    with draft.open("wb") as file:
+    written = 0
+    with rewriting(path) as draft, draft.open("wb") as file:
         async for piece in log.export(matching):
             file.write(piece)
             written += piece.count(b"\n")
-    draft.replace(path)
     return f"{written:,} messages in {path}"

@@ -48,36 +48,32 @@ class FileJournal:
     """
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
-        self._path = path
         self._fsync = fsync
         self._log = Log(path, fsync=fsync)
         self.torn_bytes = self._log.torn_bytes
-        self._bytes = 0
         self._needed = 0
 
     def replay(self, state: State) -> None:
         """Apply every stored entry to the empty ``state``."""
         last = 0.0
-        for position, payload in self._log.entries():
+        for _, payload in self._log.entries():
             entry = decode(payload)
             last = entry.time
             for change in entry.changes:
                 state.pass_time(change, last)
                 state.apply(change, last)
-            self._bytes = position + len(payload)
         self.compact(state, last)
 
     def append(self, entry: Entry) -> None:
-        payload = encode(entry)
-        self._bytes = self._log.append(payload) + len(payload)
+        self._log.append(encode(entry))
 
     def compact(self, state: State, now: float) -> None:
-        if self._bytes > _REWRITE_ABOVE_BYTES and self._bytes > _GROWTH * self._needed:
+        if self._log.end > max(_REWRITE_ABOVE_BYTES, _GROWTH * self._needed):
             try:
                 self._rewrite(state.list_changes(), now)
             except OSError:
                 # The old log stays valid. The next try comes when it has grown by the same factor again.
-                self._needed = self._bytes
+                self._needed = self._log.end
 
     def close(self) -> None:
         """Close the file."""
@@ -85,20 +81,10 @@ class FileJournal:
 
     def _rewrite(self, changes: Iterable[Change], now: float) -> None:
         """Replace the log by one with only ``changes``. The old one stays until the new one is complete."""
-        draft_path = self._path.with_suffix(".draft")
-        draft_path.unlink(missing_ok=True)
-        draft = Log(draft_path, fsync=True)
-        size, left = 0, iter(changes)
-        try:
-            while batch := list(islice(left, _CHANGES_IN_AN_ENTRY)):
-                payload = encode(Entry(now, batch))
-                size = draft.append(payload) + len(payload)
-            draft_path.replace(self._path)
-        except BaseException:
-            draft_path.unlink(missing_ok=True)
-            raise
-        finally:
-            draft.close()
+        left = iter(changes)
+        batches = iter(lambda: list(islice(left, _CHANGES_IN_AN_ENTRY)), [])
+        entries = (encode(Entry(now, batch)) for batch in batches)
+        rewritten = Log.rewrite(self._log.path, entries, fsync=self._fsync)
         self._log.close()
-        self._log = Log(self._path, fsync=self._fsync)
-        self._bytes = self._needed = size
+        self._log = rewritten
+        self._needed = rewritten.end

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,13 +11,12 @@ import msgspec
 from isal.isal_zlib import crc32
 
 from emulator.journal import DamagedLogError, frames
-from emulator.journal.storage import sync_folders
-from emulator.machine.private_files import touch
 from emulator.topics.engine.definitions import Definition, Topic
 from emulator.topics.engine.leased_queues import MessageQueue
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, published
+from rdss_sandbox.rewriting import rewriting
 
 ENTRIES_BETWEEN: Final = 100_000
 
@@ -138,16 +136,10 @@ def write_empty_checkpoint(path: Path, first: int) -> None:
 
 
 def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
-    payload, draft = _encode(checkpoint), path.with_suffix(".draft")
-    with touch(draft).open("wb") as file:
+    payload = _encode(checkpoint)
+    with rewriting(path, fsync=fsync) as draft, draft.open("wb") as file:
         file.write(frames.header(payload))
         file.write(payload)
-        if fsync:
-            file.flush()
-            os.fsync(file.fileno())
-    draft.replace(path)
-    if fsync:
-        sync_folders(path, levels=1)
 
 
 def _checked(raw: bytes) -> Checkpoint | None:

@@ -170,6 +170,7 @@ def a_draft_left(path: Path) -> None:
     """A rename that did not happen: the old file, and beside it part of what was to take its place."""
     for suffix in (".draft", ".new"):
         path.with_suffix(suffix).write_bytes(path.read_bytes()[:-1])
+    path.with_name(f"{path.name}.7.draft").write_bytes(path.read_bytes()[:-1])
 
 
 DAMAGES = [emptied, zeroed, zeros_at_the_end, cut_off, missing, flipped, a_draft_left]

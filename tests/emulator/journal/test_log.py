@@ -1,6 +1,8 @@
 """The append-only log: what was appended is there, a torn tail is cut, damage is named."""
 
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,56 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     log = Log(tmp_path / "a.log")
     assert [payload for _, payload in log.entries()] == [b"kept", b"next"]
     log.close()
+
+
+def test_a_rewritten_log_has_only_the_new_payloads_and_takes_more(tmp_path: Path) -> None:
+    """What the log held is gone, what is appended to the new one is there for the next process."""
+    path = tmp_path / "a.log"
+    Log(path).append(b"old")
+    rewritten = Log.rewrite(path, [b"one", b"two"])
+    end = rewritten.end
+    assert rewritten.append(b"three") == end
+    rewritten.close()
+    log = Log(path)
+    assert [payload for _, payload in log.entries()] == [b"one", b"two", b"three"]
+    assert list(tmp_path.iterdir()) == [path]
+    log.close()
+
+
+def test_a_rewriting_that_fails_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    """The disk is full half-way: the open log goes on, and so does the next process."""
+    path = tmp_path / "a.log"
+    log = Log(path)
+    log.append(b"old")
+
+    def payloads() -> Iterator[bytes]:
+        yield b"new"
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        Log.rewrite(path, payloads())
+    log.append(b"more")
+    log.close()
+    again = Log(path)
+    assert [payload for _, payload in again.entries()] == [b"old", b"more"]
+    assert list(tmp_path.iterdir()) == [path]
+    again.close()
+
+
+def test_a_folder_that_cannot_be_synced_leaves_the_rewritten_log_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new log has its name by then: going on with the old one would lose what is appended."""
+    path, fsync = tmp_path / "a.log", os.fsync
+    Log(path).append(b"old")
+
+    def refuse_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError("input/output error")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    rewritten = Log.rewrite(path, [b"one"])
+    rewritten.append(b"two")
+    rewritten.close()
+    assert [payload for _, payload in Log(path).entries()] == [b"one", b"two"]
