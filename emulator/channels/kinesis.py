@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from emulator.back_off import back_off
 from emulator.channels.aws_answers import (
     THROTTLED,
     TRANSIENT,
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from mypy_boto3_kinesis.type_defs import GetRecordsOutputTypeDef
 
 POLL_SECONDS: Final = 0.2
-FIRST_BACK_OFF: Final = 0.1
-LONGEST_BACK_OFF: Final = 5.0
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
 _MOST_RECORDS: Final = 10_000
 _MOST_RENEWALS: Final = 20
 
@@ -161,7 +163,7 @@ class KinesisChannel:
 
     def _put_with_retries(self, batch: Sequence[Entry]) -> list[Outcome]:
         outcomes = self._put(batch)
-        for pause in self._back_offs():
+        for pause in islice(back_off(_FIRST_PAUSE, _LONGEST_PAUSE), self._attempts - 1):
             throttled = [
                 at
                 for at, outcome in enumerate(outcomes)
@@ -192,7 +194,7 @@ class KinesisChannel:
             raise ChannelUnavailableError(f"{self.name}: {error}") from error
 
     def _call_with_retries(self, call: Callable[[], _Answer], transient: Container[str]) -> _Answer:
-        for pause in self._back_offs():
+        for pause in islice(back_off(_FIRST_PAUSE, _LONGEST_PAUSE), self._attempts - 1):
             try:
                 return call()
             except Exception as error:
@@ -200,10 +202,6 @@ class KinesisChannel:
                     raise
             self._clock.wait(pause)
         return call()
-
-    def _back_offs(self) -> Iterator[float]:
-        for tried in range(self._attempts - 1):
-            yield min(FIRST_BACK_OFF * 2**tried, LONGEST_BACK_OFF)
 
 
 class ExpiredIteratorError(Exception):

@@ -12,8 +12,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from emulator.back_off import back_off
 from emulator.channels import Channel, PublishRefusedError
 from emulator.clock import Clock
 from emulator.rng import new_uuid
@@ -22,7 +24,7 @@ from sandbox.repository import Repository, Unsent
 from schemas.error_codes import ErrorCode
 from schemas.sequence import split
 
-RETRY_SECONDS = tuple(0.1 * 2**retry for retry in range(1, 11))
+RETRY_SECONDS = tuple(islice(back_off(0.2), 10))
 """The wait before each of ten retries, 2^n x 100 ms (specification, Network Failure Behaviour)."""
 
 _LOG = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Final, TypeAlias
 
+from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
 from sandbox.receiver.receiving_application import Application, ApplicationError, Arrival, Refused
@@ -101,8 +102,8 @@ class Receiver:
         return len(deliveries)
 
     def _step_with_retries(self, outage: float, limit: int, wait: float) -> int:
-        until, pause = self._clock.elapsed() + outage, _FIRST_PAUSE
-        while True:
+        until = self._clock.elapsed() + outage
+        for pause in back_off(_FIRST_PAUSE, _LONGEST_PAUSE):
             try:
                 return self.step(limit=limit, wait=wait)
             except ChannelUnavailableError as error:
@@ -110,7 +111,7 @@ class Receiver:
                     raise
                 _LOG.warning("trying again in %g s: %s", pause, error)
             self._clock.wait(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+        raise AssertionError("the pauses do not end")
 
     def receive(self, delivery: Delivery) -> None:
         """Process one delivery completely, its commit and the dispatch of rejects included."""

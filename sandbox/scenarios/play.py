@@ -6,10 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Final
 
+from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError
 from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.kinesis import ShardView
@@ -29,7 +30,7 @@ from schemas.peek import peek
 
 START: Final = 1_767_225_600.0
 """2026-01-01T00:00:00Z, the start of every scenario in seconds since the epoch."""
-QUIET_SECONDS: Final = tuple(0.25 * 2**n for n in range(10))
+QUIET_SECONDS: Final = tuple(islice(back_off(0.25), 10))
 """The waits in seconds, four minutes in all, without activity before a run ends."""
 _MOST_STARTS: Final = 20
 _PAUSED_SECONDS: Final = 1.0
