@@ -14,7 +14,7 @@ from emulator.archive.event_source import EventSource
 from emulator.archive.lambda_loader import Loader
 from emulator.background_worker import BackgroundWorker
 from emulator.channels import ChannelUnavailableError, Checkpoints, MemoryCheckpoints
-from emulator.channels.checkpoint_file import CheckpointFile
+from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events

@@ -16,7 +16,7 @@ from emulator.channels import (
     PublishRefusedError,
     Receipt,
 )
-from emulator.channels.checkpoint_file import CheckpointFile
+from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.events import Events
 from rdss_sandbox.record_lines import RecordAddress, place_in_key
 

@@ -18,7 +18,7 @@ from emulator.assembly.damage import describe_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.buckets.service import BucketService
-from emulator.channels.checkpoint_file import CheckpointFile
+from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events

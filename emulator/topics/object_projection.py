@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from emulator.channels.checkpoint_file import CheckpointFile
+from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, stopwatch
 from emulator.streams.merged_reading import ShardCursor, ShardKey, Streams, merge_by_arrival
 from emulator.topics.engine.commands import Command, Publish, SowDelete

@@ -213,7 +213,7 @@ class TopicService:
 
     def _started(self) -> _Running:
         from emulator.background_worker import BackgroundWorker
-        from emulator.channels.checkpoint_file import CheckpointFile
+        from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
         from emulator.scheduler import Scheduler
         from emulator.topics.configuration import with_ours
         from emulator.topics.engine import Topics

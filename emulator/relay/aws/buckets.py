@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from emulator.archive.lambda_loader import OBJECT_NAME
 from emulator.channels import Checkpoints
-from emulator.relay.aws.bucket_checkpoints import BucketCheckpoints
+from emulator.channels.checkpoints.bucket_checkpoints import BucketCheckpoints
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -59,7 +60,7 @@ class UpstreamBuckets:
         return self._client
 
     def loaded(self, name: str, began: Callable[[str], int]) -> Checkpoints:
-        return BucketCheckpoints(self._client, name, began)
+        return BucketCheckpoints(self._client, name, OBJECT_NAME, began)
 
     def close(self) -> None:
         self._client.close()

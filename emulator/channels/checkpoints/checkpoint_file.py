@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.channels import Checkpoints
+from emulator.channels.checkpoints import Checkpoints
 from emulator.journal import Log
 
 _encode: Final = msgspec.json.Encoder().encode
