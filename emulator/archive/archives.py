@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from emulator.buckets.service import BucketService
 
 _LARGEST_RECORD_KIB: Final = 10_240
-_STREAM: Final = "stream"
-"""The shard name under which the checkpoint file keeps the generation of a stream."""
 
 
 class Archives:
@@ -200,17 +198,11 @@ class Archives:
         """Start over with each stream that was deleted and created again under its name."""
         watched = [view for view in self._streams.streams(self._scope) if view.name in self._channels]
         for view in watched:
-            known = self._checkpoints.get(view.name, _STREAM)
-            if known not in {None, view.generation}:
-                self._start_over(view.name)
-            self._checkpoints.put(view.name, _STREAM, view.generation)
+            if self._checkpoints.begin(view.name, view.generation):
+                for channel, checkpoints in self._channels[view.name]:
+                    channel.start_over(checkpoints())
+                self._events.emit("archives.restarted", stream=view.name)
         return 0
-
-    def _start_over(self, stream: str) -> None:
-        self._checkpoints.forget(stream)
-        for channel, checkpoints in self._channels[stream]:
-            channel.start_over(checkpoints())
-        self._events.emit("archives.restarted", stream=stream)
 
     def _note_records(self, stream: str, _shard: str) -> None:
         if stream in self._channels:

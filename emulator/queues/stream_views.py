@@ -22,8 +22,6 @@ from rdss_sandbox.shapes.queues import PROJECT
 from schemas.peek import peek
 
 _LONGEST_TTL: Final = 1_209_600
-_STREAM: Final = "stream"
-"""The shard name under which the checkpoint file keeps the generation of a stream."""
 
 
 class StreamSource:
@@ -108,13 +106,10 @@ class StreamSource:
         view = next(found, None)
         if view is None:
             raise ChannelUnavailableError("there is no such stream")
-        known = self._checkpoints.get(self._name, _STREAM)
-        if known not in {None, view.generation}:
-            self._checkpoints.forget(self._name)
+        if self._checkpoints.begin(self._name, view.generation):
             self._channel.start_over(self._checkpoints.of(self._name))
             self._fetched, self._arrivals, self._ttl = [], [], 0
             self._uncommitted.clear()
-        self._checkpoints.put(self._name, _STREAM, view.generation)
         self._ttl = self._ttl or self._read_retention()
 
     def _read_retention(self) -> int:

@@ -10,6 +10,9 @@ import msgspec
 from emulator.channels.checkpoints import Checkpoints
 from emulator.journal import Log
 
+_GENERATION: Final = "stream"
+"""The shard name under which the generation of a stream is kept. Shards have other names."""
+
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
 
@@ -44,6 +47,18 @@ class CheckpointFile:
         if self._log is not None and self._known.get((stream, shard)) != sequence_number:
             self._log.append(_encode((stream, shard, sequence_number)))
         self._known[stream, shard] = sequence_number
+
+    def begin(self, stream: str, generation: str) -> bool:
+        """Forget the checkpoints of a stream that was deleted and created again under its name.
+
+        ``generation`` is the present one, as ``StreamView`` has it. Returns whether it is another stream.
+        """
+        known = self.get(stream, _GENERATION)
+        is_another = known not in {None, generation}
+        if is_another:
+            self.forget(stream)
+        self.put(stream, _GENERATION, generation)
+        return is_another
 
     def forget(self, stream: str) -> None:
         """Forget every checkpoint of one stream."""
