@@ -32,8 +32,8 @@ class FaultPoint:
 
     def publish(self, entries: Sequence[Entry], put: Put) -> list[Outcome]:
         """Put entries with ``put``, as the faults in force let them through."""
-        if self.fault_engine is None or not self.fault_engine.wants(
-            Direction.PUBLISH, self.channel, self.kind
+        if self.fault_engine is None or self.channel not in self.fault_engine.index(
+            Direction.PUBLISH, self.kind
         ):
             return put(entries)
         messages = [Message(data, key) for data, key in entries]
@@ -61,8 +61,8 @@ class FaultPoint:
     @property
     def holds_back(self) -> bool:
         """Whether a fault may strike what is delivered."""
-        return self.fault_engine is not None and self.fault_engine.wants(
-            Direction.DELIVER, self.channel, self.kind
+        return self.fault_engine is not None and self.channel in self.fault_engine.index(
+            Direction.DELIVER, self.kind
         )
 
 

@@ -99,6 +99,10 @@ class ActiveFault:
     def channel(self) -> str:
         return self._record.channel
 
+    @property
+    def enabled(self) -> bool:
+        return self._record.enabled
+
     def can_strike(self, now: float) -> bool:
         """Whether it may strike, now or later: it is enabled, below its limit, and its time is not over."""
         record, when = self._record, self.when

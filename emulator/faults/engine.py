@@ -41,10 +41,11 @@ from emulator.faults.fault import (
     Phase,
     Target,
 )
+from emulator.faults.fault_index import FaultIndex
 from emulator.faults.faulted_message import Message
 from emulator.faults.injection import Handlers, Injection, build_injection, strike
 from emulator.faults.registry import TYPES, known_type
-from emulator.faults.rules import check_record, find_faults
+from emulator.faults.rules import check_record, select_faults
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
@@ -91,7 +92,11 @@ class FaultEngine:
         self._served = served
         self._targets = dict(targets or {})
         self._channels: set[tuple[str, Kind]] = set()
-        self._concerned: dict[tuple[str, str | None, str], tuple[ActiveFault, ...]] = {}
+        self._indexes = {
+            (direction, kind): FaultIndex(kind, clock)
+            for direction in (Direction.PUBLISH, Direction.DELIVER)
+            for kind in Kind
+        }
         self._timers = Timers(clock, events)
         self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock.wait)
         self._removals = 0
@@ -152,7 +157,7 @@ class FaultEngine:
         with self._lock:
             gone = self._find_active(name)
             del self._faults[name]
-            self._concerned.clear()
+            self._update_indexes()
         self._release(gone)
         self._events.emit("fault.removed", fault=name, injected=gone.injected)
         return gone.record
@@ -197,26 +202,9 @@ class FaultEngine:
         """The names of the processes and containers that a fault may strike."""
         return tuple(self._targets)
 
-    @property
-    def has_faults(self) -> bool:
-        """Whether any fault was added and not removed."""
-        return bool(self._faults)
-
-    def wants(self, direction: str, channel: str | None, kind: str) -> bool:
-        """Whether a fault may strike on this channel now.
-
-        A channel of None stands for any channel; then spent faults count as well.
-        """
-        if not self._faults:
-            return False
-        faults = self._find_faults(direction, channel, kind)
-        if not faults or channel is None:
-            return bool(faults)
-        now = self._clock.time()
-        for fault in faults:  # noqa: SIM110 -- every call comes by here, and a generator costs as much as the rest
-            if fault.can_strike(now):
-                return True
-        return False
+    def index(self, direction: Direction, kind: Kind) -> FaultIndex:
+        """The faults that may strike in a direction on a kind of channel, always up to date."""
+        return self._indexes[direction, kind]
 
     def plan_publish(
         self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False
@@ -262,7 +250,7 @@ class FaultEngine:
         items = [Item(message, message.data) for message in messages]
         call = Call(channel, Kind(kind), direction, items, single)
         with self._lock:
-            faults = self._find_faults(direction, channel, call.kind)
+            faults = self._indexes[direction, call.kind].find(channel)
             injections = strike(faults, call, self._clock.time(), self._environment, self._handlers)
         for injection in injections:
             self._emit_injection(injection)
@@ -275,17 +263,9 @@ class FaultEngine:
         self._timers.release(fault.hold)
         self._clock.nudge()
 
-    def _find_faults(self, direction: str, channel: str | None, kind: str) -> tuple[ActiveFault, ...]:
-        # The hot path asks this for every call, so answers are kept until the faults in force change.
-        asked = (direction, channel, kind)
-        if (known := self._concerned.get(asked)) is not None:
-            return known
-        with self._lock:
-            if len(self._concerned) > _REMEMBERED_QUESTIONS:
-                self._concerned.clear()
-            found = find_faults(self._faults.values(), Direction(direction), channel, Kind(kind))
-            self._concerned[asked] = found
-            return found
+    def _update_indexes(self) -> None:
+        for (direction, kind), index in self._indexes.items():
+            index.replace(select_faults(self._faults.values(), direction, kind))
 
     def _activate(self, record: Fault, type_: FaultType, before: ActiveFault | None = None) -> ActiveFault:
         check_record(record, type_, self._channels)
@@ -294,7 +274,7 @@ class FaultEngine:
         if "target" in fault.attributes:
             find_target(fault.attributes["target"], self._targets)
         self._faults[record.name] = fault
-        self._concerned.clear()
+        self._update_indexes()
         return fault
 
     def _note_streams_of_queues(self) -> None:
@@ -363,6 +343,3 @@ class FaultEngine:
         if type_name not in self._faults:
             return type_name
         return next(name for n in itertools.count(2) if (name := f"{type_name}-{n}") not in self._faults)
-
-
-_REMEMBERED_QUESTIONS = 1000

@@ -25,18 +25,14 @@ def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, K
     _check_kind(fault, type_, channels)
 
 
-def find_faults(
-    faults: Iterable[ActiveFault], direction: Direction, channel: str | None, kind: Kind
-) -> tuple[ActiveFault, ...]:
-    """The faults that may strike in ``direction`` on a channel (None: on any), sorted by phase."""
+def select_faults(faults: Iterable[ActiveFault], direction: Direction, kind: Kind) -> list[ActiveFault]:
+    """Select the faults that may strike in ``direction`` on channels of a kind, sorted by phase."""
     found = [
         fault
         for fault in faults
-        if kind in fault.type.kinds
-        and _strikes_in(fault, direction)
-        and (channel is None or matches_channel(fault.channel, channel, kind))
+        if fault.enabled and kind in fault.type.kinds and _strikes_in(fault, direction)
     ]
-    return tuple(sorted(found, key=lambda fault: (fault.type.phase, fault.name)))
+    return sorted(found, key=lambda fault: (fault.type.phase, fault.name))
 
 
 def matches_channel(wanted: str, name: str, kind: Kind) -> bool:

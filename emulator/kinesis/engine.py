@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -83,27 +83,30 @@ class Engine:
         subscription: Subscription = self.call("SubscribeToShard", request, scope)["EventStream"]
         return subscription
 
-    def put_records_json(self, body: bytes, scope: Scope) -> bytes:
+    def put_records_json(self, body: bytes, scope: Scope, watched: Container[str] = ()) -> bytes:
         """Run PutRecords from JSON to JSON.
 
-        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge.
+        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
+        stream is ``watched``.
         """
-        return self._run(lambda: fast.put_records(self._registry, body, scope))
+        return self._run(lambda: fast.put_records(self._registry, body, scope, watched))
 
-    def put_record_json(self, body: bytes, scope: Scope) -> bytes:
+    def put_record_json(self, body: bytes, scope: Scope, watched: Container[str] = ()) -> bytes:
         """Run PutRecord from JSON to JSON.
 
-        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge.
+        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
+        stream is ``watched``.
         """
-        return self._run(lambda: fast.put_record(self._registry, body, scope))
+        return self._run(lambda: fast.put_record(self._registry, body, scope, watched))
 
-    def get_records_json(self, body: bytes, scope: Scope) -> bytes:
+    def get_records_json(self, body: bytes, scope: Scope, watched: Container[str] = ()) -> bytes:
         """Run GetRecords from JSON to JSON.
 
-        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge.
+        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
+        stream is ``watched``.
         """
         # Rendered outside of the lock: joining 10 MiB must not hold up the writers.
-        return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope)))
+        return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope, watched)))
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
         """Call ``callback(stream name, shard id)`` after records arrive or a shard closes or is deleted.

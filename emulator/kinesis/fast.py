@@ -1,11 +1,13 @@
 """Byte-level paths for the three hot operations: base64 is not kept decoded, and no record becomes a dict.
 
 They answer requests that are certainly valid. Any other request raises ``NotFastError`` and takes the full
-path, so that all errors and their order come from one place.
+path, so that all errors and their order come from one place. So does a request for a stream in ``watched``:
+here the stream is known at no cost.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Annotated, Any
 
 import msgspec
@@ -60,7 +62,7 @@ _decode_put_record = msgspec.json.Decoder(_PutRecord).decode
 _decode_get_records = msgspec.json.Decoder(_GetRecords).decode
 
 
-def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
+def put_records(registry: Registry, body: bytes, scope: Scope, watched: Container[str]) -> bytes:
     """Run PutRecords from JSON to JSON. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
         raise NotFastError
@@ -68,13 +70,13 @@ def put_records(registry: Registry, body: bytes, scope: Scope) -> bytes:
         request = _decode_put_records(body)
     except msgspec.DecodeError as error:
         raise NotFastError from error
-    written, stream = _write(registry, request, list(request.Records), scope)
+    written, stream = _write(registry, request, list(request.Records), scope, watched)
     written.raise_when_none_is_stored()
     answers = ",".join(written.answers)
     return f'{{"FailedRecordCount":{written.failed},"Records":[{answers}]{_encryption(stream)}}}'.encode()
 
 
-def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
+def put_record(registry: Registry, body: bytes, scope: Scope, watched: Container[str]) -> bytes:
     """Run PutRecord from JSON to JSON. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
         raise NotFastError
@@ -83,13 +85,13 @@ def put_record(registry: Registry, body: bytes, scope: Scope) -> bytes:
     except msgspec.DecodeError as error:
         raise NotFastError from error
     entry = Entry(request.Data, request.PartitionKey, request.ExplicitHashKey)
-    written, stream = _write(registry, request, [entry], scope)
+    written, stream = _write(registry, request, [entry], scope, watched)
     written.raise_first()
     return f"{written.answers[0][:-1]}{_encryption(stream)}}}".encode()
 
 
 def get_records(
-    registry: Registry, body: bytes, scope: Scope
+    registry: Registry, body: bytes, scope: Scope, watched: Container[str]
 ) -> tuple[Located, Fetched, ShardIterator | None]:
     """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
 
@@ -100,6 +102,8 @@ def get_records(
         located = locate(registry, request.ShardIterator, request.StreamARN, scope)
     except (msgspec.DecodeError, KinesisError) as error:
         raise NotFastError from error
+    if located.stream.name in watched:
+        raise NotFastError
     return located, *read_on(registry, located, request.Limit)
 
 
@@ -114,13 +118,19 @@ def render(located: Located, fetched: Fetched, following: ShardIterator | None) 
 
 
 def _write(
-    registry: Registry, request: _PutRecords | _PutRecord, entries: list[Entry], scope: Scope
+    registry: Registry,
+    request: _PutRecords | _PutRecord,
+    entries: list[Entry],
+    scope: Scope,
+    watched: Container[str],
 ) -> tuple[Written, Stream]:
     named: dict[str, Any] = {"StreamName": request.StreamName, "StreamARN": request.StreamARN}
     try:
         stream = registry.find_ready(named, scope)
     except KinesisError as error:
         raise NotFastError from error
+    if stream.name in watched:
+        raise NotFastError
     sizes = _sizes(entries, stream.state.max_record_kib * 1024 - _MAX_KEY_BYTES)
     return write(registry, stream, entries, sizes), stream
 

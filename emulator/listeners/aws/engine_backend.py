@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from emulator.clock import Clock
 from emulator.kinesis import Engine, Scope
-from emulator.listeners.aws.interception import Request, Response
+from emulator.listeners.aws.interception import FastPath, Request, Response
 from emulator.listeners.aws.subscribe_to_shard import Subscriptions
 
 
@@ -16,7 +16,7 @@ class EngineBackend:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
         self._subscriptions = Subscriptions(engine, clock)
-        self.fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {
+        self.fast_paths: Mapping[str, FastPath] = {
             "PutRecord": engine.put_record_json,
             "PutRecords": engine.put_records_json,
             "GetRecords": engine.get_records_json,

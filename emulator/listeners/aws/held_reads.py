@@ -38,6 +38,11 @@ class HeldRead:
         return HeldRead(self.stream, self.following, self.children, self.pending.copy())
 
 
+def is_ours(iterator: str) -> bool:
+    """Whether an iterator is the fault engine's own, expired or not."""
+    return iterator.startswith(_MARK)
+
+
 class HeldReads:
     """Held reads by their iterators. An iterator is valid for five minutes, and can be used repeatedly."""
 
@@ -46,11 +51,10 @@ class HeldReads:
         self._awaited_until = 0.0
         self._reads: OrderedDict[str, tuple[float, HeldRead]] = OrderedDict()
 
-    def awaits(self, iterator: str | None) -> bool:
-        """Whether an iterator is ours, expired or not. For None: whether any reader may still have one."""
-        if iterator is not None:
-            return iterator.startswith(_MARK)
-        return self._clock.elapsed() < self._awaited_until
+    @property
+    def awaited(self) -> bool:
+        """Whether a reader may still have an iterator of ours, expired or not."""
+        return self._awaited_until > 0 and self._clock.elapsed() < self._awaited_until
 
     def keep(self, read: HeldRead) -> str:
         """Keep a read and return an iterator for it."""
@@ -66,7 +70,7 @@ class HeldReads:
 
         Raises KinesisError ExpiredIteratorException.
         """
-        if not iterator.startswith(_MARK):
+        if not is_ours(iterator):
             return None
         self._expire()
         if iterator not in self._reads:

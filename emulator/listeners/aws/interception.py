@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
@@ -13,6 +14,8 @@ from emulator.kinesis.scope import Scope, consumer_of, stream_of
 Request: TypeAlias = dict[str, Any]
 Response: TypeAlias = dict[str, Any]
 Proceed: TypeAlias = Callable[[Request], Awaitable[Response]]
+FastPath: TypeAlias = Callable[[bytes, Scope, Container[str]], bytes]
+"""The body, the caller's scope and the watched streams."""
 EventStream: TypeAlias = AsyncGenerator[tuple[str, Response], None]
 """The pairs (event type, event) of a response's ``EventStream`` member."""
 
@@ -21,10 +24,10 @@ class Backend(Protocol):
     """Answers Kinesis requests: the engine of this process, or a relay to another endpoint."""
 
     @property
-    def fast_paths(self) -> Mapping[str, Callable[[bytes, Scope], bytes]]:
+    def fast_paths(self) -> Mapping[str, FastPath]:
         """By operation, functions from JSON request to JSON response.
 
-        They raise NotFastError for a request that ``call`` has to judge.
+        They raise NotFastError for a request that ``call`` has to judge, and for one whose stream is watched.
         """
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
@@ -41,11 +44,14 @@ class Interceptor(Protocol):
     an answer.
     """
 
-    def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
-        """Whether to be called for a stream or, in GetRecords, for a shard iterator.
+    def watches(self, operation: str) -> Container[str] | None:
+        """The streams whose calls of an operation it has to see; None when it has to see no call.
 
-        Without either, the question is whether there may be any stream for which it wants to be called.
+        This is asked for every call, before its body is read.
         """
+
+    def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
+        """Whether to be called for a stream or, in GetRecords, for a shard iterator."""
 
     async def __call__(self, operation: str, request: Request, scope: Scope, proceed: Proceed, /) -> Response:
         """Answer the request. ``proceed`` passes it on to the next interceptor or the backend."""
@@ -74,14 +80,33 @@ def _before(proceed: Proceed, interceptor: Interceptor, operation: str, scope: S
     return answer
 
 
-def wanted(interceptors: Iterable[Interceptor], operation: str, body: bytes) -> bool:
-    """Whether an interceptor must see the call with this JSON body; True in doubt."""
+def watched_streams(interceptors: Iterable[Interceptor], operation: str) -> Container[str]:
+    """The streams whose calls of an operation an interceptor has to see."""
+    watched: Container[str] = ()
     for each in interceptors:
-        if each.wants(operation, None):
-            stream, iterator = _peek(body)
-            if each.wants(operation, stream, iterator):
-                return True
-    return False
+        if (streams := each.watches(operation)) is not None:
+            watched = _Either(watched, streams) if watched else streams
+    return watched
+
+
+@dataclass(frozen=True, slots=True)
+class _Either:
+    """What is in one of two containers."""
+
+    first: Container[str]
+    second: Container[str]
+
+    def __contains__(self, stream: object) -> bool:
+        return stream in self.first or stream in self.second
+
+
+def wanted(interceptors: Iterable[Interceptor], operation: str, body: bytes) -> bool:
+    """Whether an interceptor has to see the call with this JSON body."""
+    watching = [each for each in interceptors if each.watches(operation) is not None]
+    if not watching:
+        return False
+    stream, iterator = _peek(body)
+    return any(each.wants(operation, stream, iterator) for each in watching)
 
 
 def peek_stream(body: bytes) -> str | None:

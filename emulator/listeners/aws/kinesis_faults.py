@@ -6,8 +6,7 @@ The backend behind it may be the stream engine or a relay.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final
 
 from emulator.clock import Clock
@@ -18,54 +17,55 @@ from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws.fanout import apply_faults
-from emulator.listeners.aws.held_reads import HeldRead, HeldReads, Record
+from emulator.listeners.aws.held_reads import HeldRead, HeldReads, Record, is_ours
 from emulator.listeners.aws.interception import Proceed, Request, Response, stream_named
 
 _LARGEST_CALL: Final = 4_500_000
 _MOST_RECORDS: Final = 10_000
 _MOST_HELD: Final = 1_000
-_MOST_ITERATORS: Final = 10_000
 
 
 class KinesisFaults:
     """Applies the fault engine's decisions to PutRecord, PutRecords, GetRecords and SubscribeToShard.
 
-    ``stream_of_iterator`` names the stream of a backend's shard iterator. Without it, only the iterators that
-    passed through here are known.
+    ``stream_of_iterator`` names the stream of a backend's shard iterator.
     """
 
     def __init__(
-        self,
-        fault_engine: FaultEngine,
-        clock: Clock,
-        stream_of_iterator: Callable[[str], str | None] | None = None,
+        self, fault_engine: FaultEngine, clock: Clock, stream_of_iterator: Callable[[str], str | None]
     ) -> None:
         self._fault_engine = fault_engine
         self._clock = clock
-        self._located = _Located() if stream_of_iterator is None else None
-        self._stream_of_iterator = stream_of_iterator or self._known_stream
+        self._stream_of_iterator = stream_of_iterator
         self._held = HeldReads(clock)
+        self._publishes = fault_engine.index(Direction.PUBLISH, Kind.KINESIS)
+        self._deliveries = fault_engine.index(Direction.DELIVER, Kind.KINESIS)
+        self._indexes = {
+            "PutRecord": self._publishes,
+            "PutRecords": self._publishes,
+            "GetRecords": self._deliveries,
+            "SubscribeToShard": self._deliveries,
+        }
+
+    def watches(self, operation: str) -> Container[str] | None:
+        index = self._indexes.get(operation)
+        if index is None or index.in_force:
+            return index
+        return index if operation == "GetRecords" and self._held.awaited else None
 
     def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
-        if operation in {"PutRecord", "PutRecords"}:
-            return self._fault_engine.wants(Direction.PUBLISH, stream, Kind.KINESIS)
-        if operation == "GetRecords":
-            if self._held.awaits(iterator):
+        index = self._indexes.get(operation)
+        if index is None:
+            return False
+        if operation == "GetRecords" and iterator is not None:
+            if is_ours(iterator):
                 return True
-            if iterator is not None and self._fault_engine.has_faults:
-                stream = self._stream_of_iterator(iterator)
-            return self._fault_engine.wants(Direction.DELIVER, stream, Kind.KINESIS)
-        if operation == "SubscribeToShard":
-            return self._fault_engine.wants(Direction.DELIVER, stream, Kind.KINESIS)
-        if operation == "GetShardIterator":
-            return self._located is not None
-        return False
+            stream = self._stream_of_iterator(iterator) if index.in_force else None
+        return (stream or "") in index
 
     async def __call__(self, operation: str, request: Request, _scope: Scope, proceed: Proceed) -> Response:
         if operation == "GetRecords":
             return await self._get_records(request, proceed)
-        if operation == "GetShardIterator":
-            return await self._get_shard_iterator(request, proceed)
         if operation == "SubscribeToShard":
             response = await proceed(request)
             events = apply_faults(
@@ -129,12 +129,6 @@ class KinesisFaults:
 
     # Delivering
 
-    async def _get_shard_iterator(self, request: Request, proceed: Proceed) -> Response:
-        response = await proceed(request)
-        if self._located is not None:
-            self._located.put(response["ShardIterator"], _stream_named(request))
-        return response
-
     async def _get_records(self, request: Request, proceed: Proceed) -> Response:
         limit = min(request.get("Limit") or _MOST_RECORDS, _MOST_RECORDS)
         held = self._held.find(request["ShardIterator"])
@@ -164,8 +158,6 @@ class KinesisFaults:
             held.pending.add(zip(call.items, records, strict=True))
         held.following = response.get("NextShardIterator")
         held.children = response.get("ChildShards", [])
-        if self._located is not None and held.following:
-            self._located.put(held.following, held.stream)
         return response
 
     def _continue(self, response: Response, held: HeldRead) -> Response:
@@ -177,30 +169,12 @@ class KinesisFaults:
         kept = {name: value for name, value in response.items() if name not in _ENDS}
         return kept | {name: value for name, value in ends.items() if value}
 
-    def _known_stream(self, iterator: str) -> str | None:
-        return self._located.get(iterator) if self._located is not None else None
-
 
 _ENDS: Final = frozenset({"NextShardIterator", "ChildShards"})
 
 
 class _FoundNothingError(Exception):
     """A fault makes a read find nothing."""
-
-
-class _Located:
-    """The streams of the latest iterators that the backend returned."""
-
-    def __init__(self) -> None:
-        self._streams: OrderedDict[str, str] = OrderedDict()
-
-    def get(self, iterator: str) -> str | None:
-        return self._streams.get(iterator)
-
-    def put(self, iterator: str, stream: str) -> None:
-        self._streams[iterator] = stream
-        if len(self._streams) > _MOST_ITERATORS:
-            self._streams.popitem(last=False)
 
 
 def _message(record: Record) -> Message:

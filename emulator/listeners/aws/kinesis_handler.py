@@ -40,7 +40,7 @@ from emulator.listeners.aws.interception import (
     EventStream,
     Interceptor,
     call_through,
-    wanted,
+    watched_streams,
 )
 from emulator.listeners.aws.protocols import WireProtocol, protocol_of
 from emulator.listeners.aws.request_ids import kinesis_ids
@@ -125,16 +125,15 @@ class KinesisHandler:
         fast = self._backend.fast_paths.get(call.operation)
         if fast is None or protocol is None or protocol.content_type is not JSON_1_1 or call.method != "POST":
             return None
-        if wanted(self._interceptors, call.operation, call.body):
-            return None
         authorization = call.headers.get(b"authorization")
         if authorization is None or incomplete(authorization, dated=b"x-amz-date" in call.headers):
             return None
         caller = caller_of(authorization)
         if self._access.restricts(caller):
             return None
+        watched = watched_streams(self._interceptors, call.operation)
         try:
-            return _Answer(200, JSON_1_1, fast(call.body, _scope(caller)))
+            return _Answer(200, JSON_1_1, fast(call.body, _scope(caller), watched))
         except NotFastError:
             return None
 

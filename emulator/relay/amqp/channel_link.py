@@ -46,7 +46,7 @@ class RelayContext:
         return self.peers.frame_max
 
     def wants(self, direction: Direction, name: str) -> bool:
-        return self.fault_engine.wants(direction, name, Kind.RABBITMQ)
+        return name in self.fault_engine.index(direction, Kind.RABBITMQ)
 
     def note_channel(self, name: str) -> None:
         """Tell the fault engine once that there is a channel of this name."""

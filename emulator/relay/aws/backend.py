@@ -12,7 +12,7 @@ from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws.error_bodies import JSON_1_1
-from emulator.listeners.aws.interception import EventStream, Request, Response
+from emulator.listeners.aws.interception import EventStream, FastPath, Request, Response
 from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX
 from emulator.listeners.aws.protocols import Json11
 from emulator.listeners.aws.service_model import kinesis_model
@@ -29,7 +29,7 @@ class RelayBackend:
     ``endpoint`` returns the endpoint of an account and region, which signs.
     """
 
-    fast_paths: Mapping[str, Callable[[bytes, Scope], bytes]] = {}
+    fast_paths: Mapping[str, FastPath] = {}
 
     def __init__(self, endpoint: Callable[[Scope], Endpoint], traffic: Traffic) -> None:
         self._endpoint = endpoint

@@ -107,7 +107,7 @@ class RelayApp:
         return (
             request.operation in self._traffic.operations
             or self._access.restricts(request.caller)
-            or any(i.wants(request.operation, None) for i in self._interceptors)
+            or any(each.watches(request.operation) is not None for each in self._interceptors)
         )
 
     async def _relay(self, request: _Request, receive: Receive, send: Send) -> None:

@@ -50,7 +50,7 @@ class TopicFaults:
         if command.topic not in self._seen:
             self._seen.add(command.topic)
             self._fault_engine.note_channel(command.topic, Kind.TOPIC)
-        return self._fault_engine.wants(Direction.PUBLISH, command.topic, Kind.TOPIC)
+        return command.topic in self._fault_engine.index(Direction.PUBLISH, Kind.TOPIC)
 
     async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
         """Execute it as the faults let it. Raises ClientGoneError when they cut the connection."""
@@ -94,7 +94,7 @@ class TopicFaults:
 
     def _strikes(self, message: Sent, pending: DelayedDeliveries[Sent]) -> bool:
         """Whether a fault may strike the message, or it must wait behind one that was struck."""
-        return len(pending) > 0 or self._fault_engine.wants(Direction.DELIVER, message.topic, Kind.TOPIC)
+        return len(pending) > 0 or message.topic in self._fault_engine.index(Direction.DELIVER, Kind.TOPIC)
 
     async def _strike(self, message: Sent, pending: DelayedDeliveries[Sent]) -> None:
         while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,11 +18,24 @@ if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
 
+class _Everything:
+    def __contains__(self, _stream: object) -> bool:
+        return True
+
+
+EVERY_STREAM = _Everything()
+
+
 class On:
     """Runs ``act`` on one operation, on one stream if given."""
 
     def __init__(self, operation: str, act: Callable[..., Any], stream: str | None = None) -> None:
         self._operation, self._act, self._stream = operation, act, stream
+
+    def watches(self, operation: str) -> Container[str] | None:
+        if operation != self._operation:
+            return None
+        return EVERY_STREAM if self._stream is None else {self._stream}
 
     def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:
         return operation == self._operation and (None in (self._stream, stream) or stream == self._stream)
@@ -132,4 +145,4 @@ def test_a_call_is_asked_for_by_what_its_body_names(
             return True
 
     assert wanted([Curious("PutRecords", print)], "PutRecords", body)
-    assert asked == [(None, None), (stream, iterator)]
+    assert asked == [(stream, iterator)]
