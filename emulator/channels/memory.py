@@ -14,8 +14,8 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
+from emulator.channels.channel_faults import FaultedReads, FaultPoint
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
-from emulator.channels.injection import FaultedReads, FaultPoint
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine

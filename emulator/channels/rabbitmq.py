@@ -15,7 +15,7 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
-from emulator.channels.injection import FaultedReads, FaultPoint
+from emulator.channels.channel_faults import FaultedReads, FaultPoint
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock, stopwatch
 from emulator.faults.engine import FaultEngine

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
-from emulator.channels.injection import FaultPoint
+from emulator.channels.channel_faults import FaultPoint
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
