@@ -14,7 +14,7 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
-from emulator.channels.channel_faults import FaultedReads, FaultPoint
+from emulator.channels.channel_faults import ChannelFaults, FaultedReads
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
@@ -46,12 +46,9 @@ class MemoryChannel:
         self._engine = engine
         self._scope = scope
         self._clock = clock
-        self._fault_engine = fault_engine
         self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
-        self._faults = FaultPoint(fault_engine, clock, name, Kind.MEMORY)
+        self._faults = ChannelFaults(fault_engine, clock, name, Kind.MEMORY)
         self._faulted = FaultedReads(self._faults, self._read_records)
-        if fault_engine:
-            fault_engine.note_channel(name, Kind.MEMORY)
 
     def publish(self, data: bytes, key: str) -> Receipt:
         outcome = self.publish_many([(data, key)])[0]

@@ -15,7 +15,7 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
-from emulator.channels.channel_faults import FaultedReads, FaultPoint
+from emulator.channels.channel_faults import ChannelFaults, FaultedReads
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock, stopwatch
 from emulator.faults.engine import FaultEngine
@@ -53,7 +53,6 @@ class RabbitMQChannel:
         self.name = name
         self._url = url
         self._clock = clock
-        self._fault_engine = fault_engine
         self._timeout = timeout
         self._connection: BlockingConnection | None = None
         self._amqp: BlockingChannel | None = None
@@ -62,10 +61,8 @@ class RabbitMQChannel:
         self._tags: dict[str, int] = {}
         self._publisher = new_uuid()
         self._published = 0
-        self._faults = FaultPoint(fault_engine, clock, name, Kind.RABBITMQ, self._drop)
+        self._faults = ChannelFaults(fault_engine, clock, name, Kind.RABBITMQ, self._drop)
         self._faulted = FaultedReads(self._faults, self._fetch)
-        if fault_engine:
-            fault_engine.note_channel(name, Kind.RABBITMQ)
 
     def publish(self, data: bytes, key: str) -> Receipt:
         outcome = self.publish_many([(data, key)])[0]

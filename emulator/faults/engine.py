@@ -1,18 +1,14 @@
 """The fault engine decides what happens to a message, from the seed, the fault and the message alone.
 
-It knows no transport. A channel, a listener or a relay shows it each call, and carries out the plan::
+It knows no transport, and does nothing itself: ``fault_point`` has the picture, and carries out its plans::
 
-    publish(messages) or read(shard)
-        |
-        v
-    Call: one Item a message --> faults in force, in the order of their phases --> the plan, in Call and Item
-    (plan_publish,               CALL > ENTRY > CHANGE > FLOW > CONTROL              |
-     plan_delivery)                                                                  v
-          call.delay     wait (sleep_for, wait_for)               then put or deliver:
-          call.failure   fail the call, written or not            item.failure   refuse this entry
-          call.actions   reshard, pause, kill (run_actions)       item.data      the bytes, perhaps changed
-                         when the call has taken effect           item.copies    put it again (publish)
-                                            item.hidden, overtaken_by, again     hold (DelayedDeliveries)
+    messages --> Call: one Item each --> the faults of the channel, in phases --> the plan, in Call and Item
+                                         CALL > ENTRY > CHANGE > FLOW > CONTROL
+
+    call.delay     wait                                 item.failure   refuse this entry
+    call.failure   fail the call, written or not        item.data      the bytes, perhaps changed
+    call.actions   reshard, pause, kill ...             item.copies    put it again (publish)
+                   when the call has taken effect       item.hidden, overtaken_by, again    hold (delivery)
 """
 
 from __future__ import annotations
@@ -219,36 +215,20 @@ class FaultEngine:
         """Decide what becomes of the messages that one read of one shard found."""
         return self._plan(Direction.DELIVER, channel, kind, messages, single=False)
 
-    async def sleep_for(self, call: Call, since: float | None = None) -> None:
-        """Wait for the delay of ``call``, from now or from ``since`` (a reading of the clock's ``elapsed``).
-
-        A delay ends at once when its fault is removed.
-        """
-        began = self._clock.elapsed() if since is None else since
-        while (left := began + (delay := call.delay) - self._clock.elapsed()) > 0:
-            await self._clock.sleep(left, lambda delay=delay: call.delay < delay)  # type: ignore[misc]
-
-    def wait_for(self, call: Call) -> None:
-        """Wait for the delay of ``call``, blocking the caller's thread; otherwise as ``sleep_for``."""
-        began = self._clock.elapsed()
-        while (left := began + (delay := call.delay) - self._clock.elapsed()) > 0:
-            self._clock.wait(left, lambda delay=delay: call.delay < delay)  # type: ignore[misc]
-
-    def watch_removals(self) -> Callable[[], bool]:
-        """Return a function that says whether a fault was removed or switched off since this call."""
-        seen = self._removals
-        return lambda: self._removals != seen
-
-    def run_actions(self, call: Call) -> None:
-        """Run the control faults that ``call`` set off. Call this when the call has taken effect."""
-        for action in call.actions:
-            action()
-
     def _plan(
         self, direction: Direction, channel: str, kind: str, messages: Iterable[Message], *, single: bool
     ) -> Call:
         items = [Item(message, message.data) for message in messages]
-        call = Call(channel, Kind(kind), direction, items, single)
+        removals = self._removals
+        call = Call(
+            channel,
+            Kind(kind),
+            direction,
+            items,
+            single,
+            began=self._clock.elapsed(),
+            is_outdated=lambda: self._removals != removals,
+        )
         with self._lock:
             faults = self._indexes[direction, call.kind].find(channel)
             injections = strike(faults, call, self._clock.time(), self._environment, self._handlers)

@@ -20,6 +20,8 @@ LONGEST_SECONDS: Final = 1e9
 """The longest duration, in seconds, and the most that the clock advances in one request: 31 years."""
 LONGEST_TEXT: Final = 1_000
 """Characters."""
+THROTTLED: Final = "ProvisionedThroughputExceededException"
+"""The code of a failure for lack of throughput."""
 
 
 class Direction(StrEnum):
@@ -151,7 +153,9 @@ class Item:
 class Call:
     """One publish or one read, and what the faults made of it.
 
-    ``delay`` is how many seconds the answer waits: the longest of ``delays`` whose fault is still in force.
+    ``delay`` is how many seconds the answer waits, from ``began`` on the clock's ``elapsed``: the longest of
+    ``delays`` whose fault is still in force. ``is_outdated`` says whether a fault was removed or switched off
+    since the call was planned.
     """
 
     channel: str
@@ -162,15 +166,18 @@ class Call:
     delays: list[Moment] = field(default_factory=list)
     failure: Failure | None = None
     actions: list[Callable[[], None]] = field(default_factory=list)
+    began: float = 0.0
+    is_outdated: Callable[[], bool] = lambda: False
 
     @property
     def delay(self) -> float:
         return latest(self.delays)
 
     @property
-    def untouched(self) -> bool:
-        """Whether no fault changed the call as a whole; its items may differ."""
-        return not self.failure and not self.delay and not self.actions
+    def throttled(self) -> bool:
+        """Whether the call, or its only message, is refused for lack of throughput."""
+        failure = self.failure or (self.items[0].failure if len(self.items) == 1 else None)
+        return failure is not None and failure.kind == "error" and failure.code == THROTTLED
 
 
 Control: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]

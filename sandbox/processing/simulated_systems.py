@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
-from emulator.channels.channel_faults import FaultPoint
+from emulator.channels.channel_faults import ChannelFaults
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
@@ -80,10 +80,7 @@ class OutsideSystem:
         self._script = deque(read_answer(written) for written in script)
         self._down_until = 0.0
         self._lock = threading.Lock()
-        channel = CHANNEL.format(name)
-        self._fault_point = FaultPoint(fault_engine, clock, channel, Kind.MEMORY)
-        if fault_engine is not None:
-            fault_engine.note_channel(channel, Kind.MEMORY)
+        self._faults = ChannelFaults(fault_engine, clock, CHANNEL.format(name), Kind.MEMORY)
 
     @property
     def planned(self) -> tuple[str, ...]:
@@ -106,7 +103,7 @@ class OutsideSystem:
             answers.extend(self._answer(data) for data, _ in entries)
             return [Receipt("outside", str(len(self.received)))] * len(entries)
 
-        (outcome,) = self._fault_point.publish([(request, key)], put)
+        (outcome,) = self._faults.publish([(request, key)], put)
         if isinstance(outcome, (PublishRefusedError, PublishUnknownError)):
             raise TechnicalError(f"{self.name} failed: {outcome}")
         return answers[-1]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Phase
-
-CODE: Final = "ProvisionedThroughputExceededException"
+from emulator.faults.fault import THROTTLED, Direction, Done, Failure, FaultType, Hit, Phase
 
 
 def inject(hit: Hit) -> Done:
-    failure = Failure(CODE, f"Rate exceeded for stream {hit.call.channel}.")
+    failure = Failure(THROTTLED, f"Rate exceeded for stream {hit.call.channel}.")
     if hit.call.direction is Direction.DELIVER:
         hit.call.failure = failure
-        return Done("the read was throttled", {"code": CODE})
+        return Done("the read was throttled", {"code": THROTTLED})
     hit.item.failure = failure
-    return Done("the message was throttled", {"code": CODE})
+    return Done("the message was throttled", {"code": THROTTLED})
 
 
 TYPE = FaultType(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emulator.clock import Clock
-from emulator.faults.delayed_deliveries import DelayedDeliveries
+from emulator.faults.held_deliveries import HeldDeliveries
 from emulator.kinesis.errors import KinesisError
 from emulator.rng import new_uuid
 
@@ -29,13 +29,12 @@ class HeldRead:
     are then its ChildShards.
     """
 
-    stream: str
+    held: HeldDeliveries[Record]
     following: str | None
     children: list[Any] = field(default_factory=list)
-    pending: DelayedDeliveries[Record] = field(default_factory=DelayedDeliveries)
 
     def copy(self) -> HeldRead:
-        return HeldRead(self.stream, self.following, self.children, self.pending.copy())
+        return HeldRead(self.held.copy(), self.following, self.children)
 
 
 def is_ours(iterator: str) -> bool:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pamqp import commands
 from pamqp.base import Frame
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Direction, Kind
+from emulator.faults.fault import Kind
+from emulator.faults.fault_point import FaultPoint
+from emulator.faults.waits import OnLoop
 from emulator.relay.amqp.frames import Command, Method, encode_method
 from emulator.relay.amqp.refusals import Answer, Refusal
+
+_RETRY_SECONDS: Final = 0.1
 
 
 class ConnectionPeers(Protocol):
@@ -36,23 +40,14 @@ class RelayContext:
     """State shared by all AMQP channels of one relayed connection."""
 
     def __init__(self, fault_engine: FaultEngine, clock: Clock, peers: ConnectionPeers) -> None:
-        self.fault_engine = fault_engine
         self.clock = clock
         self.peers = peers
-        self._seen: set[str] = set()
+        self.loop = OnLoop(clock, peers.spawn)
+        self.faults = FaultPoint(fault_engine, clock, Kind.RABBITMQ, self.loop, _RETRY_SECONDS)
 
     @property
     def frame_max(self) -> int:
         return self.peers.frame_max
-
-    def wants(self, direction: Direction, name: str) -> bool:
-        return name in self.fault_engine.index(direction, Kind.RABBITMQ)
-
-    def note_channel(self, name: str) -> None:
-        """Tell the fault engine once that there is a channel of this name."""
-        if name and name not in self._seen:
-            self._seen.add(name)
-            self.fault_engine.note_channel(name, Kind.RABBITMQ)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self.peers.spawn(work)

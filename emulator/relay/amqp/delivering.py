@@ -1,15 +1,15 @@
 """From the broker to the client: deliveries and gets with faults applied, and their acknowledgements.
 
-    deliver -> Waiting.unseen -> fault engine -> Waiting.pending -> _hand_over -> client
-                                                                                    |
-    broker  <- ack, nack with the broker's tag <- Acknowledgements <- _settle <-----+
+    deliver -> PushedDeliveries -> _hand_over --> client
+    get-ok  -> HeldDeliveries   -> _answer    -----+  |
+                                                      |
+    broker  <- ack, nack with the broker's tag <- Acknowledgements <- _settle
 
-A delivery skips the queue if nothing waits and no fault wants it.
+A delivery skips what waits if nothing does and no fault may strike it.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -18,8 +18,10 @@ from pamqp import commands
 from pamqp.header import ContentHeader
 
 from emulator.faults.delayed_deliveries import Due
-from emulator.faults.fault import Call, Direction, Kind
+from emulator.faults.fault import THROTTLED, Failure
+from emulator.faults.fault_point import CallFailedError
 from emulator.faults.faulted_message import Message
+from emulator.faults.held_deliveries import Form, HeldDeliveries, PushedDeliveries
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     BrokerDelivery,
@@ -40,10 +42,9 @@ from emulator.relay.amqp.frames import (
     replace_body,
     replace_tag,
 )
-from emulator.relay.amqp.refusals import Answer, refusal
-from emulator.relay.amqp.waiting import Arrived, Waiting
+from emulator.relay.amqp.refusals import refusal
+from emulator.relay.amqp.waiting import Arrived, Consumer, Gets
 
-_RETRY_SECONDS: Final = 0.1
 _ARGUMENTS: Final = 11
 """The offset of the arguments in the frame of a method."""
 KEY_HEADER: Final = "partition-key"
@@ -59,12 +60,15 @@ class Deliveries:
         self._window = PrefetchWindow()
         self._prefetch = 0
         self._acks = Acknowledgements()
-        self._readers: dict[str, Waiting] = {}
-        self._consuming: deque[Waiting] = deque()
-        self._gets: dict[str, Waiting] = {}
-        self._getting: deque[Waiting] = deque()
+        self._faults = link.context.faults
+        self._form = Form(
+            lambda arrived: arrived.queue, self._message, one_by_one=True, planned=_expect_settlements
+        )
+        self._consumers: dict[str, Consumer] = {}
+        self._consuming: deque[Consumer] = deque()
+        self._gets: dict[str, Gets] = {}
+        self._getting: deque[Gets] = deque()
         self._declared = ""
-        self._wakers: dict[Waiting, asyncio.Task[None]] = {}
         self.from_client: dict[int, Callable[[Command], None]] = {
             Method.QOS: self._qos,
             Method.CONSUME: self._consume,
@@ -91,12 +95,8 @@ class Deliveries:
 
     def close(self) -> None:
         """Stop delivering, and give up the waiting messages."""
-        for waker in self._wakers.values():
-            waker.cancel()
-        self._wakers.clear()
-        for reader in (*self._readers.values(), *self._gets.values()):
-            self._drop_waiting(reader)
-        self._readers.clear()
+        self._drop_all()
+        self._consumers.clear()
         self._gets.clear()
 
     # What the client asks for
@@ -112,18 +112,20 @@ class Deliveries:
     def _consume(self, command: Command) -> None:
         asked = cast("commands.Basic.Consume", decode_frame(command.frames[0]))
         queue = asked.queue or self._declared
-        reader = Waiting(queue, bool(asked.no_ack), PrefetchWindow(self._prefetch, self._window))
+        consumer = self._new_consumer(
+            queue, PrefetchWindow(self._prefetch, self._window), no_ack=bool(asked.no_ack)
+        )
         if asked.consumer_tag:
-            self._readers[asked.consumer_tag] = reader
+            self._consumers[asked.consumer_tag] = consumer
         if not asked.nowait:
-            self._consuming.append(reader)
-        self._link.context.note_channel(queue)
+            self._consuming.append(consumer)
+        self._faults.note_channel(queue)
         self._link.to_broker(command)
 
     def _consume_ok(self, command: Command) -> None:
         tag, _ = read_short_string(command.frames[0], _ARGUMENTS)
         if self._consuming:
-            self._readers[tag] = self._consuming.popleft()
+            self._consumers[tag] = self._consuming.popleft()
         self._link.to_client(command)
 
     def _cancel(self, command: Command) -> None:
@@ -138,17 +140,21 @@ class Deliveries:
 
     def _withdraw(self, tag: str) -> None:
         """Remove a consumer, and requeue the messages that wait for it."""
-        reader = self._readers.pop(tag, None)
-        if reader is None:
+        consumer = self._consumers.pop(tag, None)
+        if consumer is None:
             return
-        self._cancel_waker(reader)
-        for handed in self._drop_waiting(reader):
+        for handed in self._drop_waiting(consumer):
             self._send_settlements(self._acks.withdraw(handed))
 
-    def _drop_waiting(self, reader: Waiting) -> list[BrokerDelivery]:
-        dropped = reader.drop()
-        self._link.count_held(-sum(each.arrived.command.size for each in dropped if each.first))
-        return [each.arrived.handed for each in dropped if each.arrived.handed is not None]
+    def _drop_all(self) -> None:
+        readers: tuple[Consumer | Gets, ...] = (*self._consumers.values(), *self._gets.values())
+        for reader in readers:
+            self._drop_waiting(reader)
+
+    def _drop_waiting(self, reader: Consumer | Gets) -> list[BrokerDelivery]:
+        dropped = reader.waiting.drop()
+        self._link.count_held(-sum(each.record.command.size for each in dropped if not each.again))
+        return [each.record.handed for each in dropped if each.record.handed is not None]
 
     def _declare(self, command: Command) -> None:
         asked = cast("commands.Queue.Declare", decode_frame(command.frames[0]))
@@ -172,8 +178,7 @@ class Deliveries:
         self._link.to_client(command)
 
     def _recover_ok(self, command: Command) -> None:
-        for reader in (*self._readers.values(), *self._gets.values()):
-            self._drop_waiting(reader)
+        self._drop_all()
         self._acks.forget_all()
         self._link.to_client(command)
 
@@ -193,9 +198,9 @@ class Deliveries:
             self._link.to_broker(command)
         else:
             self._send_settlements(settlements)
-        for reader in tuple(self._readers.values()):
-            if not reader.empty:
-                self._release(reader)
+        for consumer in tuple(self._consumers.values()):
+            if len(consumer.waiting):
+                consumer.waiting.release()
 
     def _send_settlements(self, settlements: list[Settlement]) -> None:
         for tag, multiple, verdict in settlements:
@@ -207,62 +212,42 @@ class Deliveries:
 
     # Consumers
 
-    def _deliver(self, command: Command) -> None:
-        frame = command.frames[0]
-        consumer, end = read_short_string(frame, _ARGUMENTS)
-        reader = self._readers.get(consumer)
-        if reader is None:
-            reader = self._readers[consumer] = Waiting("")
-        tag = read_delivery_tag(frame, end)
-        self._tap.report_delivery(reader.queue, command)
-        arrived = Arrived(
-            command, None if reader.no_ack else self._acks.add_broker_delivery(tag, reader.window)
+    def _new_consumer(self, queue: str, window: PrefetchWindow, *, no_ack: bool) -> Consumer:
+        waiting = PushedDeliveries(
+            self._faults,
+            self._form,
+            self._link.context.loop,
+            hand_over=self._hand_over,
+            fail=self._fail,
+            room=lambda: window.room and not self._link.closed,
         )
-        if (
-            reader.empty
-            and reader.window.room
-            and not self._link.context.wants(Direction.DELIVER, reader.queue)
-        ):
-            client_tag = self._acks.assign_tag(arrived.handed)
-            if client_tag != tag:
-                command.frames[0] = replace_tag(frame, end, client_tag, redelivered=False)
-            self._link.to_client(command)
-            return
-        reader.unseen.append(arrived)
-        self._link.count_held(command.size)
-        self._release(reader)
+        return Consumer(queue, no_ack, window, waiting)
 
-    def _release(self, reader: Waiting) -> None:
-        """Deliver what is due, and schedule the next delivery."""
-        now = self._clock.time()
-        while reader.unseen and now >= reader.again_at:
-            if not self._meet_faults(reader, now):
-                break
-        while not self._link.closed and (due := reader.due(now)) is not None:
-            self._hand_over(due)
-        self._wake_later(reader)
+    def _deliver(self, command: Command) -> None:
+        tag, end = read_short_string(command.frames[0], _ARGUMENTS)
+        consumer = self._consumers.get(tag)
+        if consumer is None:
+            consumer = self._consumers[tag] = self._new_consumer("", PrefetchWindow(), no_ack=False)
+        arrived = self._arrive(command, consumer, end)
+        if arrived is not None:
+            consumer.waiting.arrive(arrived)
 
-    def _meet_faults(self, reader: Waiting, now: float) -> bool:
-        """Let the faults strike the first unseen message; return False if a fault holds it up."""
-        call = self._strike(reader)
-        if call.failure is None:
-            reader.accept(call, now)
-            return True
-        self._fail(reader, call, now)
-        return False
+    def _arrive(self, command: Command, reader: Consumer | Gets, tag_at: int) -> Arrived | None:
+        """Deliver a message at once, and return None, if no fault may strike it and none waits before it."""
+        tag = read_delivery_tag(command.frames[0], tag_at)
+        self._tap.report_delivery(reader.queue, command)
+        handed = None if reader.no_ack else self._acks.add_broker_delivery(tag, reader.window)
+        if len(reader.waiting) or not reader.window.room or reader.queue in self._faults.deliveries:
+            self._link.count_held(command.size)
+            return Arrived(command, handed, reader.queue)
+        client_tag = self._acks.assign_tag(handed)
+        if client_tag != tag:
+            command.frames[0] = replace_tag(command.frames[0], tag_at, client_tag, redelivered=False)
+        self._link.to_client(command)
+        return None
 
-    def _strike(self, reader: Waiting) -> Call:
-        command = reader.unseen[0].command
-        message = Message(command.body, read_partition_key(command), self._clock.time())
-        return self._link.context.fault_engine.plan_delivery(reader.queue, Kind.RABBITMQ, [message])
-
-    def _fail(self, reader: Waiting, call: Call, now: float) -> None:
-        assert call.failure is not None
-        refused = refusal(call.failure, confirming=False)
-        if refused.answer is Answer.WAIT:
-            reader.again_at = now + _RETRY_SECONDS
-        else:
-            self._link.refuse(refused, None)
+    def _fail(self, failure: Failure) -> None:
+        self._link.refuse(refusal(failure, confirming=False), None)
 
     def _hand_over(self, due: Due[Arrived]) -> None:
         command, handed = due.record.command, due.record.handed
@@ -279,89 +264,65 @@ class Deliveries:
             self._link.count_held(-command.size)
         self._link.to_client(Command(command.channel, command.method, frames))
 
-    def _wake_later(self, reader: Waiting) -> None:
-        self._cancel_waker(reader)
-        changed = self._link.context.fault_engine.watch_removals()
-        at = None if self._link.closed else reader.wakes_at()
-        if at is not None:
-            waking = self._wake(reader, at - self._clock.time(), changed)
-            self._wakers[reader] = self._link.context.spawn(waking)
-
-    async def _wake(self, reader: Waiting, seconds: float, changed: Callable[[], bool]) -> None:
-        await self._clock.sleep(max(seconds, 0.001), changed)
-        if changed():
-            reader.again_at = 0.0
-        self._wakers.pop(reader, None)
-        self._release(reader)
-
-    def _cancel_waker(self, reader: Waiting) -> None:
-        if waker := self._wakers.pop(reader, None):
-            waker.cancel()
+    def _message(self, arrived: Arrived) -> Message:
+        return Message(arrived.command.body, read_partition_key(arrived.command), self._clock.time())
 
     # Gets
 
     def _get(self, command: Command) -> None:
         asked = cast("commands.Basic.Get", decode_frame(command.frames[0]))
         queue = asked.queue or self._declared
-        reader = self._gets.setdefault(queue, Waiting(queue))
-        reader.no_ack = bool(asked.no_ack)
-        self._getting.append(reader)
-        if reader.empty:
-            self._link.context.note_channel(queue)
-            self._link.to_broker(command)
+        gets = self._gets.setdefault(queue, Gets(queue, HeldDeliveries(self._faults, self._form)))
+        gets.no_ack = bool(asked.no_ack)
+        self._getting.append(gets)
+        if len(gets.waiting):
+            self._link.context.spawn(self._answer(gets))
         else:
-            self._link.context.spawn(self._answer(reader))
+            self._faults.note_channel(queue)
+            self._link.to_broker(command)
 
     def _get_ok(self, command: Command) -> None:
-        reader = self._getting[0]
-        tag = read_delivery_tag(command.frames[0], _ARGUMENTS)
-        self._tap.report_delivery(reader.queue, command)
-        arrived = Arrived(
-            command, None if reader.no_ack else self._acks.add_broker_delivery(tag, PrefetchWindow())
-        )
-        if reader.empty and not self._link.context.wants(Direction.DELIVER, reader.queue):
+        gets = self._getting[0]
+        arrived = self._arrive(command, gets, _ARGUMENTS)
+        if arrived is None:
             self._getting.popleft()
-            client_tag = self._acks.assign_tag(arrived.handed)
-            if client_tag != tag:
-                command.frames[0] = replace_tag(command.frames[0], _ARGUMENTS, client_tag, redelivered=False)
-            self._link.to_client(command)
             return
-        reader.unseen.append(arrived)
-        self._link.count_held(command.size)
-        self._link.context.spawn(self._answer(reader))
+        gets.waiting.add([arrived])
+        self._link.context.spawn(self._answer(gets))
 
-    async def _answer(self, reader: Waiting) -> None:
+    async def _answer(self, gets: Gets) -> None:
         """Answer a get with a message that is due, or else ask the broker for another one."""
-        while reader.unseen:
-            call = self._strike(reader)
-            await self._link.context.fault_engine.sleep_for(call)
-            if call.failure is not None:
-                self._fail(reader, call, 0.0)
-                if not self._link.closed:
-                    self._send_get_empty()
-                return
-            reader.accept(call, self._clock.time(), hide=False)
+        try:
+            await gets.waiting.meet()
+        except CallFailedError as failed:
+            if failed.failure.code != THROTTLED:
+                self._fail(failed.failure)
+            if not self._link.closed:
+                self._send_get_empty()
+            return
         if self._link.closed:
             return
-        if (due := reader.due(self._clock.time())) is not None:
+        if due := gets.waiting.take(1):
             self._getting.popleft()
-            self._hand_over(due)
+            self._hand_over(due[0])
         else:
-            self._link.send_method_to_broker(commands.Basic.Get(queue=reader.queue, no_ack=reader.no_ack))
+            self._link.send_method_to_broker(commands.Basic.Get(queue=gets.queue, no_ack=gets.no_ack))
 
     def _get_empty(self, command: Command) -> None:
-        reader = self._getting[0]
-        due = reader.due(self._clock.time())
-        if due is None:
-            self._getting.popleft()
+        gets = self._getting.popleft()
+        if due := gets.waiting.take(1):
+            self._hand_over(due[0])
+        else:
             self._link.to_client(command)
-            return
-        self._getting.popleft()
-        self._hand_over(due)
 
     def _send_get_empty(self) -> None:
         self._getting.popleft()
         self._link.send_method_to_client(commands.Basic.GetEmpty())
+
+
+def _expect_settlements(arrived: Arrived, times: int) -> None:
+    if arrived.handed is not None:
+        arrived.handed.left = times
 
 
 def _verdict(method: int, bits: int) -> tuple[bool, Verdict]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from pamqp import commands
 
-from emulator.faults.fault import Call, Direction, Kind
+from emulator.faults.fault import Call, Item
+from emulator.faults.fault_point import CallFailedError
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
@@ -18,7 +19,6 @@ from emulator.relay.amqp.delivering import read_partition_key
 from emulator.relay.amqp.frames import Command, Method, read_delivery_tag, read_short_string, replace_body
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
 
-_RETRY_SECONDS: Final = 0.1
 _TICKET_BYTES: Final = 2
 _ARGUMENTS: Final = 11
 _MANDATORY: Final = 1
@@ -38,15 +38,11 @@ class PublishTarget:
         self.channel = self.exchange or self.routing_key
 
 
-class _HeldCommand:
-    """A command that waits, the time since when, and the fault engine's call if a fault struck it."""
+class _HeldCommand(NamedTuple):
+    """A command that waits, and the fault engine's call if a fault may strike it."""
 
-    __slots__ = ("call", "command", "since")
-
-    def __init__(self, command: Command, call: Call | None, since: float) -> None:
-        self.command = command
-        self.call = call
-        self.since = since
+    command: Command
+    call: Call | None
 
 
 class Publishes:
@@ -63,7 +59,7 @@ class Publishes:
         self._handle = handle
         self._idle = idle
         self._tap = tap
-        self._clock = link.context.clock
+        self._faults = link.context.faults
         self._held_commands: deque[_HeldCommand] = deque()
         self._confirms: Confirms | None = None
         self._working: asyncio.Task[None] | None = None
@@ -97,24 +93,20 @@ class Publishes:
             else:
                 self._handle(command)
             return
-        call = self._strike(command) if wanted else None
-        self._held_commands.append(_HeldCommand(command, call, self._clock.elapsed()))
+        self._held_commands.append(_HeldCommand(command, self._plan(command) if wanted else None))
         self._hold(command.size)
         if self._working is None:
             self._working = self._link.context.spawn(self._work())
 
     def _report_and_check(self, target: PublishTarget) -> bool:
-        self._link.context.note_channel(target.channel)
-        return self._link.context.wants(Direction.PUBLISH, target.channel)
+        self._faults.note_channel(target.channel)
+        return target.channel in self._faults.publishes
 
-    def _strike(self, command: Command) -> Call:
+    def _plan(self, command: Command) -> Call:
         target = PublishTarget(command.frames[0])
         message = Message(command.body, read_partition_key(command) or target.routing_key)
         # In confirm mode, a publisher sends many messages before it waits, and each has its own answer.
-        alone = self._confirms is None
-        return self._link.context.fault_engine.plan_publish(
-            target.channel, Kind.RABBITMQ, [message], single=alone
-        )
+        return self._faults.plan_publish(target.channel, [message], single=self._confirms is None)
 
     def _hold(self, size: int) -> None:
         self._link.context.peers.count_held_for_broker(size)
@@ -122,63 +114,51 @@ class Publishes:
     async def _work(self) -> None:
         try:
             while self._held_commands:
-                held = self._held_commands[0]
-                if held.call is not None:
-                    await self._link.context.fault_engine.sleep_for(held.call, held.since)
-                if held.call is None:
-                    self._handle(held.command)
+                command, call = self._held_commands[0]
+                if call is None:
+                    self._handle(command)
                 else:
-                    await self._publish(held.command, held.call)
+                    await self._publish(command, call)
                 if self._held_commands:
                     self._held_commands.popleft()
-                    self._hold(-held.command.size)
+                    self._hold(-command.size)
         finally:
             self._working = None
             self._idle()
 
     async def _publish(self, command: Command, call: Call) -> None:
-        call = await self._wait_while_throttled(command, call)
-        (item,) = call.items
-        failure = call.failure or item.failure
-        refused = refusal(failure, confirming=self._confirms is not None) if failure else None
-        if failure is None or failure.written:
-            self._put(command, item.data, 1 + item.copies, heard=failure is None)
-            if call.actions:
-                await asyncio.to_thread(self._link.context.fault_engine.run_actions, call)
-        elif self._confirms is not None:
-            self._confirms.note_refused()
-        if refused is not None:
-            self._refuse(command, refused)
+        if call.throttled:
+            self._link.context.peers.block()
+            try:
+                call = await self._faults.wait_while_throttled(call, lambda: self._plan(command))
+            finally:
+                self._link.context.peers.unblock()
 
-    async def _wait_while_throttled(self, command: Command, call: Call) -> Call:
-        """Wait while the message is throttled; the connection is blocked meanwhile."""
-        if not _throttled(call):
-            return call
-        self._link.context.peers.block()
+        async def put(items: Sequence[Item], turn: int) -> list[None]:
+            self._put(command, items[0], call, turn)
+            return [None]
+
         try:
-            while _throttled(call):
-                changed = self._link.context.fault_engine.watch_removals()
-                # The fault may have gone since the message met it, and then nothing would end the wait.
-                if self._link.context.wants(Direction.PUBLISH, PublishTarget(command.frames[0]).channel):
-                    await self._clock.sleep(_RETRY_SECONDS, changed)
-                call = self._strike(command)
-            return call
-        finally:
-            self._link.context.peers.unblock()
+            (failure,) = await self._faults.publish(call, put)
+        except CallFailedError as failed:
+            failure = failed.failure
+        if failure is None:
+            return
+        if not failure.written and self._confirms is not None:
+            self._confirms.note_refused()
+        self._refuse(command, refusal(failure, confirming=self._confirms is not None))
 
-    def _put(self, command: Command, data: bytes, times: int, *, heard: bool) -> None:
+    def _put(self, command: Command, item: Item, call: Call, turn: int) -> None:
         frames = command.frames
-        if data != command.body:
-            frames = replace_body(frames, data, self._link.context.frame_max)
-        if self._confirms is not None:
-            self._confirms.note_forwarded(times, heard=heard)
+        if item.data != command.body:
+            frames = replace_body(frames, item.data, self._link.context.frame_max)
         target = PublishTarget(frames[0])
-        self._pass(Command(command.channel, command.method, frames), target)
-        if times > 1:
+        if turn:
             # Only the first copy is mandatory, so that a publish is returned once.
-            copy = Command(command.channel, command.method, [_not_mandatory(frames[0]), *frames[1:]])
-            for _ in range(times - 1):
-                self._pass(copy, target)
+            frames = [_not_mandatory(frames[0]), *frames[1:]]
+        elif self._confirms is not None:
+            self._confirms.note_forwarded(1 + item.copies, heard=call.failure is None)
+        self._pass(Command(command.channel, command.method, frames), target)
 
     def _pass(self, command: Command, target: PublishTarget) -> None:
         self._tap.record_publish(target.channel, target.routing_key, command)
@@ -237,11 +217,6 @@ class Publishes:
                 self._link.send_method_to_client(
                     commands.Basic.Nack(confirm.tag, confirm.multiple, requeue=False)
                 )
-
-
-def _throttled(call: Call) -> bool:
-    failure = call.failure or call.items[0].failure
-    return failure is not None and refusal(failure, confirming=False).answer is Answer.WAIT
 
 
 def _not_mandatory(frame: bytes) -> bytes:

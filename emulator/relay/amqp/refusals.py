@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from emulator.faults.fault import Failure
-from emulator.faults.types.throttle import CODE as THROTTLED
+from emulator.faults.fault import THROTTLED, Failure
 
 
 class Answer(Enum):

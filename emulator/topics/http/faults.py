@@ -7,17 +7,19 @@ repeated, reordered or followed by the end of the connection. A throttled delive
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
 from emulator.clock import Clock
-from emulator.faults.delayed_deliveries import DelayedDeliveries
+from emulator.faults.delayed_deliveries import Due
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Call, Direction, Failure, Kind
+from emulator.faults.fault import Failure, Item, Kind
+from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message as Struck
-from emulator.faults.types.throttle import CODE as THROTTLED
+from emulator.faults.held_deliveries import Form, PushedDeliveries
+from emulator.faults.waits import OnLoop
 from emulator.http.asgi import ClientGoneError
 from emulator.topics.engine import Session
 from emulator.topics.engine.commands import Command, Publish
@@ -26,8 +28,8 @@ from emulator.topics.http.unsent_messages import Outbox
 
 Sent: TypeAlias = PublishMessage | OofMessage
 
-_RETRY_SECONDS: Final = 1.0
-_MOST_AT_ONCE: Final = 1000
+_MOST_HELD: Final = 20_000
+"""Twice the longest distance that faults reorder over. Beyond it, messages wait in the outbox."""
 _FAILABLE: Final = ("processed", "completed", "persisted")
 
 
@@ -39,34 +41,32 @@ class TopicFaults:
     """Applies the faults of ``fault_engine`` on channels of the kind ``topic``."""
 
     def __init__(self, fault_engine: FaultEngine, clock: Clock) -> None:
-        self._fault_engine = fault_engine
         self._clock = clock
-        self._seen: set[str] = set()
+        self._loop = OnLoop(clock)
+        self._point = FaultPoint(fault_engine, clock, Kind.TOPIC, self._loop)
 
     def concern(self, command: Command) -> bool:
         """Report the topic to the fault engine, and return True if a fault may strike the command."""
         if not isinstance(command, Publish):
             return False
-        if command.topic not in self._seen:
-            self._seen.add(command.topic)
-            self._fault_engine.note_channel(command.topic, Kind.TOPIC)
-        return command.topic in self._fault_engine.index(Direction.PUBLISH, Kind.TOPIC)
+        self._point.note_channel(command.topic)
+        return command.topic in self._point.publishes
 
     async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
         """Execute it as the faults let it. Raises ClientGoneError when they cut the connection."""
-        call = self._fault_engine.plan_publish(
-            command.topic, Kind.TOPIC, [Struck(bytes(command.data), command.sow_key)], single=True
-        )
-        await self._fault_engine.sleep_for(call)
-        (item,) = call.items
-        failure = call.failure or item.failure
-        if failure is None or failure.written:
-            asked = "" if failure else command.ack_type
-            changed = msgspec.structs.replace(command, data=msgspec.Raw(item.data), ack_type=asked)
-            session.execute(changed)
-            for _ in range(item.copies):
-                session.execute(msgspec.structs.replace(changed, ack_type=""))
-            self._fault_engine.run_actions(call)
+        message = Struck(bytes(command.data), command.sow_key)
+        call = self._point.plan_publish(command.topic, [message], single=True)
+
+        async def put(items: Sequence[Item], turn: int) -> list[None]:
+            asked = "" if turn or call.failure else command.ack_type
+            data = msgspec.Raw(items[0].data)
+            session.execute(msgspec.structs.replace(command, data=data, ack_type=asked))
+            return [None]
+
+        try:
+            (failure,) = await self._point.publish(call, put)
+        except CallFailedError as failed:
+            failure = failed.failure
         if failure is None:
             return
         if failure.kind == "cut":
@@ -79,62 +79,77 @@ class TopicFaults:
 
         Raises ClientGoneError, or DeliveryFailedError with the reason, when a fault ends the connection.
         """
-        pending: DelayedDeliveries[Sent] = DelayedDeliveries()
-        while outbox.closed is None:
-            await self._something(outbox, pending)
-            now: list[Message] = []
-            for message in outbox.taken():
-                if isinstance(message, PublishMessage | OofMessage) and self._strikes(message, pending):
-                    await self._strike(message, pending)
-                else:
-                    now.append(message)
-            now.extend(self._due(pending))
-            if now:
-                yield now
+        ready: list[Message] = []
+        failures: list[Failure] = []
+        changed = asyncio.Event()
 
-    def _strikes(self, message: Sent, pending: DelayedDeliveries[Sent]) -> bool:
-        """Whether a fault may strike the message, or it must wait behind one that was struck."""
-        return len(pending) > 0 or message.topic in self._fault_engine.index(Direction.DELIVER, Kind.TOPIC)
+        def hand_over(due: Due[Sent]) -> None:
+            ready.append(_restore(due))
+            changed.set()
 
-    async def _strike(self, message: Sent, pending: DelayedDeliveries[Sent]) -> None:
-        while True:
-            changed = self._fault_engine.watch_removals()
-            call = self._met(message)
-            await self._fault_engine.sleep_for(call)
-            failure = call.failure
-            if failure is None:
-                pending.add([(call.items[0], message)])
-                return
-            if failure.kind == "cut":
-                raise ClientGoneError
-            if failure.code != THROTTLED:
-                raise DeliveryFailedError(f"{failure.code}: {failure.message}")
-            await self._clock.sleep(_RETRY_SECONDS, changed)
+        def fail(failure: Failure) -> None:
+            failures.append(failure)
+            changed.set()
 
-    def _met(self, message: Sent) -> Call:
-        struck = Struck(bytes(message.data), message.sow_key, self._clock.time())
-        return self._fault_engine.plan_delivery(message.topic, Kind.TOPIC, [struck])
-
-    def _due(self, pending: DelayedDeliveries[Sent]) -> Iterator[Sent]:
-        for due in pending.take(self._clock.time(), _MOST_AT_ONCE) if len(pending) else ():
-            unchanged = due.data == bytes(due.record.data)
-            yield due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
-
-    async def _something(self, outbox: Outbox, pending: DelayedDeliveries[Sent]) -> None:
-        """Wait until a message arrives or a delayed one is due."""
-        if not len(pending):
-            await outbox.wait()
-            return
-        left = pending.due_at() - self._clock.time()
-        if left <= 0:
-            return
-        due = self._clock.sleep(left, lambda: pending.due_at() <= self._clock.time())
-        waits = [asyncio.ensure_future(outbox.wait()), asyncio.ensure_future(due)]
+        pushed: PushedDeliveries[Sent] = PushedDeliveries(
+            self._point,
+            Form(lambda message: message.topic, self._meet, one_by_one=True),
+            self._loop,
+            hand_over=hand_over,
+            fail=fail,
+        )
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            while outbox.closed is None:
+                await _something(outbox, pushed, changed)
+                changed.clear()
+                for message in () if _is_full(pushed) else outbox.taken():
+                    if isinstance(message, PublishMessage | OofMessage) and (
+                        len(pushed) or message.topic in self._point.deliveries
+                    ):
+                        pushed.arrive(message)
+                    else:
+                        ready.append(message)
+                if ready:
+                    now, ready[:] = ready.copy(), ()
+                    yield now
+                if failures:
+                    raise _ended(failures[0])
         finally:
-            for wait in waits:
-                wait.cancel()
+            pushed.drop()
+
+    def _meet(self, message: Sent) -> Struck:
+        return Struck(bytes(message.data), message.sow_key, self._clock.time())
+
+
+def _is_full(pushed: PushedDeliveries[Sent]) -> bool:
+    return pushed.throttled or len(pushed) >= _MOST_HELD
+
+
+async def _something(outbox: Outbox, pushed: PushedDeliveries[Sent], changed: asyncio.Event) -> None:
+    """Wait until a message arrives, or one that was held is ready."""
+    if changed.is_set():
+        return
+    if not len(pushed):
+        await outbox.wait()
+        return
+    came = outbox.over.wait() if _is_full(pushed) else outbox.wait()
+    waits = [asyncio.ensure_future(came), asyncio.ensure_future(changed.wait())]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def _restore(due: Due[Sent]) -> Sent:
+    unchanged = due.data == bytes(due.record.data)
+    return due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
+
+
+def _ended(failure: Failure) -> Exception:
+    if failure.kind == "cut":
+        return ClientGoneError()
+    return DeliveryFailedError(f"{failure.code}: {failure.message}")
 
 
 def _refusals(command: Publish, failure: Failure) -> Iterator[Ack]:

@@ -21,8 +21,10 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Call
+from emulator.faults.fault import Call, Kind
+from emulator.faults.fault_point import FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
+from emulator.faults.waits import OnLoop, OnThread
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
@@ -56,11 +58,16 @@ def met(fault_engine: FaultEngine, direction: str = "plan_publish") -> Call:
     return call
 
 
+def point(fault_engine: FaultEngine, waits: type[OnLoop | OnThread]) -> FaultPoint:
+    clock = fault_engine._clock
+    return FaultPoint(fault_engine, clock, Kind.KINESIS, waits(clock))
+
+
 async def test_a_delayed_call_goes_on(
     fault_engine: FaultEngine, end: Callable[[FaultEngine, str], object]
 ) -> None:
     fault_engine.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
-    waiting = asyncio.ensure_future(fault_engine.sleep_for(met(fault_engine)))
+    waiting = asyncio.ensure_future(point(fault_engine, OnLoop).wait(met(fault_engine)))
     await asyncio.sleep(0)
     assert not waiting.done()
     await asyncio.to_thread(end, fault_engine, "latency")
@@ -71,7 +78,8 @@ def test_a_delayed_call_on_a_thread_goes_on(
     fault_engine: FaultEngine, end: Callable[[FaultEngine, str], object]
 ) -> None:
     fault_engine.add(NewFault("latency", attributes={"delay": HOUR, "most": HOUR}))
-    thread = threading.Thread(target=fault_engine.wait_for, args=(met(fault_engine),), daemon=True)
+    waiting = point(fault_engine, OnThread).wait(met(fault_engine))
+    thread = threading.Thread(target=run_blocking, args=(waiting,), daemon=True)
     thread.start()
     end(fault_engine, "latency")
     thread.join(DEADLINE)
@@ -84,7 +92,7 @@ async def test_another_fault_goes_on_holding(fault_engine: FaultEngine) -> None:
     fault_engine.add(NewFault("latency", name="short", attributes={"delay": 10, "most": HOUR}))
     call = met(fault_engine)
     assert call.delay == HOUR
-    waiting = asyncio.ensure_future(fault_engine.sleep_for(call))
+    waiting = asyncio.ensure_future(point(fault_engine, OnLoop).wait(call))
     await asyncio.sleep(0)
     fault_engine.remove("long")
     assert call.delay == 10

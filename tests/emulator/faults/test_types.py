@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.channels.channel import Receipt
+from emulator.channels.channel_faults import ChannelFaults
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Item
+from emulator.faults.fault import Item, Kind
 from emulator.faults.faulted_message import Message
 from emulator.faults.holding import Hold, Moment
 from emulator.faults.registry import TYPES
@@ -169,8 +171,15 @@ def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[by
     fault_engine.add(NewFault("kill", attributes={"target": "broker"}, when={"every": 3}))
     for number in range(3):
         assert sleeper.poll() is None
-        fault_engine.run_actions(fault_engine.plan_publish("input", "memory", [Message(b"%d" % number)]))
+        put(fault_engine, clock, b"%d" % number)
     assert sleeper.wait(60) == -signal.SIGKILL
+
+
+def put(fault_engine: FaultEngine, clock: Clock, data: bytes) -> None:
+    """Put a message through the faults."""
+    ChannelFaults(fault_engine, clock, "input", Kind.MEMORY).publish(
+        [(data, "k")], lambda entries: [Receipt("", "")] * len(entries)
+    )
 
 
 @given(
