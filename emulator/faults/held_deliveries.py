@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from math import inf
@@ -51,10 +52,10 @@ class HeldDeliveries(Generic[_Record]):
         self._form = form
         self._held: DelayedDeliveries[_Record] = DelayedDeliveries()
         self.unmet: deque[_Record] = deque()
-        self._meeting = 0
+        self._reading = asyncio.Lock()
 
     def __len__(self) -> int:
-        return len(self.unmet) + self._meeting + len(self._held)
+        return len(self.unmet) + len(self._held)
 
     def copy(self) -> HeldDeliveries[_Record]:
         """A copy for a second reader that goes on from the same position."""
@@ -69,23 +70,18 @@ class HeldDeliveries(Generic[_Record]):
     async def meet(self) -> None:
         """Let the faults strike the unmet records as one read of one channel, and wait for it.
 
-        Raises CallFailedError. The records then stay for the next time.
+        One read is made at a time. Raises CallFailedError; the records then stay for the next read.
         """
-        if not self.unmet:
-            return
-        records, self.unmet = self.unmet, deque()
-        self._meeting += len(records)
-        call: Call | None = None
-        try:
-            call = self.plan(records)
+        async with self._reading:
+            unmet, count = self.unmet, len(self.unmet)
+            if not count:
+                return
+            call = self.plan(list(unmet))
             await self._point.wait(call)
-        finally:
-            self._meeting -= len(records)
-            if call is None or call.failure:
-                self.unmet.extendleft(reversed(records))
-        if call.failure:
-            raise CallFailedError(call.failure)
-        self.hold(call, records)
+            if call.failure:
+                raise CallFailedError(call.failure)
+            if self.unmet is unmet:
+                self.hold(call, [unmet.popleft() for _ in range(count)])
 
     def plan(self, records: Sequence[_Record]) -> Call:
         """Decide what becomes of records of one channel."""
@@ -111,7 +107,7 @@ class HeldDeliveries(Generic[_Record]):
     def drop(self) -> list[Due[_Record]]:
         """Give up all that waits, and return it."""
         dropped = [Due(record, b"", again=False) for record in self.unmet]
-        self.unmet.clear()
+        self.unmet = deque()
         return dropped + self._held.take(inf, _EVERYTHING)
 
 

@@ -105,7 +105,7 @@ class OutsideSystem:
 
         (outcome,) = self._faults.publish([(request, key)], put)
         if isinstance(outcome, (PublishRefusedError, PublishUnknownError)):
-            raise TechnicalError(f"{self.name} failed: {outcome}")
+            raise TechnicalError(f"{self.name} failed: {outcome}") from outcome
         return answers[-1]
 
     def _answer(self, request: bytes) -> bytes:

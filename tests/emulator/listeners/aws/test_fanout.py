@@ -9,12 +9,17 @@ import pytest
 from urllib3.exceptions import ProtocolError
 
 from emulator.channels.kinesis import connect
+from emulator.faults.engine import FaultEngine
+from emulator.listeners.aws.kinesis_faults import KinesisFaults
+from emulator.rng import Chance
+from rdss_sandbox.shapes.faults import NewFault
 from tests.emulator.conftest import listening
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
     from tests.emulator.conftest import Bench
+    from tests.emulator.endpoint_fixtures import Endpoint
 
 
 @pytest.fixture
@@ -86,3 +91,34 @@ def test_a_failed_read_ends_the_subscription(client: KinesisClient, bench: Bench
     bench.clock.advance(10)
     came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]
+
+
+def test_a_fault_strikes_a_subscription_that_was_there_before_it(endpoint: Endpoint) -> None:
+    """A subscription lasts for minutes; and when the fault is gone, it is as it was."""
+    fault_engine = FaultEngine(Chance(7), endpoint.clock, endpoint.events)
+    endpoint.interceptors[:] = [
+        KinesisFaults(fault_engine, endpoint.clock, endpoint.engine.stream_of_iterator)
+    ]
+    client = endpoint.client("kinesis")
+    client.create_stream(StreamName="a", ShardCount=1)
+    arn = client.describe_stream_summary(StreamName="a")["StreamDescriptionSummary"]["StreamARN"]
+    consumer = client.register_stream_consumer(StreamARN=arn, ConsumerName="c")["Consumer"]["ConsumerARN"]
+    answer = client.subscribe_to_shard(
+        ConsumerARN=consumer, ShardId="shardId-000000000000", StartingPosition={"Type": "TRIM_HORIZON"}
+    )
+    events = (event["SubscribeToShardEvent"] for event in answer["EventStream"])
+    came = (record["Data"] for event in events for record in event["Records"])
+
+    def put(data: bytes) -> None:
+        client.put_record(StreamName="a", PartitionKey="k", Data=data)
+
+    put(b"1")
+    assert next(came) == b"1"
+    fault_engine.add(NewFault("duplicate", direction="deliver"))
+    put(b"2")
+    assert [next(came), next(came)] == [b"2", b"2"]
+    fault_engine.clear()
+    put(b"3")
+    assert next(came) == b"3"
+    answer["EventStream"].close()
+    fault_engine.close()
