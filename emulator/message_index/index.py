@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from emulator.clock import stopwatch
 from emulator.journal import no_space
@@ -25,7 +25,7 @@ from emulator.machine.private_files import touch
 from emulator.message_index.sql_filter import COLUMNS, Condition, compile_filter
 from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
 from rdss_sandbox.message_filter import MARKS
-from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
+from rdss_sandbox.shapes.messages import Count, CountedField, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
 from schemas.envelope import oversize
 from schemas.peek import Peek, identity, peek
@@ -34,7 +34,6 @@ from schemas.sequence import shared_message_id
 LATE_SECONDS = 60.0
 """A message that arrives more than this after ``publishedTimestamp`` is marked late."""
 
-CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
 
 _FORMAT = 3
 _FILTERS_KEPT = 8

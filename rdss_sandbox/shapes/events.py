@@ -23,6 +23,11 @@ class Event(msgspec.Struct, frozen=True):
     fields: dict[str, Any]
 
 
+def events_of(page: EventPage) -> list[Event]:
+    """The events of a page."""
+    return [event_of(flat) for flat in page.events]
+
+
 def event_of(flat: dict[str, Any]) -> Event:
     """Convert the control API's flat form, where the fields stand beside id, time and kind."""
     rest = {name: value for name, value in flat.items() if name not in {"id", "time", "kind"}}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
+
+CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
+"""A field by whose values messages are counted."""
 
 
 class MessageRow(msgspec.Struct, frozen=True):

@@ -5,9 +5,27 @@ Times are in seconds since the epoch.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 import msgspec
+
+
+class State(StrEnum):
+    """The state of a message."""
+
+    NEW = "NEW"
+    IN_QUEUE = "IN_QUEUE"
+    PROCESSING = "PROCESSING"
+    WAITING = "WAITING"
+    WAITING_FOR_RES = "WAITING_FOR_RES"
+    PARTLY_FAILED = "PARTLY_FAILED"
+    POSTPONED = "POSTPONED"
+    OK = "OK"
+    SKIPPED = "SKIPPED"
+    FAILED = "FAILED"
+    CANCEL = "CANCEL"
+
 
 Action = Literal["restart", "cancel", "answer"]
 

@@ -62,12 +62,12 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
     """Explain errors of our own modules, found by class name so that nothing is imported for them."""
     match type(error).__module__, type(error).__name__:
         case (
-            ("rdss_sandbox.client", "UnreachableError")
+            ("rdss_sandbox.transports", "UnreachableError")
             | ("emulator.journal.frames", "DamagedLogError")
             | ("sandbox.judging.runs", "NoFolderError")
         ):
             return str(error), Exit.ENVIRONMENT
-        case "rdss_sandbox.client", "RefusedError":
+        case "rdss_sandbox.transports", "RefusedError":
             return str(error), _code_of_status(getattr(error, "status", 500))
         case "emulator.settings.settings", "SettingsError":
             return str(error), Exit.USAGE

@@ -13,10 +13,10 @@ from sandbox.cli.printing import json_option, print_json, print_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rdss_sandbox.client import Client
-    from rdss_sandbox.clients.audit import AuditMessages
+    from rdss_sandbox.api.messages import Messages
     from rdss_sandbox.shapes.audit import AuditPlace
     from rdss_sandbox.shapes.messages import MessageDetail, MessageRow
+    from rdss_sandbox.transports import Blocking
 
 _PAGE = 1000
 
@@ -55,7 +55,7 @@ def messages(
             print_table(("UTC", "stream", "shard", "type", "size", "code", "marks", "id"), map(_line, rows))
 
 
-def _rows(log: Client | AuditMessages, matching: str, limit: int | None) -> Iterator[MessageRow]:
+def _rows(log: Messages[Blocking], matching: str, limit: int | None) -> Iterator[MessageRow]:
     after, left = 0, limit
     while left != 0:
         page = log.messages(after=after, limit=min(_PAGE, left or _PAGE), matching=matching).messages

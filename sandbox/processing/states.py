@@ -5,21 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from rdss_sandbox.shapes.processing import State
 
-class State(StrEnum):
-    """The state of a message."""
-
-    NEW = "NEW"
-    IN_QUEUE = "IN_QUEUE"
-    PROCESSING = "PROCESSING"
-    WAITING = "WAITING"
-    WAITING_FOR_RES = "WAITING_FOR_RES"
-    PARTLY_FAILED = "PARTLY_FAILED"
-    POSTPONED = "POSTPONED"
-    OK = "OK"
-    SKIPPED = "SKIPPED"
-    FAILED = "FAILED"
-    CANCEL = "CANCEL"
+__all__ = ["FINAL", "HELD", "TAKEN_UP_AGAIN", "CallState", "State"]
 
 
 FINAL: Final = frozenset({State.OK, State.SKIPPED, State.FAILED, State.CANCEL})

@@ -183,7 +183,7 @@ class ProcessingScreen(MainScreen):
             self._fetch()
 
 
-def _search(wanted: str) -> dict[str, str]:
+def _search(wanted: str) -> dict[str, Any]:
     """Parse ``state:OK invoice`` into the fields of the query; a word without a field is ``text``."""
     found: dict[str, str] = {}
     for word in wanted.split():

@@ -16,7 +16,7 @@ class NothingThereError(ValueError):
 
 
 class MessageLog(Protocol):
-    """Messages in order; ``AsyncClient`` has those of the streams, ``AsyncAuditMessages`` the audit log."""
+    """Messages in order; ``AsyncClient`` has those of the streams, its ``audit`` has the audit log."""
 
     async def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""

@@ -12,9 +12,9 @@ import msgspec
 from emulator.events import Events
 from emulator.listeners.control.events import flatten
 from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
-from emulator.message_index.index import CountedField, MessageIndex
+from emulator.message_index.index import MessageIndex
 from rdss_sandbox.shapes.events import Event
-from rdss_sandbox.shapes.messages import Counts, MessageDetail, MessagePage, MessageRow
+from rdss_sandbox.shapes.messages import CountedField, Counts, MessageDetail, MessagePage, MessageRow
 
 _CATCH_UP_SECONDS = 0.1
 _EVENTS_SEARCHED = 10_000

@@ -13,12 +13,13 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings
+from rdss_sandbox.api.audit import AuditMessages
 from rdss_sandbox.client import Client, RefusedError
-from rdss_sandbox.clients.audit import AuditMessages
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.messages import MessagePage, NewMessage
 from rdss_sandbox.shapes.topology import AuditTap, Topology
+from rdss_sandbox.transports import Blocking
 from schemas.envelope import serialise
 from schemas.samples import Samples
 
@@ -57,7 +58,7 @@ def send(sandbox: Client, *streams: str) -> list[bytes]:
     return made
 
 
-def listed(log: AuditMessages, count: int) -> MessagePage:
+def listed(log: AuditMessages[Blocking], count: int) -> MessagePage:
     """The page of everything once so many entries are indexed, which may take several requests."""
     clock = Clock()
     deadline = clock.elapsed() + 30

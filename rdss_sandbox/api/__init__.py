@@ -1,0 +1,1 @@
+"""The control API, declared: every endpoint once, by subject."""

@@ -1,0 +1,89 @@
+"""The whole control API, as the clients have it and as the server and the documentation list it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+
+from rdss_sandbox.api.access import Access
+from rdss_sandbox.api.audit import AuditLog, AuditMessages
+from rdss_sandbox.api.buckets import Buckets
+from rdss_sandbox.api.endpoint import Mode, Subject
+from rdss_sandbox.api.events import Events
+from rdss_sandbox.api.faults import Chaos, Faults
+from rdss_sandbox.api.messages import Messages, Sending, Sequences
+from rdss_sandbox.api.processing import Processing
+from rdss_sandbox.api.queues import Queues
+from rdss_sandbox.api.sandbox_state import SandboxState
+from rdss_sandbox.api.scenarios import Scenarios
+from rdss_sandbox.api.streams import Streams
+from rdss_sandbox.api.topics import TopicViews
+from rdss_sandbox.shapes.audit import AuditPlace
+
+
+class ControlApi(
+    SandboxState[Mode],
+    Streams[Mode],
+    Messages[Mode],
+    Sending[Mode],
+    Sequences[Mode],
+    Events[Mode],
+    Faults[Mode],
+    Buckets[Mode],
+    AuditLog[Mode],
+):
+    """Every endpoint: the methods of the subjects above, and below a sub-client for each other subject."""
+
+    @cached_property
+    def access(self) -> Access[Mode]:
+        """The access keys with limited permissions."""
+        return Access(self.transport)
+
+    def audit(self, place: AuditPlace) -> AuditMessages[Mode]:
+        """The entries of the audit log in its stream, or in its bucket."""
+        return AuditMessages(self.transport, place)
+
+    @cached_property
+    def chaos(self) -> Chaos[Mode]:
+        """LocalStack's chaos API."""
+        return Chaos(self.transport)
+
+    @cached_property
+    def queues(self) -> Queues[Mode]:
+        """The queues, their messages and the claims on these."""
+        return Queues(self.transport)
+
+    @cached_property
+    def topics(self) -> TopicViews[Mode]:
+        """The topics, their records, the changes of these, and the entitlements."""
+        return TopicViews(self.transport)
+
+    @cached_property
+    def processing(self) -> Processing[Mode]:
+        """Asynchronous messages and simulated external systems. Raises ``RefusedError`` where it has none."""
+        return Processing(self.transport)
+
+    @cached_property
+    def scenarios(self) -> Scenarios[Mode]:
+        """The scenarios of the sandbox and their runs. Raises ``RefusedError`` where it has none."""
+        return Scenarios(self.transport)
+
+
+SUBJECTS: Final[tuple[type[Subject[Any]], ...]] = (
+    SandboxState,
+    Streams,
+    Messages,
+    Sending,
+    Sequences,
+    Events,
+    Faults,
+    Chaos,
+    Access,
+    Buckets,
+    AuditLog,
+    AuditMessages,
+    Queues,
+    TopicViews,
+    Processing,
+    Scenarios,
+)

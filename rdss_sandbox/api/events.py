@@ -1,0 +1,21 @@
+"""Events: what happened in the sandbox."""
+
+from __future__ import annotations
+
+from rdss_sandbox.api.endpoint import GET, Mode, Subject
+from rdss_sandbox.api.parameters import EventLimit, Position
+from rdss_sandbox.shapes.events import Event, EventPage, events_of
+
+
+class Events(Subject[Mode], at="/events"):
+    """Events: what happened in the sandbox, and live what happens."""
+
+    @GET("", EventPage, events_of, live=True)
+    def events(self, *, after: Position = 0, limit: EventLimit = 1000) -> list[Event]:
+        """Up to ``limit`` events with an id above ``after``, oldest first.
+
+        A live answer begins with the event after ``after``, or after the id in the header ``Last-Event-ID``.
+        """
+
+    last_event = events.part(lambda page: page.last, limit=0)
+    """The id of the newest event, 0 before the first. Ids count from 1 without gaps."""

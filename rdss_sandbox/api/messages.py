@@ -1,0 +1,82 @@
+"""Messages: pages, counts and exports of those that a filter selects, single ones, and new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rdss_sandbox.api.endpoint import GET, POST, Mode, Subject, download
+from rdss_sandbox.api.parameters import Id, Limit, Matching, Position
+from rdss_sandbox.shapes.messages import (
+    Count,
+    CountedField,
+    Counts,
+    MessageDetail,
+    MessagePage,
+    NewMessage,
+    Sent,
+)
+from rdss_sandbox.shapes.sequences import SequencePage
+
+_BAD_FILTER: Final = {"bad_filter": 400}
+# The largest record that a stream can allow (10 MiB), in base64, with room for the other fields.
+_MOST_SENT_BYTES: Final = 15 << 20
+
+
+class Messages(Subject[Mode], at="/messages"):
+    """Messages in the streams, as an index keeps them. ``filter`` is in the language of the message list."""
+
+    @GET("", errors=_BAD_FILTER)
+    def messages(
+        self,
+        *,
+        offset: int | None = None,
+        after: Position | None = None,
+        limit: Limit = 100,
+        matching: Matching = "",
+    ) -> MessagePage:
+        """Up to ``limit`` messages that the filter selects, oldest first.
+
+        ``offset`` starts the page at that match, counted from 0, or from the end when negative. ``after``
+        starts it at the first match with a higher id. Without both it starts at the first match.
+        """
+
+    @GET("/counts", Counts, lambda found: found.counts, errors=_BAD_FILTER)
+    def counts(self, by: CountedField = "code", *, matching: Matching = "") -> tuple[Count, ...]:
+        """The number of messages for each value of a field: type, class, code, stream or version."""
+
+    @download("/export", "application/x-ndjson", errors=_BAD_FILTER)
+    def export(self, matching: Matching = "") -> Iterator[bytes]:
+        """All messages that the filter selects, as NDJSON, each as it was sent."""
+
+    @GET("/{id}", errors={"no_such_message": 404})
+    def message(self, row_id: Id) -> MessageDetail:
+        """The whole message with the id ``row_id`` of ``MessageRow``."""
+
+
+class Sending(Subject[Mode], at="/messages"):
+    """New messages."""
+
+    @POST(
+        "",
+        status=201,
+        most_bytes=_MOST_SENT_BYTES,
+        errors={"no_such_stream": 404, "connection_cut": 502},
+    )
+    def send(self, message: NewMessage) -> Sent:
+        """Put the message into its stream and return where it is. Faults apply to it."""
+
+
+class Sequences(Subject[Mode], at="/sequences"):
+    """Sequences: messages in several parts."""
+
+    @GET("", errors=_BAD_FILTER)
+    def sequences(
+        self,
+        *,
+        offset: Position = 0,
+        limit: Limit = 100,
+        matching: Matching = "",
+        unfinished: bool = False,
+    ) -> SequencePage:
+        """Up to ``limit`` sequences from ``offset`` on, oldest first; ``unfinished`` ones lack a part."""

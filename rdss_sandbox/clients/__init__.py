@@ -1,1 +1,0 @@
-"""Sub-clients of the control API, one file for each subject."""
