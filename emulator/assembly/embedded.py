@@ -25,13 +25,12 @@ from emulator.http.server import Server, serve
 from emulator.listeners.aws import access_policy
 from emulator.listeners.aws.interception import call_through
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
-from emulator.listeners.control import Resources, control_app
+from emulator.listeners.control import control_app
 from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
 from emulator.listeners.control.chaos import ChaosResources
 from emulator.listeners.control.events import EventResources
-from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.messages import MessageResources
@@ -53,7 +52,7 @@ from rdss_sandbox.shapes.topology import Populated, Topology
 
 VERSION = version("rdss-sandbox")
 
-MakeResources: TypeAlias = Callable[[Components], Resources]
+MakeResources: TypeAlias = Callable[[Components], object]
 
 
 class Embedded:
@@ -227,12 +226,11 @@ class Embedded:
         parts, settings = self.parts, self.settings
         counts = EventCounts()
         self._stack.enter_context(parts.events.subscribed(counts))
-        resources: list[Resources] = [
+        resources: list[object] = [
             StateResources(self, VERSION, parts.clock, parts.events, self._live),
             StreamResources(parts.streams, parts.catalogue),
             ReaderResources(parts.streams, parts.catalogue),
             MessageResources(lambda: parts.index, parts.events),
-            ExportResources(lambda: parts.index),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
             EventResources(parts.events, self._live),

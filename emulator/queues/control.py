@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Annotated, Any, Final
 
 import msgspec
 
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.queues.engine import Address, Found, Held, QueueEngine, QueuesError, SourceUnavailableError
 from emulator.queues.engine.errors import BadValueError, ClaimNotThereError, NotThereError
+from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.shapes.queue_limits import PAGE
 from rdss_sandbox.shapes.queues import (
     Claim,
@@ -27,21 +27,6 @@ from rdss_sandbox.shapes.queues import (
 )
 from schemas.peek import peek
 
-_QUEUE: Final = "/queues/{project}/{queue}"
-
-
-class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Messages with numbers above ``after``."""
-
-    after: Annotated[int, msgspec.Meta(ge=0)] = 0
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
-
-
-class DeleteQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The claim that holds the message, if one does."""
-
-    claim: str | None = None
-
 
 class QueueResources:
     """``/queues``."""
@@ -49,21 +34,8 @@ class QueueResources:
     def __init__(self, engine: QueueEngine) -> None:
         self._engine = engine
 
-    def routes(self) -> list[Route]:
-        claims, claim, messages = f"{_QUEUE}/claims", f"{_QUEUE}/claims/{{claim}}", f"{_QUEUE}/messages"
-        gone = f"{messages}/{{message}}"
-        return [
-            Route("GET", "/queues", "The queues", self._list, QueueList),
-            Route("GET", messages, "The messages in a queue", self._messages, QueueMessagePage, MessageQuery),
-            Route("DELETE", gone, "Delete a message", self._delete, MessageDeleted, DeleteQuery),
-            Route("GET", claims, "Who holds what in a queue", self._claims, ClaimList),
-            Route("POST", claims, "Claim messages", self._claim, ClaimList, body=NewClaim),
-            Route("GET", claim, "A claim and its messages", self._held, Claim),
-            Route("PATCH", claim, "Renew a claim", self._renew, Claim, body=ClaimRenewal),
-            Route("DELETE", claim, "Release a claim", self._release, Released),
-        ]
-
-    def _list(self, _: Asked[Nothing, None]) -> QueueList:
+    @handles(Queues.list)
+    def list(self) -> QueueList:
         trouble = self._engine.refresh_views()
         found = (
             Queue(
@@ -81,55 +53,61 @@ class QueueResources:
         )
         return QueueList(tuple(found), tuple(str(each) for each in trouble))
 
-    def _messages(self, asked: Asked[MessageQuery, None]) -> QueueMessagePage:
-        found: list[Found] = []
-        after, wanted = asked.query.after, asked.query.limit
+    @handles(Queues.messages)
+    def messages(self, project: str, queue: str, *, after: int, limit: int) -> QueueMessagePage:
+        at, found = Address(project, queue), list[Found]()
         with translate_errors():
-            while wanted > len(found):
-                limit = min(PAGE.most, wanted - len(found))
-                page = self._engine.messages.page(
-                    _at(asked), after=after, limit=limit, claimed=True, delayed=True
-                )
+            while limit > len(found):
+                most = min(PAGE.most, limit - len(found))
+                page = self._engine.messages.page(at, after=after, limit=most, claimed=True, delayed=True)
                 found += page
-                if len(page) < limit:
+                if len(page) < most:
                     break
                 after = page[-1].message.number
         return QueueMessagePage(tuple(self._message(each) for each in found))
 
-    def _delete(self, asked: Asked[DeleteQuery, None]) -> MessageDeleted:
-        id_ = asked.path["message"]
+    @handles(Queues.delete)
+    def delete(self, project: str, queue: str, message: str, claim: str | None) -> MessageDeleted:
+        at = Address(project, queue)
         with translate_errors():
-            self._engine.messages.get(_at(asked), id_)
-            self._engine.messages.delete(_at(asked), id_, asked.query.claim)
-        return MessageDeleted(id_)
+            self._engine.messages.get(at, message)
+            self._engine.messages.delete(at, message, claim)
+        return MessageDeleted(message)
 
-    def _claims(self, asked: Asked[Nothing, None]) -> ClaimList:
+    @handles(Queues.claims)
+    def claims(self, project: str, queue: str) -> ClaimList:
         with translate_errors():
-            return self._list_claims(self._engine.claims.list_holding(_at(asked)))
+            return self._list_claims(*self._engine.claims.list_holding(Address(project, queue)))
 
-    def _claim(self, asked: Asked[Nothing, NewClaim]) -> ClaimList:
-        new = asked.body
+    @handles(Queues.claim)
+    def claim(self, project: str, queue: str, new: NewClaim) -> ClaimList:
         with translate_errors():
             held = self._engine.claims.create(
-                _at(asked), ttl=new.ttl, grace=new.grace, limit=new.limit, client=new.client
+                Address(project, queue), ttl=new.ttl, grace=new.grace, limit=new.limit, client=new.client
             )
-        return self._list_claims([held] if held else [])
+        return self._list_claims(*[held] if held else [])
 
-    def _held(self, asked: Asked[Any, Any]) -> Claim:
+    @handles(Queues.find_claim)
+    def find_claim(self, project: str, queue: str, claim: str) -> Claim:
         with translate_errors():
-            return self._list_claims([self._engine.claims.get(_at(asked), asked.path["claim"])]).claims[0]
+            return self._find(Address(project, queue), claim)
 
-    def _renew(self, asked: Asked[Nothing, ClaimRenewal]) -> Claim:
-        change = asked.body
+    @handles(Queues.renew)
+    def renew(self, project: str, queue: str, claim: str, change: ClaimRenewal) -> Claim:
+        at = Address(project, queue)
         with translate_errors():
-            self._engine.claims.renew(_at(asked), asked.path["claim"], ttl=change.ttl, grace=change.grace)
-        return self._held(asked)
+            self._engine.claims.renew(at, claim, ttl=change.ttl, grace=change.grace)
+            return self._find(at, claim)
 
-    def _release(self, asked: Asked[Nothing, None]) -> Released:
+    @handles(Queues.release)
+    def release(self, project: str, queue: str, claim: str) -> Released:
         with translate_errors():
-            return Released(self._engine.claims.release(_at(asked), asked.path["claim"]))
+            return Released(self._engine.claims.release(Address(project, queue), claim))
 
-    def _list_claims(self, held: list[Held]) -> ClaimList:
+    def _find(self, at: Address, claim: str) -> Claim:
+        return self._list_claims(self._engine.claims.get(at, claim)).claims[0]
+
+    def _list_claims(self, *held: Held) -> ClaimList:
         now = self._engine.now()
         return ClaimList(
             tuple(
@@ -180,7 +158,3 @@ def translate_errors() -> Iterator[None]:
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
     except QueuesError as error:
         raise ApiError(HTTPStatus.CONFLICT, "claimed", str(error)) from error
-
-
-def _at(asked: Asked[Any, Any]) -> Address:
-    return Address(asked.path["project"], asked.path["queue"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.topics.service import TopicService
+from rdss_sandbox.api.topics import Topics
 from rdss_sandbox.shapes.topics import (
     OBJECTS,
     Access,
@@ -24,28 +25,6 @@ from rdss_sandbox.shapes.topics import (
 if TYPE_CHECKING:
     from emulator.topics.watch import TopicWatch
 
-_Offset = Annotated[int, msgspec.Meta(ge=0)]
-_Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
-
-
-class RecordQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Query for the records of a topic; ``orderby`` is as in a ``sow`` command, ``offset`` skips records."""
-
-    topic: str = OBJECTS
-    filter: str = ""
-    orderby: str = ""
-    offset: _Offset = 0
-    limit: _Limit = 100
-
-
-class ChangeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Query for the changes with a number above ``after``, since the first query with this filter."""
-
-    topic: str = OBJECTS
-    filter: str = ""
-    after: _Offset = 0
-    limit: _Limit = 100
-
 
 class TopicResources:
     """The resources under ``/topics``."""
@@ -53,67 +32,52 @@ class TopicResources:
     def __init__(self, service: TopicService) -> None:
         self._service = service
 
-    def routes(self) -> list[Route]:
-        point = "Say which sandboxes are downstream"
-        records, changes = "The records of a topic", "What changed in a topic since somebody asked"
-        return [
-            Route("GET", "/topics", "The topics", self._list, TopicList),
-            Route("GET", "/topics/records", records, self._records, TopicRecordPage, RecordQuery),
-            Route("GET", "/topics/changes", changes, self._changes, TopicChangePage, ChangeQuery),
-            Route("GET", "/topics/access", "Who may do what with which topic", self._access, Access),
-            Route("PUT", "/topics/access", "Say who may do what", self._entitle, Access, body=Access),
-            Route("GET", "/topics/downstreams", "The sandboxes downstream", self._links, TopicLinkList),
-            Route("PUT", "/topics/downstreams", point, self._point, TopicLinkList, body=DownstreamList),
-        ]
-
-    def _list(self, _: Asked[Nothing, None]) -> TopicList:
+    @handles(Topics.list)
+    def list(self) -> TopicList:
         self._service.catch_up()
         found = (msgspec.structs.asdict(topic) for topic in self._service.open().summaries())
         return TopicList(tuple(sorted((Topic(**topic) for topic in found), key=lambda topic: topic.name)))
 
-    def _records(self, asked: Asked[RecordQuery, None]) -> TopicRecordPage:
-        query = asked.query
-        if query.topic == OBJECTS:
+    @handles(Topics.records)
+    def records(self, topic: str, *, matching: str, orderby: str, offset: int, limit: int) -> TopicRecordPage:
+        if topic == OBJECTS:
             self._service.catch_up()
         from emulator.topics.record_pages import found
 
         try:
-            return found(
-                self._service.open(),
-                query.topic,
-                query.filter,
-                orderby=query.orderby,
-                offset=query.offset,
-                limit=query.limit,
-            )
+            return found(self._service.open(), topic, matching, orderby=orderby, offset=offset, limit=limit)
         except ValueError as error:
             raise _refused(error) from error
 
-    def _changes(self, asked: Asked[ChangeQuery, None]) -> TopicChangePage:
-        query = asked.query
-        if query.topic == OBJECTS:
+    @handles(Topics.changes)
+    def changes(self, topic: str, *, matching: str, after: int, limit: int) -> TopicChangePage:
+        if topic == OBJECTS:
             self._service.catch_up()
         try:
-            return self._watch.changes(query.topic, query.filter, query.after, query.limit)
+            return self._watch.changes(topic, matching, after, limit)
         except ValueError as error:
             raise _refused(error) from error
 
-    def _access(self, _: Asked[Nothing, None]) -> Access:
+    @handles(Topics.access)
+    def access(self) -> Access:
         return self._service.access
 
-    def _entitle(self, asked: Asked[Nothing, Access]) -> Access:
+    @handles(Topics.entitle)
+    def entitle(self, access: Access) -> Access:
         try:
-            self._service.entitle(asked.body)
+            self._service.entitle(access)
         except ValueError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_entitlement", str(error)) from error
         return self._service.access
 
-    def _links(self, _: Asked[Nothing, None]) -> TopicLinkList:
+    @handles(Topics.downstreams)
+    def downstreams(self) -> TopicLinkList:
         return TopicLinkList(tuple(self._service.open().replication.links()))
 
-    def _point(self, asked: Asked[Nothing, DownstreamList]) -> TopicLinkList:
+    @handles(Topics.point)
+    def point(self, downstreams: DownstreamList) -> TopicLinkList:
         try:
-            self._service.point(asked.body.downstreams)
+            self._service.point(downstreams.downstreams)
         except ValueError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_downstream", str(error)) from error
         return TopicLinkList(tuple(self._service.open().replication.links()))

@@ -11,19 +11,19 @@ from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 _NO_AUDIT: Final = {"no_audit": 404}
 
 
-class AuditLog(Subject[Mode], at="/audit"):
+class AuditLog(Subject[Mode], at="/audit", errors=_NO_AUDIT):
     """The progress of the audit log."""
 
-    @GET("/status", errors=_NO_AUDIT)
+    @GET("/status")
     def audit_status(self) -> AuditStatus:
         """The numbers of messages that the audit log has copied and delivered."""
 
-    @POST("/drain", errors=_NO_AUDIT)
+    @POST("/drain")
     def drain_audit(self) -> AuditStatus:
         """Wait until every message that is in the streams now is in the bucket of the audit log."""
 
 
-class AuditMessages(Messages[Mode], at="/audit/{place}/messages"):
+class AuditMessages(Messages[Mode], at="/audit/{place}/messages", errors=_NO_AUDIT):
     """The entries of the audit log, in its stream or in its bucket."""
 
     place: AuditPlace

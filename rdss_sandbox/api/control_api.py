@@ -17,7 +17,7 @@ from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.api.streams import Streams
-from rdss_sandbox.api.topics import TopicViews
+from rdss_sandbox.api.topics import Topics
 from rdss_sandbox.shapes.audit import AuditPlace
 
 
@@ -54,9 +54,9 @@ class ControlApi(
         return Queues(self.transport)
 
     @cached_property
-    def topics(self) -> TopicViews[Mode]:
+    def topics(self) -> Topics[Mode]:
         """The topics, their records, the changes of these, and the entitlements."""
-        return TopicViews(self.transport)
+        return Topics(self.transport)
 
     @cached_property
     def processing(self) -> Processing[Mode]:
@@ -69,21 +69,22 @@ class ControlApi(
         return Scenarios(self.transport)
 
 
-SUBJECTS: Final[tuple[type[Subject[Any]], ...]] = (
-    SandboxState,
-    Streams,
-    Messages,
-    Sending,
-    Sequences,
-    Events,
-    Faults,
-    Chaos,
-    Access,
-    Buckets,
-    AuditLog,
-    AuditMessages,
-    Queues,
-    TopicViews,
-    Processing,
-    Scenarios,
-)
+SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
+    SandboxState: "client",
+    Streams: "client",
+    Messages: "client",
+    Sending: "client",
+    Sequences: "client",
+    Events: "client",
+    Faults: "client",
+    Chaos: "client.chaos",
+    Access: "client.access",
+    Buckets: "client",
+    AuditLog: "client",
+    AuditMessages: "client.audit(place)",
+    Queues: "client.queues",
+    Topics: "client.topics",
+    Processing: "client.processing",
+    Scenarios: "client.scenarios",
+}
+"""Every subject, and what has its methods in Python."""

@@ -59,13 +59,15 @@ Mode = TypeVar("Mode")
 
 JSON: Final = "application/json"
 _VARIABLE = re.compile(r"\{(\w+)(:path)?\}")
-_MOST_BYTES = 1 << 20
+_MOST_BYTES: Final = 1 << 20
+_NONE: Final[Mapping[str, int]] = {}
 
 
 class Subject(Generic[Mode]):
     """Endpoints on one subject, below one path, which a client calls through its transport.
 
     A subclass with another path has the inherited endpoints there. A variable of ``at`` is an attribute.
+    ``errors`` are those of every endpoint of the subject.
     """
 
     at: ClassVar[str]
@@ -73,14 +75,14 @@ class Subject(Generic[Mode]):
     def __init__(self, transport: Mode) -> None:
         self.transport = transport
 
-    def __init_subclass__(cls, *, at: str | None = None) -> None:
+    def __init_subclass__(cls, *, at: str | None = None, errors: Mapping[str, int] = _NONE) -> None:
         super().__init_subclass__()
         if at is None:
             return
         cls.at = at
         for name in dir(cls):
             if isinstance(member := getattr(cls, name), Endpoint):
-                setattr(cls, name, replace(member, subject=cls))
+                setattr(cls, name, replace(member, subject=cls, errors={**member.errors, **errors}))
 
 
 class Parameter(NamedTuple):
@@ -175,7 +177,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
 
         def fill(variable: re.Match[str]) -> str:
             name, rest = names[variable[1]], variable[2]
-            return quote(str(values[name] if name in values else getattr(of, name)), safe="/" if rest else "")
+            return _quote(str(values[name] if name in values else getattr(of, name)), "/" if rest else "")
 
         query = {each.sent_as: values[each.name] for each in self.query if values.get(each.name) is not None}
         body = values.get(self.body.name) if self.body else None
@@ -273,6 +275,12 @@ def list_endpoints(subject: type[Subject[Any]]) -> list[Endpoint[..., Any, Any, 
     """The endpoints of a subject, in the order of their declarations."""
     members = {name: member for base in reversed(subject.__mro__) for name, member in vars(base).items()}
     return [each for each in members.values() if isinstance(each, Endpoint) and not each.fixed]
+
+
+def _quote(value: str, safe: str) -> str:
+    """Quote a variable of a path. A segment of dots would lead to another path."""
+    segments = quote(value, safe=safe).split("/")
+    return "/".join(each.replace(".", "%2E") if each in {".", ".."} else each for each in segments)
 
 
 def _is_shape(type_: Any) -> bool:

@@ -25,7 +25,10 @@ class Faults(Subject[Mode], at="/faults"):
 
     @POST("", status=201, errors={"bad_fault": 400})
     def add_fault(self, fault: NewFault) -> Fault:
-        """Add a fault and return it as it is in force."""
+        """Add a fault and return it as it is in force.
+
+        ``fault_types`` has the attributes of each type, and docs/faults.md what they do.
+        """
 
     @GET("/{name}", errors=_UNKNOWN)
     def fault(self, name: str) -> Fault:

@@ -22,7 +22,7 @@ from rdss_sandbox.shapes.topics import (
 _BAD_QUERY: Final = {"bad_topic_query": 400}
 
 
-class TopicViews(Subject[Mode], at="/topics"):
+class Topics(Subject[Mode], at="/topics"):
     """Topics, their records and changes, the entitlements, and the sandboxes downstream."""
 
     @GET("", TopicList, lambda found: found.topics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -23,6 +23,6 @@ class ClockReading(msgspec.Struct, frozen=True):
 class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A change of the clock. ``advance`` needs ``seconds``; ``speed`` needs ``speed``."""
 
-    action: Literal["freeze", "advance", "speed", "real"]
+    action: Annotated[Literal["freeze", "advance", "speed", "real"], msgspec.Meta(examples=["freeze"])]
     seconds: float | None = None
     speed: float | None = None

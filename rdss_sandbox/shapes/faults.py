@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Fault(msgspec.Struct, frozen=True):
 class NewFault(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A fault to add. The type has a default for every field, the name included."""
 
-    type: str
+    type: Annotated[str, msgspec.Meta(examples=["duplicate"])]
     name: str | None = None
     channel: str | None = None
     direction: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -79,8 +79,8 @@ class Counts(msgspec.Struct, frozen=True):
 class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A payload to send unchanged, in base64. The partition key ``key`` is the messageId by default."""
 
-    stream: str
-    data: bytes
+    stream: Annotated[str, msgspec.Meta(examples=["input"])]
+    data: Annotated[bytes, msgspec.Meta(examples=["e30="])]
     key: str | None = None
 
 

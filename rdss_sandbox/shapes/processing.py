@@ -6,7 +6,7 @@ Times are in seconds since the epoch.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -104,8 +104,8 @@ class AsyncMessageDetail(msgspec.Struct, frozen=True):
 class NewAsyncMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A message as a source system hands it over. ``timestamp`` is now by default."""
 
-    service: str
-    operation: str
+    service: Annotated[str, msgspec.Meta(examples=["metadata"])]
+    operation: Annotated[str, msgspec.Meta(examples=["create"])]
     source: str = "control"
     correlation: str | None = None
     body: str = ""

@@ -94,7 +94,7 @@ class ClaimList(msgspec.Struct, frozen=True):
 class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A claim on up to ``limit`` messages for ``ttl`` seconds. They live ``grace`` seconds longer."""
 
-    client: str
+    client: Annotated[str, msgspec.Meta(examples=["me"])]
     ttl: _Ttl = DEFAULT_CLAIM_TTL
     grace: _Grace = DEFAULT_CLAIM_GRACE
     limit: _Limit = DEFAULT_CLAIMED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -38,7 +38,7 @@ class ScenarioList(msgspec.Struct, frozen=True):
 class NewRun(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A scenario to play. A random ``seed`` is drawn by default."""
 
-    scenario: str
+    scenario: Annotated[str, msgspec.Meta(examples=["happy-path"])]
     seed: int | None = None
     channel: Literal["memory", "kinesis", "rabbitmq"] = "memory"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -66,7 +66,7 @@ class Reshard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     two narrowest neighbours are merged.
     """
 
-    action: Literal["split", "merge", "scale"]
+    action: Annotated[Literal["split", "merge", "scale"], msgspec.Meta(examples=["split"])]
     shard: str | None = None
     adjacent: str | None = None
     hash_key: str | None = None

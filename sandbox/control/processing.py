@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from emulator.assembly.components import Components
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.rng import new_uuid
+from rdss_sandbox.api import processing as api
 from rdss_sandbox.shapes.processing import (
     Action,
     Answer,
@@ -41,12 +42,6 @@ from sandbox.processing.transitions import IllegalTransitionError
 _STORE = "processing.sqlite3"
 _FIELDS = AsyncMessage.__struct_fields__
 _BODY_SHOWN = 10_000
-
-
-class SearchQuery(Search, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Search criteria, and the maximal number of results."""
-
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
 class _Running(NamedTuple):
@@ -90,39 +85,6 @@ class ProcessingResources:
         """
         if (why := find_forbidden_destination(self._integration, self._components)) is not None:
             raise IntegrationError(why)
-
-    def routes(self) -> list[Route]:
-        messages, one = "/processing/messages", "/processing/messages/{number}"
-        systems, script = "/processing/systems", "/processing/systems/{name}/script"
-        found, detail = AsyncMessagePage, AsyncMessageDetail
-        accepted = HTTPStatus.ACCEPTED
-        return [
-            Route("GET", messages, "Find asynchronous messages", self._search, found, SearchQuery),
-            Route(
-                "POST",
-                messages,
-                "Hand over a message to be processed",
-                self._receive,
-                detail,
-                body=NewAsyncMessage,
-                status=accepted,
-            ),
-            Route("GET", one, "A message, its calls, changes and children", self._show, detail),
-            Route("POST", f"{one}/restart", "Process it again", self._restart, detail, body=Restart),
-            Route("POST", f"{one}/cancel", "End it", self._cancel, detail),
-            Route(
-                "POST", f"{one}/answer", "Give it the answer it waits for", self._answer, detail, body=Answer
-            ),
-            Route("GET", systems, "The simulated outside systems", self._systems, OutsideSystemList),
-            Route(
-                "PUT",
-                script,
-                "What a system answers next",
-                self._replace_script,
-                OutsideSystemList,
-                body=Script,
-            ),
-        ]
 
     def reset(self) -> None:
         """Delete every message, call and script. Workers finish their current call without events.
@@ -179,72 +141,67 @@ class ProcessingResources:
             self._folder = TemporaryDirectory(prefix="sandbox-processing-")
         return Path(self._folder.name) / _STORE
 
-    def _search(self, asked: Asked[SearchQuery, None]) -> AsyncMessagePage:
-        found = self._ensure_running().administration.search(asked.query, asked.query.limit)
+    @handles(api.Processing.search)
+    def search(self, *, limit: int, **wanted: Any) -> AsyncMessagePage:
+        found = self._ensure_running().administration.search(msgspec.convert(wanted, Search), limit)
         return AsyncMessagePage(tuple(map(_to_row, found)))
 
-    def _receive(self, asked: Asked[Nothing, NewAsyncMessage]) -> AsyncMessageDetail:
-        given = asked.body
-        new = NewMessage(
-            service=given.service,
-            operation=given.operation,
-            body=given.body.encode(),
-            source=given.source,
-            correlation=given.correlation or new_uuid(),
-            timestamp=self._components.clock.time() if given.timestamp is None else given.timestamp,
-            process=given.process,
-            object_id=given.object_id,
-            entity_type=given.entity_type,
-            funnel=given.funnel,
-            guaranteed_order=given.guaranteed_order,
-            without_failed=given.without_failed,
-        )
+    @handles(api.Processing.receive)
+    def receive(self, new: NewAsyncMessage) -> AsyncMessageDetail:
+        given = {
+            **msgspec.structs.asdict(new),
+            "body": new.body.encode(),
+            "correlation": new.correlation or new_uuid(),
+            "timestamp": self._components.clock.time() if new.timestamp is None else new.timestamp,
+        }
         with _translate_errors():
-            receipt = self._ensure_running().processing.receive(new)
+            receipt = self._ensure_running().processing.receive(NewMessage(**given))
         if receipt.number is None:
             raise ApiError(HTTPStatus.BAD_REQUEST, receipt.code or "refused", receipt.additional_info or "")
         return self._detail(receipt.number)
 
-    def _show(self, asked: Asked[Nothing, None]) -> AsyncMessageDetail:
-        return self._detail(_parse_number(asked))
+    @handles(api.Processing.show)
+    def show(self, number: int) -> AsyncMessageDetail:
+        return self._detail(number)
 
-    def _restart(self, asked: Asked[Nothing, Restart]) -> AsyncMessageDetail:
-        number, administration = _parse_number(asked), self._ensure_running().administration
+    @handles(api.Processing.restart)
+    def restart(self, number: int, how: Restart) -> AsyncMessageDetail:
+        administration = self._ensure_running().administration
         with _translate_errors():
-            if asked.body.kind == "partial":
+            if how.kind == "partial":
                 administration.restart_partly(number)
             else:
                 administration.restart_wholly(number)
         return self._detail(number)
 
-    def _cancel(self, asked: Asked[Nothing, None]) -> AsyncMessageDetail:
-        number = _parse_number(asked)
+    @handles(api.Processing.cancel)
+    def cancel(self, number: int) -> AsyncMessageDetail:
         with _translate_errors():
             self._ensure_running().administration.cancel(number)
         return self._detail(number)
 
-    def _answer(self, asked: Asked[Nothing, Answer]) -> AsyncMessageDetail:
-        number = _parse_number(asked)
+    @handles(api.Processing.answer)
+    def answer(self, number: int, answer: Answer) -> AsyncMessageDetail:
         with _translate_errors():
-            self._ensure_running().processing.answer(number, asked.body.answer.encode())
+            self._ensure_running().processing.answer(number, answer.answer.encode())
         return self._detail(number)
 
-    def _systems(self, _: Asked[Nothing, None]) -> OutsideSystemList:
-        systems = self._ensure_running().outside.systems.values()
-        return OutsideSystemList(
-            tuple(OutsideSystem(each.name, each.planned, len(each.received)) for each in systems)
-        )
+    @handles(api.Processing.systems)
+    def systems(self) -> OutsideSystemList:
+        return _list_systems(self._ensure_running().outside)
 
-    def _replace_script(self, asked: Asked[Nothing, Script]) -> OutsideSystemList:
-        name, systems = asked.path["name"], self._ensure_running().outside.systems
-        if name not in systems:
-            message = f"no outside system is named {name!r}; there are: {', '.join(systems) or 'none'}"
+    @handles(api.Processing.script)
+    def script(self, system: str, script: Script) -> OutsideSystemList:
+        outside = self._ensure_running().outside
+        if system not in outside.systems:
+            known = ", ".join(outside.systems) or "none"
+            message = f"no outside system is named {system!r}; there are: {known}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_system", message)
         try:
-            systems[name].script(asked.body.answers)
+            outside.systems[system].script(script.answers)
         except ValueError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_script", str(error)) from error
-        return self._systems(Asked({}, Nothing(), None, asked.request))
+        return _list_systems(outside)
 
     def _detail(self, number: int) -> AsyncMessageDetail:
         with _translate_errors():
@@ -264,11 +221,11 @@ def _translate_errors() -> Iterator[None]:
         raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, error.code, str(error)) from error
 
 
-def _parse_number(asked: Asked[Any, Any]) -> int:
-    given = asked.path["number"]
-    if not given.isdecimal() or len(given) > 18:
-        raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"{given!r} is not the number of a message")
-    return int(given)
+def _list_systems(outside: SimulatedSystems) -> OutsideSystemList:
+    systems = outside.systems.values()
+    return OutsideSystemList(
+        tuple(OutsideSystem(each.name, each.planned, len(each.received)) for each in systems)
+    )
 
 
 def _to_row(message: Message) -> AsyncMessage:

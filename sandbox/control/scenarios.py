@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,8 +15,9 @@ from emulator.assembly.components import Components
 from emulator.events import Events
 from emulator.faults.fault import Kind
 from emulator.listeners.control.events import flatten
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.rng import new_seed
+from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.shapes.events import EventPage
 from rdss_sandbox.shapes.scenarios import (
     Line,
@@ -36,13 +37,6 @@ if TYPE_CHECKING:
 
 _RUNS_KEPT = 20
 _SUMMARY = ScenarioRun.__struct_fields__
-
-
-class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Query for events of a run with an id above ``after``."""
-
-    after: Annotated[int, msgspec.Meta(ge=0)] = 0
-    limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 1000
 
 
 @dataclass(slots=True)
@@ -74,44 +68,27 @@ class ScenarioResources:
         self._last = 0
         self._lock = threading.Lock()
 
-    def routes(self) -> list[Route]:
-        one, more = "/scenarios/runs/{id}", "/scenarios/runs/{id}/events"
-        accepted = HTTPStatus.ACCEPTED
-        return [
-            Route("GET", "/scenarios", "The scenarios that can be played", self._list, ScenarioList),
-            Route("GET", "/scenarios/runs", "The runs, the newest first", self._runs, ScenarioRuns),
-            Route(
-                "POST",
-                "/scenarios/runs",
-                "Play a scenario",
-                self._begin,
-                ScenarioRun,
-                body=NewRun,
-                status=accepted,
-            ),
-            Route("GET", one, "A run and its verdict", self._run, ScenarioRunDetail),
-            Route("GET", more, "What happened in a run", self._list_events, EventPage, EventQuery),
-        ]
-
-    def _list(self, _: Asked[Nothing, None]) -> ScenarioList:
+    @handles(Scenarios.list)
+    def list(self) -> ScenarioList:
         return ScenarioList(tuple(_scenario_shape(scenario) for scenario in _library().values()))
 
-    def _runs(self, _: Asked[Nothing, None]) -> ScenarioRuns:
+    @handles(Scenarios.runs)
+    def runs(self) -> ScenarioRuns:
         return ScenarioRuns(tuple(_summary(begun) for begun in reversed(tuple(self._begun))))
 
-    def _begin(self, asked: Asked[Nothing, NewRun]) -> ScenarioRun:
-        wanted = asked.body
-        scenario = _library().get(wanted.scenario)
+    @handles(Scenarios.begin)
+    def begin(self, run: NewRun) -> ScenarioRun:
+        scenario = _library().get(run.scenario)
         if scenario is None:
-            message = f"no scenario is named {wanted.scenario!r}; there are: {', '.join(_library())}"
+            message = f"no scenario is named {run.scenario!r}; there are: {', '.join(_library())}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_scenario", message)
-        seed = new_seed() if wanted.seed is None else wanted.seed
+        seed = new_seed() if run.seed is None else run.seed
         with self._lock:
             if self._begun and not self._begun[-1].done:
                 message = f"{self._begun[-1].scenario.name} plays now; one scenario plays at a time"
                 raise ApiError(HTTPStatus.CONFLICT, "busy", message)
             self._last += 1
-            begun = _Begun(self._last, scenario, seed, wanted.channel)
+            begun = _Begun(self._last, scenario, seed, run.channel)
             self._begun.append(begun)
         self._events.emit("scenario.started", scenario=scenario.name, seed=seed, run=begun.id)
         threading.Thread(target=self._play, args=(begun,), name="scenario", daemon=True).start()
@@ -133,25 +110,26 @@ class ScenarioResources:
         said = {"verdict": shown.verdict or "none", "folder": shown.folder, "problem": shown.problem}
         self._events.emit("scenario.finished", scenario=begun.scenario.name, run=begun.id, **said)
 
-    def _run(self, asked: Asked[Nothing, None]) -> ScenarioRunDetail:
-        begun = self._find(asked)
+    @handles(Scenarios.run)
+    def run(self, run: int) -> ScenarioRunDetail:
+        begun = self._find(run)
         judged = begun.run.judgement.lines if begun.run else ()
         lines = tuple(Line(each.claim, each.expected, each.observed, each.holds) for each in judged)
         summary = {name: getattr(_summary(begun), name) for name in _SUMMARY}
         return ScenarioRunDetail(**summary, teach=_teaching(begun.scenario), lines=lines)
 
-    def _list_events(self, asked: Asked[EventQuery, None]) -> EventPage:
-        run = self._find(asked).run
-        events = run.events if run else ()
-        found = [flatten(each) for each in events if each.id > asked.query.after][: asked.query.limit]
+    @handles(Scenarios.events)
+    def events(self, run: int, *, after: int, limit: int) -> EventPage:
+        played = self._find(run).run
+        events = played.events if played else ()
+        found = [flatten(each) for each in events if each.id > after][:limit]
         return EventPage(tuple(found), events[-1].id if events else 0)
 
-    def _find(self, asked: Asked[Any, Any]) -> _Begun:
-        given = asked.path["id"]
+    def _find(self, run: int) -> _Begun:
         for begun in self._begun:
-            if given == str(begun.id):
+            if run == begun.id:
                 return begun
-        message = f"no run has the id {given}; the last {_RUNS_KEPT} are kept"
+        message = f"no run has the id {run}; the last {_RUNS_KEPT} are kept"
         raise ApiError(HTTPStatus.NOT_FOUND, "no_such_run", message)
 
 

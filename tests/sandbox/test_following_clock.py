@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 import pytest
+from starlette.requests import Request
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
 from emulator.listeners.control.live_answers import wants_live
-from emulator.listeners.control.routing import Asked, Nothing
+from emulator.listeners.control.routing import handles
 from emulator.listeners.control.sandbox_state import StateResources
 from emulator.settings.settings import Settings
+from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.client import Client, UnreachableError
-from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from sandbox.following_clock import FollowingClock
 from tests.rdss_sandbox.test_client import free_port
 
@@ -99,13 +101,14 @@ def test_a_wait_under_way_is_over_when_the_sandbox_jumps(control: Client, follow
 def test_nobody_asks_in_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty jumps and half a second without any cost two requests: a first reading, and the live answer."""
     asked: list[bool] = []
-    read_clock = StateResources._read_clock
+    clock = StateResources.clock
 
-    async def counted(resources: StateResources, request: Asked[Nothing, None]) -> object:
-        asked.append(wants_live(request.request))
-        return await read_clock(resources, request)
+    @handles(SandboxState.clock)
+    async def counted(resources: StateResources, request: Request) -> ClockReading:
+        asked.append(wants_live(request))
+        return await clock(resources, request)
 
-    monkeypatch.setattr(StateResources, "_read_clock", counted)
+    monkeypatch.setattr(StateResources, "clock", counted)
     with (
         embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as sandbox,
         Client(sandbox.control) as control,

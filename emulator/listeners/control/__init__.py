@@ -1,48 +1,33 @@
-"""The control API: an ASGI application built from resources."""
+"""The control API: an ASGI application built from the handlers of its endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Protocol
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
 
-from emulator.listeners.control.openapi import describe_api
-from emulator.listeners.control.routing import JSON, Route, build_routes
+from emulator.listeners.control.documents import Documents
+from emulator.listeners.control.routing import JSON, list_handlers
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
-__all__ = ["Resources", "Route", "control_app"]
-
-
-class Resources(Protocol):
-    """A group of the API's routes."""
-
-    def routes(self) -> list[Route]: ...
+__all__ = ["control_app"]
 
 
 def control_app(
-    resources: Iterable[Resources], version: str, failed: Callable[[Exception], None] = lambda _: None
+    resources: Iterable[object], version: str, failed: Callable[[Exception], None] = lambda _: None
 ) -> Starlette:
-    """Build the application. ``failed`` receives unexpected errors, which a client sees as a 500."""
-    routes = [route for part in resources for route in part.routes()]
+    """Build the application from the handlers that the resources have.
 
-    @cache
-    def description() -> bytes:
-        # It takes a tenth of a second, so it is built at the first request.
-        return msgspec.json.encode(describe_api(routes, version))
-
-    async def describe(_: Request) -> Response:
-        return Response(await run_in_threadpool(description), media_type=JSON)
-
+    ``failed`` receives unexpected errors, which a client sees as a 500.
+    """
+    handlers = list_handlers(resources)
+    documents = Documents([handler.endpoint for handler in handlers], version)
     return Starlette(
-        routes=[StarletteRoute("/openapi.json", describe), *build_routes(routes, failed)],
+        routes=[*documents.routes(), *(handler.build_route(failed) for handler in handlers)],
         exception_handlers={HTTPException: _refuse_unknown},
     )
 
@@ -52,9 +37,7 @@ async def _refuse_unknown(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         problem = Problem("method_not_allowed", f"{request.method} {request.url.path} is not to be had here")
     else:
-        problem = Problem(
-            "not_found", f"there is nothing at {request.url.path}; GET /openapi.json lists what is"
-        )
+        problem = Problem("not_found", f"there is nothing at {request.url.path}; GET /docs lists what is")
     return Response(
         msgspec.json.encode(Refusal(problem)), error.status_code, headers=error.headers, media_type=JSON
     )

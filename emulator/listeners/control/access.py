@@ -6,7 +6,8 @@ from http import HTTPStatus
 
 from emulator.events import Events
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess, UnknownPermissionError
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
+from rdss_sandbox.api.access import Access
 from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPermission
 
 
@@ -17,19 +18,13 @@ class AccessResources:
         self._access = access
         self._events = events
 
-    def routes(self) -> list[Route]:
-        place, body = "/access/{key}", StreamPermission
-        return [
-            Route("GET", "/access", "The access keys that may not do everything", self._list, KeyPermissions),
-            Route("PUT", place, "Hold an access key to a permission", self._permit, KeyPermission, body=body),
-            Route("DELETE", place, "Let an access key do everything again", self._forget, KeyPermission),
-        ]
-
-    def _list(self, _: Asked[Nothing, None]) -> KeyPermissions:
+    @handles(Access.list)
+    def list(self) -> KeyPermissions:
         return KeyPermissions(self._access.permissions())
 
-    def _permit(self, asked: Asked[Nothing, StreamPermission]) -> KeyPermission:
-        wanted = KeyPermission(asked.path["key"], asked.body.streams, asked.body.operations)
+    @handles(Access.permit)
+    def permit(self, access_key: str, permission: StreamPermission) -> KeyPermission:
+        wanted = KeyPermission(access_key, permission.streams, permission.operations)
         try:
             permitted = self._access.permit(wanted)
         except BadPermissionError as error:
@@ -42,9 +37,10 @@ class AccessResources:
         )
         return permitted
 
-    def _forget(self, asked: Asked[Nothing, None]) -> KeyPermission:
+    @handles(Access.forget)
+    def forget(self, access_key: str) -> KeyPermission:
         try:
-            forgotten = self._access.forget(asked.path["key"])
+            forgotten = self._access.forget(access_key)
         except UnknownPermissionError as error:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_permission", error.args[0]) from error
         self._events.emit("access.forgotten", access_key=forgotten.access_key)

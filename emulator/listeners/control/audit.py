@@ -2,60 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import Response
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
 from emulator.events import Events
-from emulator.listeners.control.export import ExportResources
 from emulator.listeners.control.messages import MessageResources
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
+from rdss_sandbox.api import audit as api
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
+from rdss_sandbox.shapes.messages import Counts, MessageDetail, MessagePage
 
 
 class AuditResources:
-    """``/audit``; ``/audit/stream/messages`` and ``/audit/bucket/messages`` answer as ``/messages`` does."""
+    """``/audit``; the entries in each place answer as ``/messages`` does."""
 
     def __init__(self, archives: Archives, log: AuditLog | None, events: Events) -> None:
         self._archives = archives
         self._log = log
-        self._entries = (
-            *_build_routes("stream", self._index, events),
-            *_build_routes("bucket", self._index, events),
-        )
+        places: tuple[AuditPlace, ...] = ("stream", "bucket")
+        self._entries = {place: MessageResources(partial(self._index, place), events) for place in places}
 
-    def routes(self) -> list[Route]:
-        drain = "Wait until everything that is there now is in its bucket"
-        return [
-            Route("GET", "/audit/status", "How far the audit log is", self._status, AuditStatus),
-            Route("POST", "/audit/drain", drain, self._drain, AuditStatus),
-            *self._entries,
-        ]
+    @handles(api.AuditLog.audit_status)
+    def status(self) -> AuditStatus:
+        return self._find_status()
 
-    def _status(self, _: Asked[Nothing, None]) -> AuditStatus:
-        status = self._archives.status
-        if status is None:
-            raise _no_audit()
-        return status
-
-    async def _drain(self, asked: Asked[Nothing, None]) -> AuditStatus:
+    @handles(api.AuditLog.drain_audit)
+    async def drain(self) -> AuditStatus:
         await self._archives.drain()
-        return self._status(asked)
+        return self._find_status()
+
+    @handles(api.AuditMessages.messages)
+    def messages(self, place: AuditPlace, **query: Any) -> MessagePage:
+        page: MessagePage = self._entries[place].messages(**query)
+        return page
+
+    @handles(api.AuditMessages.counts)
+    def counts(self, place: AuditPlace, **query: Any) -> Counts:
+        counts: Counts = self._entries[place].counts(**query)
+        return counts
+
+    @handles(api.AuditMessages.export)
+    def export(self, place: AuditPlace, **query: Any) -> Response:
+        lines: Response = self._entries[place].export(**query)
+        return lines
+
+    @handles(api.AuditMessages.message)
+    def message(self, place: AuditPlace, row_id: int) -> MessageDetail:
+        found: MessageDetail = self._entries[place].message(row_id)
+        return found
+
+    def _find_status(self) -> AuditStatus:
+        if self._archives.status is None:
+            raise _no_audit()
+        return self._archives.status
 
     def _index(self, place: AuditPlace) -> MessageIndex:
         if self._log is None:
             raise _no_audit()
         return self._log.index(place)
-
-
-def _build_routes(
-    place: AuditPlace, index: Callable[[AuditPlace], MessageIndex], events: Events
-) -> list[Route]:
-    at, of, its = f"/audit/{place}/messages", f" in the audit {place}", partial(index, place)
-    return [*MessageResources(its, events, at, of).routes(), *ExportResources(its, at, of).routes()]
 
 
 def _no_audit() -> ApiError:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from emulator.events import Events
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
-from emulator.listeners.control.routing import Asked, Route
+from emulator.listeners.control.routing import handles
+from rdss_sandbox.api import events as api
 from rdss_sandbox.shapes.events import Event, EventPage
 
 _encode = msgspec.json.Encoder().encode
-
-
-class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Events with an id above ``after``."""
-
-    after: Annotated[int, msgspec.Meta(ge=0)] = 0
-    limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 1000
 
 
 class EventResources:
@@ -31,16 +26,12 @@ class EventResources:
         self._events = events
         self._live = live
 
-    def routes(self) -> list[Route]:
-        summary = "What happened, and with Accept: text/event-stream what happens"
-        return [Route("GET", "/events", summary, self._answer, EventPage, EventQuery)]
-
-    async def _answer(self, asked: Asked[EventQuery, None]) -> EventPage | StreamingResponse:
-        if wants_live(asked.request):
-            resumed = asked.request.headers.get("last-event-id", "")
-            after = int(resumed) if resumed.isdecimal() else asked.query.after
-            return self._live.answer(self._follow(after))
-        found = self._events.since(asked.query.after, asked.query.limit)
+    @handles(api.Events.events)
+    async def events(self, request: Request, *, after: int, limit: int) -> EventPage | StreamingResponse:
+        if wants_live(request):
+            resumed = request.headers.get("last-event-id", "")
+            return self._live.answer(self._follow(int(resumed) if resumed.isdecimal() else after))
+        found = self._events.since(after, limit)
         return EventPage(tuple(flatten(event) for event in found), self._events.last)
 
     async def _follow(self, after: int) -> AsyncGenerator[bytes, None]:

@@ -10,7 +10,8 @@ from emulator.faults.engine import FaultEngine, UnknownFaultError
 from emulator.faults.fault import Attribute, FaultRefusedError
 from emulator.faults.fault import FaultType as Type
 from emulator.faults.registry import TYPES
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
+from rdss_sandbox.api.faults import Faults
 from rdss_sandbox.shapes.faults import (
     Fault,
     FaultAttribute,
@@ -33,7 +34,7 @@ def _list_attributes(type_: Type) -> str:
     return f"- {type_.name}: {', '.join(of_each) or 'none'}"
 
 
-_ATTRIBUTES: Final = "Attributes of each type, and what they may be; times in seconds.\n\n" + "\n".join(
+ATTRIBUTES: Final = "Attributes of each type, and what they may be; times in seconds.\n\n" + "\n".join(
     _list_attributes(type_) for type_ in TYPES.values()
 )
 
@@ -44,43 +45,29 @@ class FaultResources:
     def __init__(self, fault_engine: FaultEngine) -> None:
         self._fault_engine = fault_engine
 
-    def routes(self) -> list[Route]:
-        created = HTTPStatus.CREATED
-        return [
-            Route("GET", "/faults", "The faults in force", self._list, FaultList),
-            Route("GET", "/faults/types", "The types of fault there are", self._types, FaultTypes),
-            Route(
-                *("POST", "/faults", "Add a fault", self._add, Fault),
-                body=NewFault,
-                status=created,
-                about=_ATTRIBUTES,
-            ),
-            Route("GET", "/faults/{name}", "A fault and its count", self._get, Fault),
-            Route(
-                *("PATCH", "/faults/{name}", "Change a fault", self._change, Fault),
-                body=FaultChange,
-                about=_ATTRIBUTES,
-            ),
-            Route("DELETE", "/faults/{name}", "Remove a fault", self._remove, Fault),
-        ]
-
-    def _list(self, _: Asked[Nothing, None]) -> FaultList:
+    @handles(Faults.faults)
+    def list(self) -> FaultList:
         return FaultList(self._fault_engine.list())
 
-    def _types(self, _: Asked[Nothing, None]) -> FaultTypes:
+    @handles(Faults.fault_types)
+    def types(self) -> FaultTypes:
         return FaultTypes(tuple(describe_type(type_) for type_ in self._fault_engine.types()))
 
-    def _add(self, asked: Asked[Nothing, NewFault]) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.add(asked.body))
+    @handles(Faults.add_fault)
+    def add(self, fault: NewFault) -> Fault:
+        return _translate_errors(lambda: self._fault_engine.add(fault))
 
-    def _get(self, asked: Asked[Nothing, None]) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.get(asked.path["name"]))
+    @handles(Faults.fault)
+    def get(self, name: str) -> Fault:
+        return _translate_errors(lambda: self._fault_engine.get(name))
 
-    def _change(self, asked: Asked[Nothing, FaultChange]) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.change(asked.path["name"], asked.body))
+    @handles(Faults.change_fault)
+    def change(self, name: str, change: FaultChange) -> Fault:
+        return _translate_errors(lambda: self._fault_engine.change(name, change))
 
-    def _remove(self, asked: Asked[Nothing, None]) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.remove(asked.path["name"]))
+    @handles(Faults.remove_fault)
+    def remove(self, name: str) -> Fault:
+        return _translate_errors(lambda: self._fault_engine.remove(name))
 
 
 def describe_type(type_: Type) -> FaultType:

@@ -1,84 +1,64 @@
-"""Messages: filtered pages, counts, and single messages."""
+"""Messages: filtered pages, counts and exports, and single messages."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
+from starlette.responses import StreamingResponse
 
 from emulator.events import Events
 from emulator.listeners.control.events import flatten
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
+from emulator.message_index.sql_filter import compile_filter
+from rdss_sandbox.api.messages import Messages
+from rdss_sandbox.ndjson import as_line
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import CountedField, Counts, MessageDetail, MessagePage, MessageRow
 
 _CATCH_UP_SECONDS = 0.1
+_EXPORT_CATCH_UP_SECONDS = 10.0
+_EXPORTED_AT_ONCE = 200
 _EVENTS_SEARCHED = 10_000
-_MOST_DIGITS = 19
-
-
-class MessageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A page: from the ``offset``-th match (from the end when negative) or ``after`` an id."""
-
-    offset: int | None = None
-    after: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
-    filter: str = ""
-
-
-class CountQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Counts the messages that match ``filter``, by a field."""
-
-    by: CountedField = "code"
-    filter: str = ""
 
 
 class MessageResources:
-    """The messages of an index, at the path ``at``. Each request first indexes new ones, for 0.1 s at most.
+    """The messages of an index. A request first indexes new ones for 0.1 s at most, an export for 10 s."""
 
-    ``of`` goes into the routes' summaries.
-    """
-
-    def __init__(
-        self, index: Callable[[], MessageIndex], events: Events, at: str = "/messages", of: str = ""
-    ) -> None:
+    def __init__(self, index: Callable[[], MessageIndex], events: Events) -> None:
         self._find_index = index
         self._events = events
-        self._at = at
-        self._of = of
-
-    def routes(self) -> list[Route]:
-        at, of = self._at, self._of
-        page, whole = f"The messages{of} that match a filter", f"A message{of} whole"
-        counts = f"How many messages{of} have which value"
-        return [
-            Route("GET", at, page, self._page, MessagePage, MessageQuery),
-            Route("GET", f"{at}/counts", counts, self._counts, Counts, CountQuery),
-            Route("GET", at + "/{id}", whole, self._detail, MessageDetail),
-        ]
 
     @property
     def _index(self) -> MessageIndex:
         return self._find_index()
 
-    def _page(self, asked: Asked[MessageQuery, None]) -> MessagePage:
+    @handles(Messages.messages)
+    def messages(self, *, offset: int | None, after: int | None, limit: int, matching: str) -> MessagePage:
         self._index.catch_up(_CATCH_UP_SECONDS)
-        query = asked.query
-        return self._index.page(query.filter, offset=query.offset, after=query.after, limit=query.limit)
+        return self._index.page(matching, offset=offset, after=after, limit=limit)
 
-    def _counts(self, asked: Asked[CountQuery, None]) -> Counts:
+    @handles(Messages.counts)
+    def counts(self, by: CountedField, *, matching: str) -> Counts:
         self._index.catch_up(_CATCH_UP_SECONDS)
-        return Counts(self._index.counts(asked.query.by, asked.query.filter))
+        return Counts(self._index.counts(by, matching))
 
-    def _detail(self, asked: Asked[Nothing, None]) -> MessageDetail:
-        given = asked.path["id"]
-        row = self._row(int(given)) if given.isdecimal() and len(given) < _MOST_DIGITS else None
+    @handles(Messages.export)
+    def export(self, matching: str) -> StreamingResponse:
+        compile_filter(matching)  # a bad filter must be refused before the answer begins
+        index = self._index
+        index.catch_up(_EXPORT_CATCH_UP_SECONDS)
+        return StreamingResponse(_render_lines(index, matching), media_type=Messages.export.media_type)
+
+    @handles(Messages.message)
+    def message(self, row_id: int) -> MessageDetail:
+        row = self._row(row_id)
         if row is None:
-            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {given}")
+            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {row_id}")
         data = self._index.data(row)
         return MessageDetail(
             **msgspec.structs.asdict(row), **_render_content(data), events=self._find_events(row)
@@ -116,3 +96,13 @@ def _render_content(data: bytes | None) -> dict[str, Any]:
         header = message.get("messageHeader")
         raw |= {"header": header if isinstance(header, dict) else None, "body": message.get("messageBody")}
     return raw
+
+
+def _render_lines(index: MessageIndex, matching: str) -> Iterator[bytes]:
+    # Messages that arrive during the export are not part of it.
+    after, last = 0, index.last
+    while rows := index.page(matching, after=after, limit=_EXPORTED_AT_ONCE).messages:
+        held = (index.data(row) for row in rows if row.id <= last)
+        yield "".join(f"{as_line(data)}\n" for data in held if data is not None).encode()
+        if (after := rows[-1].id) >= last:
+            return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from emulator.listeners.control.routing import Asked, Route
+from emulator.listeners.control.routing import handles
+from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import Fault
 from rdss_sandbox.shapes.status import Status
@@ -36,9 +37,6 @@ class MetricsResources:
         self._status = status
         self._faults = faults
         self._counts = counts
-
-    def routes(self) -> list[Route]:
-        return [Route("GET", "/metrics", "Figures for Prometheus", self._answer, "text/plain")]
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics, as prometheus_client's registry expects of a collector."""
@@ -70,7 +68,8 @@ class MetricsResources:
             injected.add_metric([fault.name, fault.type], fault.injected)
         yield injected
 
-    def _answer(self, _: Asked[Any, Any]) -> Response:
+    @handles(SandboxState.metrics)
+    def metrics(self) -> Response:
         from prometheus_client import CollectorRegistry
         from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from emulator.archive.pruning import NoSuchBucketError, Pruning
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
+from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 
 
@@ -15,11 +16,8 @@ class PruneResources:
     def __init__(self, pruning: Pruning) -> None:
         self._pruning = pruning
 
-    def routes(self) -> list[Route]:
-        return [Route("POST", "/prune", "Remove old objects and events", self._prune, Pruned, body=Prune)]
-
-    def _prune(self, asked: Asked[Nothing, Prune]) -> Pruned:
-        wanted = asked.body
+    @handles(SandboxState.prune)
+    def prune(self, wanted: Prune) -> Pruned:
         if wanted.older_than is None and wanted.keep_bytes is None:
             raise ApiError(HTTPStatus.BAD_REQUEST, "nothing_to_prune", "give older_than, keep_bytes, or both")
         try:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from emulator.kinesis import KinesisError, ReaderView
-from emulator.listeners.control.routing import Asked, Route
+from emulator.listeners.control.routing import handles
 from emulator.listeners.control.streams import count_unread
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.service import StreamService
+from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.shapes.readers import Reader, ReaderList
-
-
-class ReaderQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The readers of one stream, or of all."""
-
-    stream: str | None = None
 
 
 class ReaderResources:
@@ -25,12 +18,9 @@ class ReaderResources:
         self._streams = streams
         self._catalogue = catalogue
 
-    def routes(self) -> list[Route]:
-        return [Route("GET", "/readers", "Who reads which shard", self._list, ReaderList, ReaderQuery)]
-
-    def _list(self, asked: Asked[ReaderQuery, None]) -> ReaderList:
-        wanted = asked.query.stream
-        listed = [each for each in self._catalogue.list_streams() if wanted in (None, each.label)]
+    @handles(Streams.readers)
+    def readers(self, stream: str | None) -> ReaderList:
+        listed = [each for each in self._catalogue.list_streams() if stream in (None, each.label)]
         found = [(each.label, self._readers(each)) for each in listed]
         readers = tuple(
             Reader(stream=label, **reader._asdict()) for label, some in found for reader in some or ()

@@ -1,30 +1,32 @@
-"""The control API's routes: the server and the OpenAPI description are both built from them."""
+"""Binds handlers to the endpoints that ``rdss_sandbox.api`` declares, and words refusals."""
 
 from __future__ import annotations
 
 import inspect
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
+from starlette.routing import Route
 
 from emulator.archive.audit_objects import BucketUnreadableError
 from emulator.journal import DamagedLogError, no_space
 from emulator.kinesis.errors import KinesisError
+from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.message_filter import FilterError
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
-Query = TypeVar("Query")
-Body = TypeVar("Body")
+Wire = TypeVar("Wire")
+Arguments = ParamSpec("Arguments")
 
-JSON = "application/json"
+JSON: Final = "application/json"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,42 +39,32 @@ class ApiError(Exception):
         self.code = code
 
 
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An empty query or body."""
+def handles(
+    endpoint: Endpoint[..., Wire, Any, Any],
+) -> Callable[
+    [Callable[Arguments, Wire | Response | Coroutine[Any, Any, Wire | Response]]], Callable[Arguments, Any]
+]:
+    """Have a method answer the requests to an endpoint. It takes the endpoint's parameters, by name.
 
-
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[Query, Body]):
-    """A parsed request: the variable parts of its path, its query, and its body."""
-
-    path: dict[str, str]
-    query: Query
-    body: Body
-    request: Request
-
-
-Handler: TypeAlias = Callable[[Asked[Any, Any]], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One method on one path. ``run`` returns an ``answer``, or a Response.
-
-    A plain function runs on a thread; a coroutine function runs in the event loop.
+    A parameter ``request`` is the request itself. A plain method runs on a thread, a coroutine in the event
+    loop.
     """
 
-    method: str
-    path: str
-    summary: str
-    run: Handler
-    answer: Any
-    query: type[msgspec.Struct] = Nothing
-    body: Any = None
-    status: HTTPStatus = HTTPStatus.OK
-    most_bytes: int = 1 << 20
-    about: str = ""
+    def mark(run: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
+        vars(run)["handles"] = endpoint
+        return run
 
-    def endpoint(self, failed: Callable[[Exception], None]) -> StarletteRoute:
+    return mark
+
+
+@dataclass(frozen=True)
+class Handler:
+    """An endpoint and what answers its requests."""
+
+    endpoint: Endpoint[..., Any, Any, Any]
+    run: Callable[..., Any]
+
+    def build_route(self, failed: Callable[[Exception], None]) -> Route:
         """The route for Starlette. ``failed`` receives unexpected errors."""
 
         async def answer(request: Request) -> Response:
@@ -81,37 +73,75 @@ class Route:
             except Exception as error:  # noqa: BLE001 -- every error becomes an answer
                 return refusal(error, failed)
 
-        return StarletteRoute(self.path, answer, methods=[self.method], name=f"{self.method} {self.path}")
+        return Route(self.endpoint.path, answer, methods=[self.endpoint.method])
 
     async def _respond(self, request: Request) -> Response:
-        asked = Asked(
-            dict(request.path_params),
-            msgspec.convert(dict(request.query_params), self.query, strict=False),
-            await self._read_body(request),
-            request,
-        )
+        endpoint = self.endpoint
+        query = msgspec.convert(dict(request.query_params), self._query, strict=False)
+        given = {**self._read_path(request), **msgspec.structs.asdict(query)}
+        if endpoint.body is not None:
+            given[endpoint.body.name] = msgspec.json.decode(
+                await self._read_body(request) or b"null", type=endpoint.body.type
+            )
+        if "request" in self._parameters:
+            given["request"] = request
         if inspect.iscoroutinefunction(self.run):
-            answer = await self.run(asked)
+            answer = await self.run(**given)
         else:
-            answer = await run_in_threadpool(self.run, asked)
+            answer = await run_in_threadpool(self.run, **given)
         if isinstance(answer, Response):
             return answer
-        return Response(_encode(answer), self.status, media_type=JSON)
+        return Response(_encode(answer), endpoint.status, media_type=JSON)
 
-    async def _read_body(self, request: Request) -> Any:
-        if self.body is None:
-            return None
-        pieces, size = [], 0
+    @cached_property
+    def _parameters(self) -> Collection[str]:
+        return inspect.signature(self.run).parameters
+
+    @cached_property
+    def _query(self) -> type[msgspec.Struct]:
+        parameters = self.endpoint.query
+        return msgspec.defstruct(
+            "Query",
+            [(each.name, each.type, each.default) for each in parameters],
+            rename={each.name: each.sent_as for each in parameters},
+            frozen=True,
+            forbid_unknown_fields=True,
+            kw_only=True,
+        )
+
+    def _read_path(self, request: Request) -> dict[str, Any]:
+        """The variables of the path. What cannot be one of them is not there."""
+        try:
+            return {
+                each.name: msgspec.convert(request.path_params[each.sent_as], each.type, strict=False)
+                for each in self.endpoint.variables
+            }
+        except msgspec.ValidationError as error:
+            missing = (
+                code for code, status in self.endpoint.errors.items() if status == HTTPStatus.NOT_FOUND
+            )
+            message = f"there is nothing at {request.url.path}: {error}"
+            raise ApiError(HTTPStatus.NOT_FOUND, next(missing, "not_found"), message) from error
+
+    async def _read_body(self, request: Request) -> bytes:
+        pieces, size, most = [], 0, self.endpoint.most_bytes
         async for piece in request.stream():
             pieces.append(piece)
             size += len(piece)
-            if size > self.most_bytes:
-                raise ApiError(
-                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                    "too_large",
-                    f"a body here is {self.most_bytes >> 20} MiB at most",
-                )
-        return msgspec.json.decode(b"".join(pieces) or b"null", type=self.body)
+            if size > most:
+                message = f"a body here is {most >> 20} MiB at most"
+                raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
+        return b"".join(pieces)
+
+
+def list_handlers(resources: Iterable[object]) -> list[Handler]:
+    """The methods of these objects that ``handles`` marked, with fixed paths before variable ones."""
+    found = (
+        Handler(run.handles, getattr(each, name))
+        for each in resources
+        for name, run in inspect.getmembers_static(type(each), lambda member: hasattr(member, "handles"))
+    )
+    return sorted(found, key=lambda handler: handler.endpoint.path.count("{"))
 
 
 def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
@@ -138,9 +168,3 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
             error = RuntimeError("the sandbox failed at this request; the event request.failed says how")
     message = error.message if isinstance(error, KinesisError) else str(error)
     return Response(_encode(Refusal(Problem(code, message))), status, media_type=JSON)
-
-
-def build_routes(routes: Iterable[Route], failed: Callable[[Exception], None]) -> list[StarletteRoute]:
-    """Build Starlette's routes, with fixed paths before those with variable parts."""
-    ordered = sorted(routes, key=lambda route: route.path.count("{"))
-    return [route.endpoint(failed) for route in ordered]

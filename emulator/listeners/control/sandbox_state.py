@@ -7,12 +7,14 @@ from http import HTTPStatus
 from typing import Protocol
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from emulator.clock import Clock, ClockState
 from emulator.events import Events
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
+from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
@@ -43,30 +45,21 @@ class StateResources:
         self._events = events
         self._live = live
 
-    def routes(self) -> list[Route]:
-        topology = Topology | None
-        clock = "The clock, and with Accept: text/event-stream whatever is done to it"
-        return [
-            Route("GET", "/status", "Where everything is and how it stands", self._status, Status),
-            Route("GET", "/version", "Versions of sandbox and specification", self._versions, Version),
-            Route("GET", "/health", "Whether it answers", self._health, Health),
-            Route("GET", "/clock", clock, self._read_clock, ClockReading),
-            Route("POST", "/clock", "Change the clock", self._change_clock, ClockReading, body=ClockChange),
-            Route("POST", "/reset", "Begin afresh", self._reset, Status),
-            Route("POST", "/populate", "Make what is missing", self._populate, Populated, body=topology),
-        ]
-
-    def _status(self, _: Asked[Nothing, None]) -> Status:
+    @handles(SandboxState.status)
+    def status(self) -> Status:
         return self._sandbox.status()
 
-    def _versions(self, _: Asked[Nothing, None]) -> Version:
+    @handles(SandboxState.version)
+    def version(self) -> Version:
         return Version(self._version, SPECIFICATION_VERSION)
 
-    def _health(self, _: Asked[Nothing, None]) -> Health:
+    @handles(SandboxState.health)
+    def health(self) -> Health:
         return Health("ok")
 
-    async def _read_clock(self, asked: Asked[Nothing, None]) -> ClockReading | StreamingResponse:
-        if wants_live(asked.request):
+    @handles(SandboxState.clock)
+    async def clock(self, request: Request) -> ClockReading | StreamingResponse:
+        if wants_live(request):
             return self._live.answer(self._follow_clock())
         return read_clock(self._clock)
 
@@ -75,8 +68,8 @@ class StateResources:
         async for state in self._clock.follow_changes(every=_READ_AGAIN_SECONDS):
             yield b"data: %b\n\n" % _encode(_build_reading(state))
 
-    def _change_clock(self, asked: Asked[Nothing, ClockChange]) -> ClockReading:
-        change = asked.body
+    @handles(SandboxState.change_clock)
+    def change_clock(self, change: ClockChange) -> ClockReading:
         try:
             _apply_change(self._clock, change)
         except (ValueError, OverflowError) as error:
@@ -84,12 +77,14 @@ class StateResources:
         self._events.emit("clock.changed", action=change.action, seconds=change.seconds, speed=change.speed)
         return read_clock(self._clock)
 
-    def _reset(self, _: Asked[Nothing, None]) -> Status:
+    @handles(SandboxState.reset)
+    def reset(self) -> Status:
         self._sandbox.reset()
         return self._sandbox.status()
 
-    def _populate(self, asked: Asked[Nothing, Topology | None]) -> Populated:
-        return self._sandbox.populate(asked.body)
+    @handles(SandboxState.populate)
+    def populate(self, topology: Topology | None) -> Populated:
+        return self._sandbox.populate(topology)
 
 
 def read_clock(clock: Clock) -> ClockReading:

@@ -8,16 +8,14 @@ from typing import Any
 
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import Scope
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.rng import new_uuid
 from emulator.streams.catalogue import Catalogue
+from rdss_sandbox.api.messages import Sending
 from rdss_sandbox.shapes.messages import NewMessage, Sent
 from schemas.peek import peek
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
-
-# The largest record that a stream can allow (10 MiB), in base64, with room for the other fields.
-_MOST_BYTES = 15 << 20
 
 
 class SendResources:
@@ -27,30 +25,18 @@ class SendResources:
         self._put = put
         self._catalogue = catalogue
 
-    def routes(self) -> list[Route]:
-        return [
-            Route(
-                "POST",
-                "/messages",
-                "Send a message to a stream",
-                self._send,
-                Sent,
-                body=NewMessage,
-                status=HTTPStatus.CREATED,
-                most_bytes=_MOST_BYTES,
-            )
-        ]
-
-    async def _send(self, asked: Asked[Nothing, NewMessage]) -> Sent:
-        wanted = asked.body
-        if self._catalogue.find(wanted.stream) is None:
-            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", f"no stream is named {wanted.stream!r}")
-        name, scope = self._catalogue.parse_label(wanted.stream)
-        key = wanted.key or (peek(wanted.data).message_id or new_uuid())[:256]
-        request = {"StreamName": name, "Data": wanted.data, "PartitionKey": key}
+    @handles(Sending.send)
+    async def send(self, message: NewMessage) -> Sent:
+        if self._catalogue.find(message.stream) is None:
+            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", f"no stream is named {message.stream!r}")
+        name, scope = self._catalogue.parse_label(message.stream)
+        key = message.key or (peek(message.data).message_id or new_uuid())[:256]
+        request = {"StreamName": name, "Data": message.data, "PartitionKey": key}
         try:
             answer = await self._put(request, scope)
         except ClientGoneError as error:
-            why = f"a fault on {wanted.stream} cut the connection: whether the message was taken is not known"
+            why = (
+                f"a fault on {message.stream} cut the connection: whether the message was taken is not known"
+            )
             raise ApiError(HTTPStatus.BAD_GATEWAY, "connection_cut", why) from error
-        return Sent(wanted.stream, answer["ShardId"], answer["SequenceNumber"])
+        return Sent(message.stream, answer["ShardId"], answer["SequenceNumber"])

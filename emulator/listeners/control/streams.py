@@ -9,9 +9,10 @@ from typing import Any
 from emulator.kinesis import ShardView, StreamView
 from emulator.listeners.aws.request_validation import check
 from emulator.listeners.aws.service_model import kinesis_model
-from emulator.listeners.control.routing import ApiError, Asked, Nothing, Route
+from emulator.listeners.control.routing import ApiError, handles
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.service import StreamService
+from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
 
 
@@ -22,33 +23,28 @@ class StreamResources:
         self._streams = streams
         self._catalogue = catalogue
 
-    def routes(self) -> list[Route]:
-        reshard = "Split, merge or scale the shards of a stream"
-        return [
-            Route("GET", "/streams", "The streams", self._list, StreamList),
-            Route("GET", "/streams/{name}", "A stream and its shards", self._detail, StreamDetail),
-            Route("POST", "/streams/{name}/reshard", reshard, self._reshard, StreamDetail, body=Reshard),
-        ]
-
-    def _list(self, _: Asked[Nothing, None]) -> StreamList:
+    @handles(Streams.streams)
+    def streams(self) -> StreamList:
         return StreamList(summarise_streams(self._catalogue))
 
-    def _detail(self, asked: Asked[Nothing, None]) -> StreamDetail:
-        return _build_detail(self._find(asked))
+    @handles(Streams.stream)
+    def stream(self, name: str) -> StreamDetail:
+        return _build_detail(self._find(name))
 
-    def _reshard(self, asked: Asked[Nothing, Reshard]) -> StreamDetail:
-        listed = self._find(asked)
-        operation, request = _build_operation(asked.body, listed)
+    @handles(Streams.reshard)
+    def reshard(self, name: str, change: Reshard) -> StreamDetail:
+        listed = self._find(name)
+        operation, request = _build_operation(change, listed)
         request["StreamName"] = listed.view.name
         check(request, kinesis_model().operations[operation].request)
         self._streams.call(operation, request, listed.scope)
-        return _build_detail(self._find(asked))
+        return _build_detail(self._find(name))
 
-    def _find(self, asked: Asked[Any, Any]) -> ListedStream:
-        listed = self._catalogue.find(asked.path["name"])
+    def _find(self, name: str) -> ListedStream:
+        listed = self._catalogue.find(name)
         if listed is None:
             names = ", ".join(listed.label for listed in self._catalogue.list_streams()) or "none"
-            message = f"no stream is named {asked.path['name']!r}; there are: {names}"
+            message = f"no stream is named {name!r}; there are: {names}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", message)
         return listed
 

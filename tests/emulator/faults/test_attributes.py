@@ -15,9 +15,10 @@ from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
 from emulator.faults.page import render_page
 from emulator.faults.registry import TYPES
 from emulator.faults.types.latency import draw_seconds
-from emulator.listeners.control.faults import FaultResources, describe_type
+from emulator.listeners.control.faults import describe_type
 from emulator.listeners.control.openapi import describe_api
 from emulator.rng import Chance
+from rdss_sandbox.api.faults import Faults
 from rdss_sandbox.shapes.faults import NewFault
 
 EVERY = [
@@ -61,8 +62,7 @@ def test_the_bounds_are_shown(type_: FaultType, attribute: Attribute) -> None:
     """In what the API says of a type, in its description, and on the page."""
     shown = next(each for each in describe_type(type_).attributes if each.name == attribute.name)
     assert (shown.least, shown.most) == (attribute.least, attribute.most)
-    routes = FaultResources(fault_engine()).routes()
-    about = describe_api(routes, "1")["paths"]["/faults"]["post"]["description"]
+    about = describe_api([Faults.add_fault], "1")["paths"]["/faults"]["post"]["description"]
     (line,) = (line for line in about.splitlines() if line.startswith(f"- {type_.name}:"))
     assert f"{attribute.name} ({attribute.bounds})" in line
     page = render_page("".join(f"<!-- {mark} --><!-- end -->" for mark in _MARKS))

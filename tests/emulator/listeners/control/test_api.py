@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any
 
 import httpx
 import jsonschema
@@ -12,8 +11,9 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.listeners.control import control_app
-from emulator.listeners.control.routing import Asked, Nothing, Route
+from emulator.listeners.control.routing import handles
 from emulator.settings.settings import Settings
+from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.status import Health
 
@@ -54,7 +54,6 @@ def test_every_operation_is_described_once(http: httpx.Client) -> None:
     ("method", "path", "status"),
     [
         ("GET", "/nope", 404),
-        ("GET", "/", 404),
         ("DELETE", "/status", 405),
         ("GET", "/messages?limit=many", 400),
         ("GET", "/messages?limit=1001", 400),
@@ -91,17 +90,15 @@ def test_a_body_that_cannot_be_read_is_refused(http: httpx.Client, body: bytes) 
 async def test_what_nobody_foresaw_is_a_500_that_tells_nothing_and_an_owner_who_knows() -> None:
     """The client gets a sentence, the sandbox the exception."""
 
-    def run(_: Asked[Nothing, None]) -> Any:
-        raise ZeroDivisionError("inside")
-
     class Broken:
-        def routes(self) -> list[Route]:
-            return [Route("GET", "/broken", "Breaks", run, Health)]
+        @handles(SandboxState.health)
+        def health(self) -> Health:
+            raise ZeroDivisionError("inside")
 
     seen: list[Exception] = []
     app = control_app([Broken()], "1", seen.append)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-        answer = await client.get("/broken")
+        answer = await client.get("/health")
 
     assert answer.status_code == 500
     assert answer.json()["error"]["code"] == "internal_error"
