@@ -2,11 +2,12 @@
 
 from emulator.kinesis.engine import Engine
 from emulator.kinesis.errors import KinesisError, NotFastError
-from emulator.kinesis.reading_views import ReaderView
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stored_records import StoredRecord
-from emulator.kinesis.views import ShardView, StreamView
+from emulator.kinesis.views import StreamView
+from rdss_sandbox.shapes.readers import Reader as ReaderView
+from rdss_sandbox.shapes.streams import Shard as ShardView
 
 __all__ = [
     "Engine",

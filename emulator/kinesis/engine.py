@@ -14,14 +14,16 @@ from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.operations import OPERATIONS, Operation
 from emulator.kinesis.packing import Packing
-from emulator.kinesis.reading_views import ReaderView, reading_views
+from emulator.kinesis.reading_views import reading_views
 from emulator.kinesis.reads import fetch_after
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.sequence_numbers import number, position
 from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stored_records import StoredRecord, stored
 from emulator.kinesis.stream_registry import Registry
-from emulator.kinesis.views import ShardView, StreamView, forget_expired, view
+from emulator.kinesis.views import StreamView, forget_expired, view
+from rdss_sandbox.shapes.readers import Reader as ReaderView
+from rdss_sandbox.shapes.streams import Shard as ShardView
 
 Limits = Literal["relaxed", "strict"]
 OnRecords = Callable[[str, str], None]

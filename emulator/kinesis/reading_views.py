@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.iterators import ShardIterator
@@ -13,26 +12,7 @@ from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.stream_state import ConsumerState
-
-
-class ReaderView(NamedTuple):
-    """A reader by ``iterator`` or by ``subscription``, or a registered ``consumer`` that does not read.
-
-    ``position`` is the sequence number of the last record passed, ``behind`` how many records wait, ``late``
-    for how many seconds the oldest of them has waited. ``began`` and ``seen`` (the last call) are in seconds
-    since the epoch.
-    """
-
-    kind: Literal["iterator", "subscription", "consumer"]
-    shard: str | None
-    consumer: str | None
-    position: str | None
-    behind: int
-    late: float
-    began: float
-    seen: float
-    reads: int
-    records: int
+from rdss_sandbox.shapes.readers import Reader as ReaderView
 
 
 def reading_views(registry: Registry, stream: Stream) -> Iterator[ReaderView]:
@@ -41,19 +21,23 @@ def reading_views(registry: Registry, stream: Stream) -> Iterator[ReaderView]:
     by_index = {shard.state.index: shard for shard in stream.shards.values()}
     for iterator, reader in registry.readers.of(stream.state.number):
         if (shard := by_index.get(iterator.shard)) is not None:
-            yield _by_iterator(shard, iterator, reader, now)
+            yield _by_iterator(stream, shard, iterator, reader, now)
     for consumer in stream.state.consumers:
         running = registry.subscriptions.running(consumer_arn(stream, consumer))
         if not running:
             created = consumer.created
-            yield ReaderView("consumer", None, consumer.name, None, 0, 0.0, created, created, 0, 0)
+            yield ReaderView(
+                stream.name, "consumer", None, consumer.name, None, 0, 0.0, created, created, 0, 0
+            )
         for subscription in running:
-            shard = stream.shards[subscription.shard_id]
-            yield _by_subscription(shard, consumer, subscription, registry.clock.elapsed(), now)
+            yield _by_subscription(stream, consumer, subscription, registry.clock.elapsed(), now)
 
 
-def _by_iterator(shard: Shard, iterator: ShardIterator, reader: Reader, now: int) -> ReaderView:
+def _by_iterator(
+    stream: Stream, shard: Shard, iterator: ShardIterator, reader: Reader, now: int
+) -> ReaderView:
     return ReaderView(
+        stream.name,
         "iterator",
         shard.id,
         None,
@@ -66,12 +50,13 @@ def _by_iterator(shard: Shard, iterator: ShardIterator, reader: Reader, now: int
 
 
 def _by_subscription(
-    shard: Shard, consumer: ConsumerState, subscription: Subscription, elapsed: float, now: int
+    stream: Stream, consumer: ConsumerState, subscription: Subscription, elapsed: float, now: int
 ) -> ReaderView:
+    shard = stream.shards[subscription.shard_id]
     began = now / 1000 - (elapsed - subscription.began)
     lag = _lag(shard, subscription.ordinal, now)
     return ReaderView(
-        "subscription", shard.id, consumer.name, *lag, began, now / 1000, 0, subscription.records
+        stream.name, "subscription", shard.id, consumer.name, *lag, began, now / 1000, 0, subscription.records
     )
 
 

@@ -1,33 +1,14 @@
-"""Streams and shards as the control API shows them."""
+"""The present state of streams and their shards."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry
-
-
-class ShardView(NamedTuple):
-    """A shard. ``created`` is in seconds since the epoch, ``bytes`` is the user data kept.
-
-    ``records`` are kept, of ``put`` that were ever put. ``unread`` counts the records that no reader has
-    passed since the engine started; None where no reader has read the stream, or the backend does not know.
-    """
-
-    id: str
-    parents: list[str]
-    children: list[str]
-    starting_hash_key: str
-    ending_hash_key: str
-    starting_sequence_number: str
-    ending_sequence_number: str | None
-    open: bool
-    records: int
-    bytes: int
-    created: float
-    put: int
-    unread: int | None = None
+from rdss_sandbox.shapes.streams import Shard as ShardView
 
 
 class StreamView(NamedTuple):
@@ -55,7 +36,9 @@ def view(registry: Registry, stream: Stream) -> StreamView:
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
     if any(shard.passed is not None for shard in stream.shards.values()):
         shards = [
-            seen._replace(unread=shard.records.next - max(shard.passed or 0, shard.records.first))
+            msgspec.structs.replace(
+                seen, unread=shard.records.next - max(shard.passed or 0, shard.records.first)
+            )
             for seen, shard in zip(shards, stream.shards.values(), strict=True)
         ]
     return StreamView(
@@ -73,8 +56,8 @@ def _shard_view(stream: Stream, shard: Shard) -> ShardView:
     state, records = shard.state, shard.records
     return ShardView(
         id=shard.id,
-        parents=[parent for parent in (state.parent, state.adjacent_parent) if parent],
-        children=[child.id for child in stream.children(shard)],
+        parents=tuple(parent for parent in (state.parent, state.adjacent_parent) if parent),
+        children=tuple(child.id for child in stream.children(shard)),
         starting_hash_key=state.starting_hash_key,
         ending_hash_key=state.ending_hash_key,
         starting_sequence_number=shard.starting_sequence_number(),

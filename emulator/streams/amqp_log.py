@@ -15,6 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
@@ -149,7 +151,7 @@ def _forward_damage(events: Events, event: Event) -> None:
 
 def _give_unique_id(shard: ShardView) -> ShardView:
     """Give a shard an id by its creation time, so that checkpoints of a deleted stream do not apply to it."""
-    return shard._replace(id=f"amqp-{round(shard.created * 1000)}")
+    return msgspec.structs.replace(shard, id=f"amqp-{round(shard.created * 1000)}")
 
 
 def _render_shard(shard: ShardView) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.topics.service import TopicService
 from rdss_sandbox.api.topics import Topics
@@ -15,7 +13,6 @@ from rdss_sandbox.shapes.topics import (
     OBJECTS,
     Access,
     DownstreamList,
-    Topic,
     TopicChangePage,
     TopicLinkList,
     TopicList,
@@ -35,8 +32,7 @@ class TopicResources:
     @handles(Topics.list)
     def list(self) -> TopicList:
         self._service.catch_up()
-        found = (msgspec.structs.asdict(topic) for topic in self._service.open().summaries())
-        return TopicList(tuple(sorted((Topic(**topic) for topic in found), key=lambda topic: topic.name)))
+        return TopicList(tuple(self._service.open().summaries()))
 
     @handles(Topics.records)
     def records(self, topic: str, *, matching: str, orderby: str, offset: int, limit: int) -> TopicRecordPage:

@@ -65,9 +65,9 @@ class StateChange(msgspec.Struct, frozen=True):
 
     step: int
     time: float
-    before: str | None
+    before: State | None
     cause: str
-    after: str
+    after: State
     owner: str | None
     why: str | None
 

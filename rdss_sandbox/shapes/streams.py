@@ -30,7 +30,8 @@ class Stream(msgspec.Struct, frozen=True):
 class Shard(msgspec.Struct, frozen=True):
     """A shard and its lineage. Hash keys and sequence numbers are decimal text, as in the AWS API.
 
-    ``created`` is in seconds since the epoch; ``unread`` is as for ``Stream``.
+    ``records`` are kept, of ``put`` that were ever put, with ``bytes`` of data. ``created`` is in seconds
+    since the epoch; ``unread`` is as for ``Stream``.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Shard(msgspec.Struct, frozen=True):
     bytes: int
     created: float
     unread: int | None = None
+    put: int = 0
 
 
 class StreamDetail(Stream, frozen=True):

@@ -79,10 +79,10 @@ class TopicLinkList(msgspec.Struct, frozen=True):
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A topic. ``kind``: topic, queue, view or conflated.
+    """A topic. ``kind``: topic, queue, view or conflated; empty for one that only has subscriptions.
 
-    ``records`` is None for a topic without a state of the world. ``logged`` says that the topic is in the
-    transaction log.
+    ``records`` counts the records of the state of the world, or the unacknowledged messages of a queue; None
+    for a topic with neither. ``logged`` says that the topic is in the transaction log.
     ``downstreams`` are the sandboxes that the topic is replicated to.
     """
 

@@ -28,7 +28,6 @@ from rdss_sandbox.shapes.processing import (
     OutsideSystemList,
     Restart,
     Script,
-    StateChange,
 )
 from sandbox.processing.administration import Administration, Details, Search
 from sandbox.processing.errors import ProcessingError
@@ -236,10 +235,7 @@ def _to_detail(found: Details) -> AsyncMessageDetail:
     message = found.message
     return AsyncMessageDetail(
         _to_row(message),
-        tuple(
-            StateChange(*(getattr(each, name) for name in StateChange.__struct_fields__))
-            for each in found.changes
-        ),
+        tuple(found.changes),
         tuple(
             OutsideCall(*(getattr(each, name) for name in OutsideCall.__struct_fields__))
             for each in found.calls

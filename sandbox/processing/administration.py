@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
+from rdss_sandbox.shapes.processing import StateChange
 from sandbox.processing.processing import Processing
 from sandbox.processing.states import State
-from sandbox.processing.stored_messages import BODY, CallRecord, Change, Message
+from sandbox.processing.stored_messages import BODY, CallRecord, Message
 from sandbox.processing.transitions import Cause, states_before
 
 MAX_RESULTS: Final = 1000
@@ -41,7 +42,7 @@ class Details(msgspec.Struct, frozen=True):
     """A message with its history, calls and children, and the actions that its state allows."""
 
     message: Message
-    changes: list[Change]
+    changes: list[StateChange]
     calls: list[CallRecord]
     children: list[Message]
     actions: list[str]

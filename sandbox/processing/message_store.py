@@ -19,10 +19,10 @@ import msgspec
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.machine.private_files import touch
+from rdss_sandbox.shapes.processing import StateChange
 from sandbox.processing.states import FINAL, HELD, TAKEN_UP_AGAIN, State
 from sandbox.processing.stored_messages import (
     COLUMNS,
-    Change,
     Message,
     NewMessage,
     change_from_row,
@@ -170,7 +170,7 @@ class Store:
             assert number is not None
             store.execute("INSERT INTO bodies VALUES (?, ?)", (number, new.body))
             self._record_change(
-                store, number, Change(1, now, None, Cause.RECEIVED, State.NEW, self.owner, None)
+                store, number, StateChange(1, now, None, Cause.RECEIVED, State.NEW, self.owner, None)
             )
             return self.message(number)
 
@@ -201,7 +201,9 @@ class Store:
                 (*wanted.values(), number, step),
             )
             assert moved.rowcount == 1
-            self._record_change(store, number, Change(step + 1, now, before, cause, state, self.owner, why))
+            self._record_change(
+                store, number, StateChange(step + 1, now, before, cause, state, self.owner, why)
+            )
             return self.message(number)
 
     def message(self, number: int) -> Message:
@@ -220,7 +222,7 @@ class Store:
         """The children of a message, in their order."""
         return self.messages("parent = ? ORDER BY position", number)
 
-    def changes(self, number: int) -> list[Change]:
+    def changes(self, number: int) -> list[StateChange]:
         """The changes of a message's state, oldest first."""
         query = (
             "SELECT step, time, before, cause, after, owner, why FROM changes WHERE message = ? ORDER BY step"
@@ -245,7 +247,7 @@ class Store:
         """Whether a message is still at that step, and so still with the worker that brought it there."""
         return bool(self.rows("SELECT 1 FROM messages WHERE number = ? AND step = ?", number, step))
 
-    def _record_change(self, store: sqlite3.Connection, number: int, change: Change) -> None:
+    def _record_change(self, store: sqlite3.Connection, number: int, change: StateChange) -> None:
         row = msgspec.structs.astuple(change)
         store.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (number, *row))
         self._pending_events.append({"message": number} | msgspec.structs.asdict(change))

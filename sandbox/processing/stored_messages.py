@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rdss_sandbox.shapes.processing import StateChange
 from sandbox.processing.states import CallState, State
 from sandbox.processing.transitions import Cause
 
@@ -86,18 +87,6 @@ class Message(msgspec.Struct, frozen=True):
         return self.entity_type or self.operation
 
 
-class Change(msgspec.Struct, frozen=True):
-    """One change of a message's state; ``step`` counts them from 1, ``why`` is an optional reason."""
-
-    step: int
-    time: float
-    before: State | None
-    cause: Cause
-    after: State
-    owner: str | None
-    why: str | None
-
-
 class CallRecord(msgspec.Struct, frozen=True):
     """A call to an outside system, or a confirmation; ``operation`` and ``key`` identify it."""
 
@@ -123,10 +112,10 @@ def message_from_row(row: tuple[Any, ...]) -> Message:
     return Message(*fields)
 
 
-def change_from_row(row: tuple[Any, ...]) -> Change:
+def change_from_row(row: tuple[Any, ...]) -> StateChange:
     """Build a change from a row in the order of its fields."""
     step, time, before, cause, after, owner, why = row
-    return Change(step, time, State(before) if before else None, Cause(cause), State(after), owner, why)
+    return StateChange(step, time, State(before) if before else None, Cause(cause), State(after), owner, why)
 
 
 BODY = "(SELECT body FROM bodies WHERE bodies.number = messages.number)"

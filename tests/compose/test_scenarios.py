@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
-import msgspec
 import pytest
 
 from emulator.channels import Channel, Checkpoints
@@ -15,7 +14,6 @@ from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.kinesis import ShardView
 from emulator.rng import Chance
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
@@ -73,7 +71,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
         site.close()
         control.change_clock(ClockChange("real"))
     found = [*events.since(0, events.last), *injected(control, since)]
-    return compute_facts(Played(messages, tuple(found), shards(control)))
+    return compute_facts(Played(messages, tuple(found), control.stream(INPUT).shards))
 
 
 def over_kinesis(stack: Stack, clock: Clock, name: str, checkpoints: Checkpoints | None) -> Channel:
@@ -87,11 +85,6 @@ def over_rabbitmq(stack: Stack, clock: Clock, name: str, _checkpoints: Checkpoin
 
 def injected(control: Client, since: int) -> list[Event]:
     return [event for event in control.events(after=since, limit=1000) if event.kind == "fault.injected"]
-
-
-def shards(control: Client) -> tuple[ShardView, ...]:
-    found: Any = [SimpleNamespace(**msgspec.structs.asdict(shard)) for shard in control.stream(INPUT).shards]
-    return tuple(found)
 
 
 @pytest.mark.parametrize("name", ["split-under-load", "producer-retry"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.kinesis import KinesisError, ReaderView
+import msgspec
+
+from emulator.kinesis import KinesisError
 from emulator.listeners.control.routing import handles
 from emulator.listeners.control.streams import count_unread
 from emulator.streams.catalogue import Catalogue, ListedStream
@@ -23,7 +25,7 @@ class ReaderResources:
         listed = [each for each in self._catalogue.list_streams() if stream in (None, each.label)]
         found = [(each.label, self._readers(each)) for each in listed]
         readers = tuple(
-            Reader(stream=label, **reader._asdict()) for label, some in found for reader in some or ()
+            msgspec.structs.replace(reader, stream=label) for label, some in found for reader in some or ()
         )
         waiting = {each.label: count_unread(each.view) for each in listed}
         return ReaderList(
@@ -32,7 +34,7 @@ class ReaderResources:
             unread={label: count for label, count in waiting.items() if count is not None},
         )
 
-    def _readers(self, listed: ListedStream) -> list[ReaderView] | None:
+    def _readers(self, listed: ListedStream) -> list[Reader] | None:
         try:
             return self._streams.readers(listed.view.name, listed.scope)
         except KinesisError:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from itertools import pairwise
 from typing import Any
 
-from emulator.kinesis import ShardView, StreamView
+from emulator.kinesis import StreamView
 from emulator.listeners.aws.request_validation import check
 from emulator.listeners.aws.service_model import kinesis_model
 from emulator.listeners.control.routing import ApiError, handles
@@ -76,11 +76,7 @@ def _summarise(listed: ListedStream) -> dict[str, Any]:
 
 
 def _build_detail(listed: ListedStream) -> StreamDetail:
-    shards = (
-        Shard(**{name: getattr(shard, name) for name in Shard.__struct_fields__})
-        for shard in listed.view.shards
-    )
-    return StreamDetail(**_summarise(listed), shards=tuple(shards))
+    return StreamDetail(**_summarise(listed), shards=tuple(listed.view.shards))
 
 
 def _build_operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[str, Any]]:
@@ -109,7 +105,7 @@ def _build_operation(change: Reshard, listed: ListedStream) -> tuple[str, dict[s
             return "MergeShards", {"ShardToMerge": shard.id, "AdjacentShardToMerge": adjacent.id}
 
 
-def _choose_hash_key(change: Reshard, shard: ShardView) -> str:
+def _choose_hash_key(change: Reshard, shard: Shard) -> str:
     if change.hash_key is not None:
         return change.hash_key
     low, high = int(shard.starting_hash_key), int(shard.ending_hash_key)
@@ -119,7 +115,7 @@ def _choose_hash_key(change: Reshard, shard: ShardView) -> str:
     return str((low + high + 1) // 2)
 
 
-def _choose_pair(change: Reshard, shards: list[ShardView]) -> tuple[ShardView, ShardView]:
+def _choose_pair(change: Reshard, shards: list[Shard]) -> tuple[Shard, Shard]:
     pairs = list(pairwise(shards))
     wanted = {_find_open_shard(name, shards).id for name in (change.shard, change.adjacent) if name}
     fitting = [pair for pair in pairs if wanted <= {pair[0].id, pair[1].id}]
@@ -133,7 +129,7 @@ def _choose_pair(change: Reshard, shards: list[ShardView]) -> tuple[ShardView, S
     return min(fitting, key=lambda pair: _width(pair[0]) + _width(pair[1]))
 
 
-def _find_open_shard(shard_id: str, shards: list[ShardView]) -> ShardView:
+def _find_open_shard(shard_id: str, shards: list[Shard]) -> Shard:
     """The open shard with this id, or with this number at the end of its id."""
     for shard in shards:
         if shard_id == shard.id or (
@@ -145,5 +141,5 @@ def _find_open_shard(shard_id: str, shards: list[ShardView]) -> ShardView:
     raise ApiError(HTTPStatus.NOT_FOUND, "no_such_shard", message)
 
 
-def _width(shard: ShardView) -> int:
+def _width(shard: Shard) -> int:
     return int(shard.ending_hash_key) - int(shard.starting_hash_key)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from emulator.clock import Clock, stopwatch
 from emulator.kinesis import KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
 
@@ -305,7 +307,8 @@ class UpstreamStreams:
             shards = []
             for shard in view.shards:
                 seen = self._read.get((view.name, shard.id), _ReadCount())
-                shards.append(shard._replace(records=seen.records, bytes=seen.bytes, put=seen.records))
+                counts = {"records": seen.records, "bytes": seen.bytes, "put": seen.records}
+                shards.append(msgspec.structs.replace(shard, **counts))
         return view._replace(
             shards=shards,
             records=sum(shard.records for shard in shards),
@@ -339,18 +342,18 @@ def _seconds(moment: datetime | float) -> float:
 
 def _build_shard_view(shard: dict[str, Any], all_shards: list[dict[str, Any]], created: float) -> ShardView:
     """Build the view of a listed shard. ListShards has no creation time, so ``created`` is the stream's."""
-    parents = [shard[name] for name in ("ParentShardId", "AdjacentParentShardId") if shard.get(name)]
+    parents = (shard[name] for name in ("ParentShardId", "AdjacentParentShardId") if shard.get(name))
     numbers, keys = shard["SequenceNumberRange"], shard["HashKeyRange"]
-    children = [
+    children = (
         other["ShardId"]
         for other in all_shards
         if shard["ShardId"] in (other.get("ParentShardId"), other.get("AdjacentParentShardId"))
-    ]
+    )
     ending = numbers.get("EndingSequenceNumber")
     return ShardView(
         id=shard["ShardId"],
-        parents=parents,
-        children=children,
+        parents=tuple(parents),
+        children=tuple(children),
         starting_hash_key=keys["StartingHashKey"],
         ending_hash_key=keys["EndingHashKey"],
         starting_sequence_number=numbers["StartingSequenceNumber"],
@@ -359,5 +362,4 @@ def _build_shard_view(shard: dict[str, Any], all_shards: list[dict[str, Any]], c
         records=0,
         bytes=0,
         created=created,
-        put=0,
     )

@@ -11,7 +11,7 @@ from emulator.topics.engine.definitions import (
     View,
 )
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.topics_engine import LogEntry, NameInUseError, Topics, TopicSummary
+from emulator.topics.engine.topics_engine import LogEntry, NameInUseError, Topics
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "Queue",
     "Session",
     "Topic",
-    "TopicSummary",
     "Topics",
     "View",
 ]

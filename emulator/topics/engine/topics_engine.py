@@ -49,7 +49,7 @@ from emulator.topics.engine.subscribing import sow_and_subscribe, subscribe, uns
 from emulator.topics.engine.topic_assembly import assemble
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
-from rdss_sandbox.shapes.topics import Access, Downstream, TopicLink
+from rdss_sandbox.shapes.topics import Access, Downstream, Topic, TopicLink
 
 HANDLERS: Final[dict[type[Command], Handler]] = {
     Publish: publish,
@@ -69,23 +69,6 @@ class NameInUseError(Exception):
 
     def __init__(self, client_name: str) -> None:
         super().__init__(f"{client_name!r} is the name of another user's client; connect under another name")
-
-
-class TopicSummary(msgspec.Struct, frozen=True):
-    """The current state of a topic.
-
-    ``records`` counts the records of the state of the world, or the unacknowledged messages of a queue; None
-    if the topic has neither. ``kind`` is empty for an undefined topic, which only has subscriptions.
-    ``downstreams`` are the sandboxes that it is replicated to.
-    """
-
-    name: str
-    kind: str
-    records: int | None
-    subscriptions: int
-    logged: bool
-    message_type: str
-    downstreams: tuple[TopicLink, ...]
 
 
 class LogEntry(msgspec.Struct, frozen=True):
@@ -192,7 +175,7 @@ class Topics:
         with self._registry.lock:
             self._registry.entitle(door)
 
-    def summaries(self) -> list[TopicSummary]:
+    def summaries(self) -> list[Topic]:
         """All topics that are defined or have subscriptions, sorted by name."""
         with self._registry.lock:
             self._registry.catch_up()
@@ -251,10 +234,10 @@ class Topics:
                 )
 
 
-def _summary(topic: LiveTopic, downstreams: tuple[TopicLink, ...]) -> TopicSummary:
+def _summary(topic: LiveTopic, downstreams: tuple[TopicLink, ...]) -> Topic:
     kept = topic.store if topic.queue is None else topic.queue
     takers = topic.subscriptions if topic.queue is None else topic.queue.takers
-    return TopicSummary(
+    return Topic(
         topic.name,
         topic.definition.kind if topic.definition is not None else "",
         None if kept is None else len(kept),
