@@ -86,7 +86,10 @@ class Subject(Generic[Mode]):
 
 
 class Parameter(NamedTuple):
-    """A parameter of an endpoint: its name in Python, and its name in the path or the query."""
+    """A parameter of an endpoint: its name in Python, and its name in the path or the query.
+
+    The latter is the former, unless the parameter's type has another in ``Meta(extra={"sent_as": ...})``.
+    """
 
     name: str
     sent_as: str
@@ -100,7 +103,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
 
     ``errors`` maps the codes of its own refusals to their statuses. ``wrap`` makes the body of an argument
     that is not the body itself. ``live``: with ``Accept: text/event-stream`` it answers until the client
-    leaves. ``fixed`` are the arguments of a method that is a part of another endpoint.
+    leaves. ``streamed``: clients get the answer in chunks. ``fixed`` are the arguments of a ``part``.
     """
 
     declared: Callable[Concatenate[Any, P], Any]
@@ -129,7 +132,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
-        @wraps(self.declared)
+        @wraps(self.take if self.take and self.fixed else self.declared)
         def call(of: Subject[Any], *args: Any, **given: Any) -> Any:
             request = self.build_request(of, *args, **given)
             return of.transport.stream(request) if self.streamed else of.transport.ask(request, self.read)
@@ -147,22 +150,23 @@ class Endpoint(Generic[P, Wire, Result, Later]):
     @cached_property
     def variables(self) -> tuple[Parameter, ...]:
         """The variables of the path, in its order."""
-        types = {**get_type_hints(self.subject, include_extras=True), **self._hints}
-        named = {_sent_as(name, type_): name for name, type_ in types.items()}
-        return tuple(
-            Parameter(named[each], each, types[named[each]]) for each, _ in _VARIABLE.findall(self.path)
-        )
+        hints = get_type_hints(self.subject, include_extras=True)
+        of_subject = [_parameter(name, type_) for name, type_ in hints.items()]
+        known = {each.sent_as: each for each in (*of_subject, *self._parameters)}
+        return tuple(known[name] for name, _ in _VARIABLE.findall(self.path))
 
     @cached_property
     def body(self) -> Parameter | None:
         """The body. Its default is None where a request may leave it out."""
-        found = next((each for each in self._rest if _is_shape(each.type)), None)
+        found = next((each for each in self._parameters if _is_shape(each.type)), None)
         return found._replace(type=self.wrap) if found and self.wrap else found
 
     @cached_property
     def query(self) -> tuple[Parameter, ...]:
         """The parameters in the query."""
-        return tuple(each for each in self._rest if not _is_shape(each.type))
+        return tuple(
+            each for each in self._parameters if each not in self.variables and not _is_shape(each.type)
+        )
 
     @cached_property
     def shape(self) -> Any:
@@ -211,16 +215,9 @@ class Endpoint(Generic[P, Wire, Result, Later]):
         return inspect.signature(self.declared)
 
     @cached_property
-    def _rest(self) -> tuple[Parameter, ...]:
-        """The parameters besides the variables of the path."""
-        inside = {each.name for each in self.variables}
-        _, *given = self._signature.parameters.values()
-        return tuple(
-            Parameter(each.name, _sent_as(each.name, self._hints[each.name]), self._hints[each.name], default)
-            for each in given
-            if each.name not in inside
-            for default in [msgspec.NODEFAULT if each.default is each.empty else each.default]
-        )
+    def _parameters(self) -> tuple[Parameter, ...]:
+        _, *declared = self._signature.parameters.values()
+        return tuple(_parameter(each.name, self._hints[each.name], each.default) for each in declared)
 
 
 class Options(TypedDict, total=False):
@@ -290,7 +287,9 @@ def _is_shape(type_: Any) -> bool:
     return any(_is_shape(each) for each in get_args(type_))
 
 
-def _sent_as(name: str, type_: Any) -> str:
-    """The name in a request: that of the parameter, unless its type says another."""
+def _parameter(name: str, type_: Any, default: Any = inspect.Parameter.empty) -> Parameter:
     metadata = type_.__metadata__ if get_origin(type_) is Annotated else ()
-    return next((each.extra["sent_as"] for each in metadata if each.extra), name)
+    sent_as = next((each.extra["sent_as"] for each in metadata if each.extra), name)
+    return Parameter(
+        name, sent_as, type_, msgspec.NODEFAULT if default is inspect.Parameter.empty else default
+    )

@@ -7,6 +7,11 @@ from rdss_sandbox.api.parameters import EventLimit, Position
 from rdss_sandbox.shapes.events import Event, EventPage, events_of
 
 
+def _last_event(page: EventPage) -> int:
+    """The id of the newest event, 0 before the first. Ids count from 1 without gaps."""
+    return page.last
+
+
 class Events(Subject[Mode], at="/events"):
     """Events: what happened in the sandbox, and live what happens."""
 
@@ -17,5 +22,4 @@ class Events(Subject[Mode], at="/events"):
         A live answer begins with the event after ``after``, or after the id in the header ``Last-Event-ID``.
         """
 
-    last_event = events.part(lambda page: page.last, limit=0)
-    """The id of the newest event, 0 before the first. Ids count from 1 without gaps."""
+    last_event = events.part(_last_event, limit=0)
