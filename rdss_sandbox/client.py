@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import httpx
 import msgspec
 
 from rdss_sandbox.api.control_api import ControlApi
-from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.shapes.clock import ClockReading
 from rdss_sandbox.shapes.events import Event, event_of
 from rdss_sandbox.transports import Awaiting, Blocking, RefusedError, UnreachableError, check
@@ -78,7 +77,7 @@ class AsyncClient(ControlApi[Awaiting]):
         Raises ``RefusedError``.
         """
         resume = {"last-event-id": str(after)}
-        async for data in self._follow(ControlApi.events, resume, on_connection):
+        async for data in self._follow(ControlApi.events.path, resume, on_connection):
             event = event_of(msgspec.json.decode(data))
             resume["last-event-id"] = str(event.id)
             yield event
@@ -90,20 +89,17 @@ class AsyncClient(ControlApi[Awaiting]):
 
         Connections are as for ``follow_events``. The first reading after a connection is current.
         """
-        async for data in self._follow(ControlApi.clock, {}, on_connection):
+        async for data in self._follow(ControlApi.clock.path, {}, on_connection):
             yield msgspec.json.decode(data, type=ClockReading)
 
     async def _follow(
-        self,
-        endpoint: Endpoint[..., Any, Any, Any],
-        headers: Mapping[str, str],
-        on_connection: Callable[[bool], None],
+        self, path: str, headers: Mapping[str, str], on_connection: Callable[[bool], None]
     ) -> AsyncIterator[str]:
         """Yield the data of each server-sent event; connect again after each loss."""
         while True:
             try:
                 asked = {"accept": "text/event-stream", **headers}
-                async with self.transport.http.stream("GET", endpoint.path, headers=asked) as answer:
+                async with self.transport.http.stream("GET", path, headers=asked) as answer:
                     if answer.is_error:
                         await answer.aread()
                     check(answer)

@@ -29,7 +29,7 @@ def raw(value: Any) -> msgspec.Raw:
 
 
 class CannedTopics:
-    """Answers as ``AsyncTopicViews`` does; ``tell`` adds a change."""
+    """Answers as ``AsyncClient.topics`` does; ``tell`` adds a change."""
 
     def __init__(self) -> None:
         self.held = [record(number) for number in range(12)]
