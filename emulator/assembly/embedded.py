@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib.metadata import version
@@ -18,6 +18,7 @@ from emulator.assembly.components import Components, build_components
 from emulator.clock import Clock, stopwatch
 from emulator.http import access_policies
 from emulator.http.asgi import App
+from emulator.http.asgi_server import serve_asgi
 from emulator.http.fallback_port import FallbackPort, serve_at
 from emulator.http.guard import AccessPolicy, Guard
 from emulator.http.lazy_app import LazyApp
@@ -82,10 +83,12 @@ class Embedded:
         self._started_at = stopwatch()
         try:
             self.parts = self._stack.enter_context(build_components(self.settings, self._clock, served=True))
-            self.aws = await self._listen(self._build_aws_app(), self.settings.aws_port)
+            self.aws = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)
             self.parts.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()
-            self.control = await self._listen(self._build_control_app(), self.settings.control_port)
+            self.control = await self._listen(
+                serve_asgi, self._build_control_app(), self.settings.control_port
+            )
             self._stack.callback(self._live.close)
             await self._listen_for_queues()
             await self._listen_for_topics()
@@ -157,8 +160,8 @@ class Embedded:
 
         return RelayedBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
 
-    async def _listen(self, app: App, port: int) -> str:
-        server: Server = await serve(
+    async def _listen(self, serve_port: Callable[..., Awaitable[Server]], app: App, port: int) -> str:
+        server = await serve_port(
             app, self.settings.host, port, on_failure=self._report_failure, clock=self.parts.clock
         )
         return self._register_server(server)
@@ -166,7 +169,7 @@ class Embedded:
     async def _listen_for_queues(self) -> None:
         port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
         app = self._guard(LazyApp(self._build_queues_app), access_policies.QUEUES)
-        self.queues = await self._listen_at(port, app, websockets=True)
+        self.queues = await self._listen_at(port, app)
         self.parts.queues.watch()
         self._notify_subscribers()
 
@@ -191,20 +194,14 @@ class Embedded:
         self.topics = await self._listen_at(
             FallbackPort("topics", TOPICS_PORT, settings.topics_port),
             self._guard(app, access_policies.TOPICS_OF_USERS if own_tokens else access_policies.TOPICS),
-            websockets=True,
         )
         self._stack.callback(app.close)
         if settings.topics and topics.configuration.downstreams:
             await asyncio.to_thread(topics.replicate)
 
-    async def _listen_at(self, port: FallbackPort, app: App, *, websockets: bool = False) -> str:
+    async def _listen_at(self, port: FallbackPort, app: App) -> str:
         server, note = await serve_at(
-            port,
-            app,
-            self.settings.host,
-            on_failure=self._report_failure,
-            websockets=websockets,
-            clock=self.parts.clock,
+            port, app, self.settings.host, on_failure=self._report_failure, clock=self.parts.clock
         )
         self._notes += [note] if note else []
         return self._register_server(server)

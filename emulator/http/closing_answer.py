@@ -14,10 +14,10 @@ _PATIENT_LOOKS: Final = 30
 _MOST_BYTES: Final = 1 << 24
 
 
-def refusal(status: HTTPStatus, why: str, date: AnswerDate) -> bytes:
-    """An HTTP/1.1 answer that closes the connection, with the reason as text."""
+def refusal(status: HTTPStatus, why: str, date: AnswerDate, more: bytes = b"") -> bytes:
+    """An HTTP/1.1 answer that closes the connection, with the reason as text. ``more`` are header lines."""
     body = f"{why}\n".encode()
-    headers = b"date: %b\r\ncontent-type: text/plain\r\nconnection: close\r\n" % date.header()[1]
+    headers = b"date: %b\r\ncontent-type: text/plain\r\nconnection: close\r\n%b" % (date.header()[1], more)
     line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
     return b"%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, len(body), body)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from typing import Protocol, TypeAlias
 
 from emulator.clock import Clock
 from emulator.http.answer_date import AnswerDate
 from emulator.http.asgi import App, ClientGoneError, HttpScope, Message, NoRoomError
+from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.limits import USUAL, Limits
 from emulator.http.request_queue import RequestQueue
 from emulator.http.timeouts import Client, ClientTimeouts
@@ -29,10 +31,13 @@ class Connection(Client, Protocol):
 
 
 class Exchange(Protocol):
-    """One request and its response, as the application sees them. ``done``: the response is complete."""
+    """One request and its response, as the application sees them."""
 
     scope: HttpScope
-    done: bool
+
+    @property
+    def done(self) -> bool:
+        """Whether the response is complete."""
 
     @property
     def gone(self) -> bool:
@@ -52,8 +57,7 @@ class Exchange(Protocol):
 class Connections:
     """The open connections of a port, and what they share.
 
-    ``websockets`` says whether ``app`` supports the ``websocket`` part of ASGI. ``streams`` are the HTTP/2
-    streams, whose clients are waited for one by one.
+    ``streams`` are the HTTP/2 streams, whose clients are waited for one by one.
     """
 
     def __init__(
@@ -61,12 +65,10 @@ class Connections:
         app: App,
         on_failure: FailureHandler | None = None,
         *,
-        websockets: bool = False,
         clock: Clock | None = None,
         limits: Limits = USUAL,
     ) -> None:
         self.app = app
-        self.websockets = websockets
         self.limits = limits
         self.date = AnswerDate(clock or Clock())
         self.turns = Turns()
@@ -82,10 +84,14 @@ class Connections:
         self._requests: set[asyncio.Task[None]] = set()
         self._on_failure = on_failure
 
-    @property
-    def full(self) -> bool:
-        """Whether the port has as many connections as it may have."""
-        return len(self._open) >= self.limits.connections
+    def admits(self, transport: asyncio.Transport) -> bool:
+        """Return whether the port takes another connection. One that it does not take is answered 503."""
+        most = self.limits.connections
+        if len(self._open) < most:
+            return True
+        why = f"{most} connections are open, and this port takes no more: try again later"
+        close_with_answer(transport, refusal(HTTPStatus.SERVICE_UNAVAILABLE, why, self.date), lambda: None)
+        return False
 
     def opened(self, connection: Connection) -> None:
         self._open.add(connection)

@@ -8,8 +8,9 @@ from functools import partial
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
+from emulator.http.asgi_server import serve_asgi
 from emulator.http.connections import FailureHandler
-from emulator.http.server import Server, serve
+from emulator.http.server import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,6 @@ async def serve_at(
     host: str,
     *,
     on_failure: FailureHandler,
-    websockets: bool = False,
     clock: Clock | None = None,
 ) -> tuple[Server, str | None]:
     """Listen on ``port``, or on a free one when the usual one is taken; then a note for people says so.
@@ -35,7 +35,7 @@ async def serve_at(
     Raises OSError when a port that was asked for cannot be taken; the message says what to do.
     """
     wanted = port.usual if port.asked is None else port.asked
-    served = partial(serve, app, host, on_failure=on_failure, websockets=websockets, clock=clock)
+    served = partial(serve_asgi, app, host, on_failure=on_failure, clock=clock)
     try:
         return await served(wanted), None
     except OSError as error:

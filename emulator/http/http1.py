@@ -18,6 +18,7 @@ from emulator.http.asgi import Headers, HttpScope, NoRoomError
 from emulator.http.body_reader import BodyReader
 from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections
+from emulator.http.head_limits import RequestRefusedError, check_head
 from emulator.http.http1_exchange import BODY_HELD, Exchange
 from emulator.http.limits import SLICE_BYTES
 from emulator.http.timeouts import Awaited, Waiting
@@ -29,14 +30,6 @@ _LONG_BODY_BYTES = 100_000
 _SHORT_BODY_DIGITS = 3
 _OFFER = (b"connection", b"upgrade", b"http2-settings")
 _REQUESTS_WAIT = "requests before it are not answered"
-
-
-class _RefusedError(Exception):
-    """A request that is refused with ``status``."""
-
-    def __init__(self, status: HTTPStatus, why: str) -> None:
-        super().__init__(why)
-        self.status = status
 
 
 class Http1Protocol(asyncio.Protocol):
@@ -60,9 +53,9 @@ class Http1Protocol(asyncio.Protocol):
         self._url = b""
         self._body_length = 0
         self._body_come = 0
-        # Bytes since the last piece of a body: head, chunk extensions, trailers. Bounded by ``_check_sizes``.
+        # Bytes since the last piece of a body: head, chunk extensions, trailers. Bounded by ``check_head``.
         self._unproductive = 0
-        self._refused: _RefusedError | None = None
+        self._refused: RequestRefusedError | None = None
 
     # -- the transport's side
 
@@ -170,7 +163,7 @@ class Http1Protocol(asyncio.Protocol):
         try:
             exchange.arrived(body)
         except NoRoomError as error:
-            self._refused = _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+            self._refused = RequestRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
             raise
         if exchange.held > _HELD_BODY_BYTES:
             self._enqueue(exchange)
@@ -205,34 +198,21 @@ class Http1Protocol(asyncio.Protocol):
             if self._headers or self._in_head or self._unproductive > SLICE_BYTES:
                 self._check_sizes()
         except httptools.HttpParserUpgrade as upgrade:
-            return self._upgrade(data, upgrade.args[0])
-        except (httptools.HttpParserError, _RefusedError) as error:
-            refused = self._refused or _RefusedError(HTTPStatus.BAD_REQUEST, f"This is not HTTP/1.1: {error}")
+            return self._decline_upgrade(data, upgrade.args[0])
+        except (httptools.HttpParserError, RequestRefusedError) as error:
+            why = f"This is not HTTP/1.1: {error}"
+            refused = self._refused or RequestRefusedError(HTTPStatus.BAD_REQUEST, why)
             self._refuse(refused.status, str(refused))
             return len(data)
         return len(piece)
 
     def _check_sizes(self) -> None:
-        """Raise _RefusedError for a head that is too long, or for as much between two pieces of a body."""
-        limits = self._limits
-        if len(self._url) > limits.target_bytes:
-            why = f"a target has {limits.target_bytes} bytes at most"
-            self._refused = _RefusedError(HTTPStatus.REQUEST_URI_TOO_LONG, why)
-        elif len(self._headers) > limits.header_fields:
-            why = f"a request has {limits.header_fields} headers at most"
-            self._refused = _RefusedError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
-        elif self._unproductive > limits.head_bytes and self._head_too_long():
-            why = f"the headers of a request have {limits.head_bytes} bytes at most"
-            self._refused = _RefusedError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why)
-        if self._refused:
-            raise self._refused
-
-    def _head_too_long(self) -> bool:
-        """Whether the head, or what stands between two pieces of a body, is longer than a head may be."""
-        limits = self._limits
-        if self._unproductive > limits.head_bytes + limits.target_bytes + SLICE_BYTES:
-            return True
-        return sum(len(name) + len(value) for name, value in self._headers) > limits.head_bytes
+        try:
+            check_head(self._limits, self._url, self._headers, self._unproductive)
+        except RequestRefusedError as refused:
+            # The parser replaces an exception of its callbacks.
+            self._refused = refused
+            raise
 
     def _read_past_parser(self, exchange: Exchange, rest: memoryview) -> int:
         """Read a body that is handed over whole without the parser, and return its bytes in ``rest``.
@@ -332,24 +312,11 @@ class Http1Protocol(asyncio.Protocol):
             "server": self._server,
         }
 
-    def _upgrade(self, data: Piece, parsed: int) -> int:
-        """Accept or decline the offer of another protocol, and return how many bytes of ``data`` are done.
-
-        ``parsed`` is the length of the request's head in ``data``.
-        """
-        offered = dict(self._headers).get(b"upgrade", b"").lower()
-        if offered != b"websocket" or not self._connections.websockets or self._running:
-            return self._decline_upgrade(data, parsed)
-        from emulator.http.websocket import WebSocketProtocol
-
-        scope = {**self._scope(), "type": "websocket", "scheme": "ws"}
-        self.inflow.stop()
-        self._connections.closed(self)
-        WebSocketProtocol(self._connections, scope, self.transport).begin(bytes(memoryview(data)[parsed:]))
-        return len(data)
-
     def _decline_upgrade(self, data: Piece, parsed: int) -> int:
-        """Parse the request again without its offer of another protocol (h2c, RFC 7540 section 3.2)."""
+        """Parse the request again without its offer of another protocol (h2c, RFC 7540 section 3.2).
+
+        ``parsed`` is the length of its head in ``data``.
+        """
         method = self._parser.get_method()
         if method == b"CONNECT":
             self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP/1.1: there is no proxy here")

@@ -59,7 +59,7 @@ class Limits(NamedTuple):
     window_updates: Rate = Rate(20_000, 10_000)
     """An eager reader sends two for each frame of an answer."""
 
-    # -- WebSocket: beyond, close 1008
+    # -- WebSocket: beyond, close 1008; a message beyond ``MESSAGE_BYTES``: close 1009
 
     fragments: Rate = Rate(5000, 1000)
     """Frames that do not end a message. A message of 4 MiB in frames of 1 KiB has 4096."""
@@ -79,6 +79,8 @@ USUAL: Final = Limits()
 
 BODY_BYTES: Final = 256 << 20
 """Bodies and messages that are still arriving, of all ports together. Beyond: 503, or close 1013."""
+MESSAGE_BYTES: Final = 4 << 20
+"""A message over WebSocket."""
 BODY_AHEAD: Final = 32
 """A body's buffer is at most this many times what has arrived, whatever its Content-Length promises."""
 

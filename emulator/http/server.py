@@ -1,26 +1,25 @@
-"""One port for HTTP/1.1 and HTTP/2 with prior knowledge (RFC 9113 section 3.3), in front of an ASGI app.
+"""The AWS port: HTTP/1.1 and HTTP/2 with prior knowledge (RFC 9113 section 3.3), in front of an ASGI app.
 
     socket -> _Sniffer -> Http1Protocol -> Exchange (one request) --+-> Connections.start -> app
                  |            |     ^                               |
                  |            |     +-- BodyReader: takes the transport for a long body,
                  |            |         fills one buffer, and hands transport and body back
-                 |            +-> WebSocketProtocol (Upgrade) -----+
                  +-> Http2Protocol -> Stream (one request) --------+
 
 The first bytes of a connection tell its protocol. Each protocol passes what it reads through an ``Inflow``,
 so that connections take turns, and starts requests through ``Connections``, which bounds how many run.
+The other ports are those of ``asgi_server``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
-from http import HTTPStatus
+from collections.abc import Callable
 from typing import cast
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
-from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections, FailureHandler
 from emulator.http.http1 import Http1Protocol
 from emulator.http.limits import USUAL, Limits
@@ -56,20 +55,26 @@ async def serve(
     port: int,
     *,
     on_failure: FailureHandler | None = None,
-    websockets: bool = False,
     clock: Clock | None = None,
     limits: Limits = USUAL,
 ) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
-    ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. With ``websockets``
-    the app is run for them too; without, an offer to upgrade is ignored. Answers are dated by ``clock``, by
-    default the machine's. Raises OSError when the port cannot be taken; the message says what to do.
+    ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. An offer to upgrade is
+    ignored. Answers are dated by ``clock``, by default the machine's. Raises OSError when the port cannot be
+    taken; the message says what to do.
     """
-    connections = Connections(app, on_failure, websockets=websockets, clock=clock, limits=limits)
+    connections = Connections(app, on_failure, clock=clock, limits=limits)
+    return await listen(lambda: _Sniffer(connections), connections, host, port)
+
+
+async def listen(
+    make_protocol: Callable[[], asyncio.Protocol], connections: Connections, host: str, port: int
+) -> Server:
+    """Listen with a protocol for each connection. Raises OSError with a message that says what to do."""
     loop = asyncio.get_running_loop()
     try:
-        listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)
+        listening = await loop.create_server(make_protocol, host, port, backlog=512)
     except OSError as error:
         raise OSError(error.errno, _explain(error, host, port)) from error
     return Server(listening, connections, host)
@@ -94,13 +99,8 @@ class _Sniffer(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        if self._connections.full:
-            most = self._connections.limits.connections
-            why = f"{most} connections are open, and this port takes no more: try again later"
-            words = refusal(HTTPStatus.SERVICE_UNAVAILABLE, why, self._connections.date)
-            close_with_answer(self._transport, words, lambda: None)
-            return
-        self._connections.opened(self)
+        if self._connections.admits(self._transport):
+            self._connections.opened(self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self._connections.closed(self)

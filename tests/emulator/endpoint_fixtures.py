@@ -107,12 +107,13 @@ def kinesis(endpoint: Endpoint) -> KinesisClient:
 
 
 @pytest.fixture
-def served(loop_thread: LoopThread) -> Iterator[Callable[..., Server]]:
-    """Serve any ASGI application on a free port until the test ends."""
+def served(request: pytest.FixtureRequest, loop_thread: LoopThread) -> Iterator[Callable[..., Server]]:
+    """Serve any ASGI application on a free port until the test ends, by default as the AWS port does."""
     servers: list[Server] = []
+    listen = getattr(request, "param", serve)
 
     def start(app: Any, **settings: Any) -> Server:
-        servers.append(loop_thread.run(serve(app, "127.0.0.1", 0, **settings)))
+        servers.append(loop_thread.run(listen(app, "127.0.0.1", 0, **settings)))
         return servers[-1]
 
     yield start

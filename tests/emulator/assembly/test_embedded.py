@@ -156,7 +156,7 @@ def test_the_emulator_starts_without_what_it_may_never_need() -> None:
         "    with Client(emulator.control) as client:\n"
         "        client.status(), client.messages(), client.faults(), client.events()\n"
         "    heavy = {'moto', 'boto3', 'botocore', 'pandas', 'pika', 'pyspark', 'textual', 'docker'}\n"
-        "    heavy |= {'emulator.topics.engine', 'lark', 'wsproto'}\n"
+        "    heavy |= {'emulator.topics.engine', 'lark', 'websockets'}\n"
         "    print(sorted(heavy & set(sys.modules)))\n"
     )
     ran = subprocess.run(

@@ -13,9 +13,10 @@ import httpx
 import pytest
 
 from emulator.http.asgi import answer, whole_body
+from emulator.http.asgi_server import serve_asgi
 from emulator.http.body_memory import ARRIVING
 from emulator.http.limits import BODY_BYTES, USUAL
-from emulator.http.server import Server
+from emulator.http.server import Server, serve
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: x\r\n"
@@ -25,6 +26,9 @@ QUICK = USUAL._replace(head_seconds=0.2, body_seconds=0.2, idle_seconds=0.2, unr
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
     await answer(send, 200, [], await whole_body(receive))
+
+
+pytestmark = pytest.mark.parametrize("served", [serve, serve_asgi], indirect=True, ids=["own", "uvicorn"])
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +117,7 @@ def test_what_is_refused_is_answered_after_what_came_before(served: Callable[...
     ("begun", "answered"),
     [
         pytest.param(b"", b"", id="nothing at all"),
-        pytest.param(b"PRI * HT", b"", id="half a preface"),
+        pytest.param(b"\r\n", b"", id="an empty line"),
         pytest.param(HEAD, b"HTTP/1.1 408 ", id="half a head"),
         pytest.param(POST + b"content-length: 9\r\n\r\nabc", b"HTTP/1.1 408 ", id="half a body"),
         pytest.param(POST + b"content-length: 999999\r\n\r\nabc", b"HTTP/1.1 408 ", id="a long body"),

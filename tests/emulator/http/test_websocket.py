@@ -17,9 +17,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from emulator.http import websocket
+from emulator.http import asgi_server
 from emulator.http.asgi import answer
-from emulator.http.server import Server, serve
+from emulator.http.asgi_server import serve_asgi
+from emulator.http.server import Server
 from tests.emulator.endpoint_fixtures import Endpoint
 
 SECONDS = 60
@@ -27,7 +28,7 @@ SECONDS = 60
 
 @asynccontextmanager
 async def running(app: Any, **settings: Any) -> AsyncIterator[Server]:
-    server = await serve(app, "127.0.0.1", 0, websockets=True, **settings)
+    server = await serve_asgi(app, "127.0.0.1", 0, **settings)
     try:
         yield server
     finally:
@@ -149,14 +150,15 @@ async def test_a_server_that_stops_says_so() -> None:
 
 async def test_too_long_a_message_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit a message is not gathered: the connection is closed with 1009, and told the limit."""
-    monkeypatch.setattr(websocket, "LONGEST_MESSAGE", 1000)
+    monkeypatch.setattr(asgi_server, "MESSAGE_BYTES", 1000)
     async with running(starlette(echo)) as server, client(server) as peer:
         await peer.send("\u20ac" * 333)
         assert len(await peer.recv()) == 333
         await peer.send("\u20ac" * 334)
         with pytest.raises(ConnectionClosed):
             await peer.recv()
-        assert (peer.close_code, peer.close_reason) == (1009, "a message has at most 1000 bytes")
+        assert peer.close_code == 1009
+        assert "1002 bytes exceeds limit of 1000 bytes" in (peer.close_reason or "")
 
 
 async def test_an_application_that_fails_closes_with_1011() -> None:
@@ -198,14 +200,15 @@ async def test_an_application_may_refuse_the_handshake() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
+    ("headers", "status", "why"),
     [
-        ({"sec-websocket-version": "8", "sec-websocket-key": "x"}, 426),
-        ({"sec-websocket-version": "13"}, 400),
-        ({"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}, 400),
+        ({"sec-websocket-version": "8", "sec-websocket-key": "x"}, 426, "its version is not 13"),
+        ({"sec-websocket-version": "13"}, 400, "missing Sec-WebSocket-Key header"),
+        ({"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}, 400, "missing Sec-WebSocket-Version header"),
+        ({"x-long": "a" * 10_000}, 431, "its headers are too long"),
     ],
 )
-async def test_a_broken_handshake_is_refused(headers: dict[str, str], status: int) -> None:
+async def test_a_broken_handshake_is_refused(headers: dict[str, str], status: int, why: str) -> None:
     """An offer that lacks what RFC 6455 section 4.2.1 asks for is told so."""
     async with (
         running(starlette(echo)) as server,
@@ -213,7 +216,8 @@ async def test_a_broken_handshake_is_refused(headers: dict[str, str], status: in
     ):
         refused = await http.get("/", headers={"connection": "Upgrade", "upgrade": "websocket", **headers})
     assert refused.status_code == status
-    assert refused.text.startswith("This is no WebSocket handshake: Missing header")
+    assert refused.text == f"This is no WebSocket handshake: {why}\n"
+    assert refused.headers["sec-websocket-version"] == "13"
 
 
 @pytest.mark.parametrize(
@@ -313,7 +317,7 @@ async def test_a_slow_application_holds_the_client_back() -> None:
 
 async def test_a_client_that_answers_no_ping_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection whose other end is gone without a word ends, so that nothing is kept for it."""
-    monkeypatch.setattr(websocket, "_PING_SECONDS", 0.05)
+    monkeypatch.setattr(asgi_server, "PING_SECONDS", 0.05)
     left: asyncio.Queue[int] = asyncio.Queue()
 
     async def listen(socket: WebSocket) -> None:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from emulator.http.asgi import answer
+from emulator.http.asgi_server import serve_asgi
 from emulator.http.body_memory import ARRIVING
 from emulator.http.limits import BODY_BYTES, USUAL, Rate
 from emulator.http.server import Server
@@ -30,6 +31,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.send", "text": message["text"]})
 
 
+pytestmark = pytest.mark.parametrize("served", [serve_asgi], indirect=True, ids=["uvicorn"])
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     """Whatever became of the messages, the room that they took is given back."""
@@ -46,7 +50,7 @@ def shaken(served: Callable[..., Server]) -> Iterator[Shaken]:
     connections: list[socket.socket] = []
 
     def shake(**settings: Any) -> tuple[Server, socket.socket]:
-        server = served(echo, websockets=True, **settings)
+        server = served(echo, **settings)
         connection = socket.create_connection((server.host, server.port), timeout=20)
         connections.append(connection)
         connection.sendall(

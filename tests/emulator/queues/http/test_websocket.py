@@ -12,7 +12,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.http.server import Server, serve
+from emulator.http.asgi_server import serve_asgi
+from emulator.http.server import Server
 from emulator.queues.engine import QueueEngine
 from emulator.queues.http import QueuesApp
 from emulator.queues.http.websocket_actions import ACTIONS
@@ -27,7 +28,7 @@ async def running() -> AsyncIterator[Server]:
     clock = Clock(frozen_at=1_790_000_000.0)
     events = Events(clock)
     engine = QueueEngine(None, clock, events)
-    server = await serve(QueuesApp(engine, events), "127.0.0.1", 0, websockets=True)
+    server = await serve_asgi(QueuesApp(engine, events), "127.0.0.1", 0)
     try:
         yield server
     finally:

@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.http.server import serve
+from emulator.http.asgi_server import serve_asgi
 from emulator.rng import Chance
 from emulator.topics.configuration import TopicConfiguration
 from emulator.topics.engine import Topic
@@ -87,8 +87,8 @@ class Port:
         self.stack = AsyncExitStack()
 
     async def begin(self) -> None:
-        self.server = await serve(
-            self.app, "127.0.0.1", self.port, on_failure=self.failures.append, websockets=True
+        self.server = await serve_asgi(
+            self.app, "127.0.0.1", self.port, on_failure=self.failures.append
         )
         self.url = self.server.url
         self.http = await self.stack.enter_async_context(

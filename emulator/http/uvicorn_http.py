@@ -1,0 +1,300 @@
+"""HTTP/1.1 by uvicorn, within the limits of a port.
+
+    transport -> Inflow (slices, in turns) -> parser -> RequestResponseCycle -> Connections.start -> app
+                                                 |
+                                                 +-> WebSocketProtocol (Upgrade)
+
+uvicorn parses requests, runs those of a connection one after another, and frames the answers. What it lacks
+is added here: turns, limits of a head, time-outs, the number of connections, and a last answer that a client
+can read while it is still sending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any, cast
+
+import httptools
+from uvicorn import Config
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from emulator.http.asgi import Headers, HttpScope, Message
+from emulator.http.closing_answer import close_with_answer, refusal
+from emulator.http.connections import Connections
+from emulator.http.head_limits import RequestRefusedError, check_head
+from emulator.http.limits import SLICE_BYTES
+from emulator.http.timeouts import Awaited, Waiting
+from emulator.http.turns import Inflow, Piece
+
+_APPLICATION_BUSY = "the application has not taken what came"
+_BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_OFFER = (b"connection", b"upgrade", b"http2-settings")
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """One connection. ``Connections`` runs its requests."""
+
+    def __init__(self, connections: Connections, config: Config, state: ServerState) -> None:
+        super().__init__(config, state, {}, asyncio.get_running_loop())
+        self._connections = connections
+        self._limits = connections.limits
+        self.date = connections.date.header
+        self._requests = 0
+        self._in_head = False
+        self._body_arrives = False
+        self._body_left = 0
+        self._body_come = 0
+        # Bytes since the last piece of a body: head, chunk extensions, trailers. Bounded by ``check_head``.
+        self._unproductive = 0
+        self._refused: RequestRefusedError | None = None
+        self._running: RequestResponseCycle | None = None
+        self._refusal: tuple[HTTPStatus, str] | None = None
+
+    # -- the transport's side
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        if not self._connections.admits(transport):
+            return
+        super().connection_made(transport)
+        self._inflow = Inflow(self._connections.turns, transport, self._take)
+        self.flow = FlowControl(cast("asyncio.Transport", _Reading(self._inflow)))
+        self._connections.opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.closed(self)
+        self._inflow.stop()
+        self.pipeline.clear()
+        if self._running:
+            self._running.disconnected = True
+            self._running.message_event.set()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._inflow.feed(data)
+
+    def drain(self) -> None:
+        self.shutdown()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def waiting(self) -> Waiting | None:
+        if self.flow.write_paused:
+            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+        if self._inflow.held or self._refusal:
+            return None
+        if self._in_head:
+            return Waiting(Awaited.HEAD, self._requests)
+        if self._body_arrives:
+            expects = self.cycle.waiting_for_100_continue
+            return None if expects else Waiting(Awaited.BODY, self._body_come // self._limits.body_step)
+        if self._running:
+            return None
+        return Waiting(Awaited.IDLE if self._requests else Awaited.HEAD, self._requests)
+
+    def give_up(self, waiting: Waiting) -> None:
+        if waiting.what in (Awaited.READER, Awaited.IDLE) or not self._requests:
+            self.transport.abort()
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"{waiting.what.value} did not come in time")
+
+    # -- the parser's side
+
+    def _take(self, data: Piece) -> int:
+        """Parse one slice and return its length. The rest of a body of known length costs nothing."""
+        self._unset_keepalive_if_required()
+        taken = self._parse(data, SLICE_BYTES)
+        if self._body_arrives and self._body_left > 0 and taken < len(data):
+            taken += self._parse(memoryview(data)[taken:], self._body_left)
+        return taken
+
+    def _parse(self, data: Piece, most: int) -> int:
+        """Parse up to ``most`` bytes. Returns how many, or all when the parser must see no more."""
+        piece = data if len(data) <= most else memoryview(data)[:most]
+        self._unproductive += len(piece)
+        try:
+            self.parser.feed_data(piece)
+            if self._in_head or self._unproductive > SLICE_BYTES:
+                self._check_head()
+        except httptools.HttpParserUpgrade as upgrade:
+            return self._upgrade_at(data, upgrade.args[0])
+        except (httptools.HttpParserError, RequestRefusedError) as error:
+            refused = self._refused or error
+            if isinstance(refused, RequestRefusedError):
+                self._refuse(refused.status, str(refused))
+            else:
+                self._refuse(HTTPStatus.BAD_REQUEST, f"This is not HTTP/1.1: {error}")
+            return len(data)
+        return len(piece)
+
+    def _check_head(self) -> None:
+        try:
+            check_head(self._limits, self.url, self.headers, self._unproductive)
+        except RequestRefusedError as refused:
+            # The parser replaces an exception of its callbacks.
+            self._refused = refused
+            raise
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._requests += 1
+        self._in_head = True
+        self._unproductive = self._body_come = self._body_left = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head:
+            # Trailers must not be added to the headers, which the guard has seen.
+            return
+        super().on_header(name, value)
+        if self.headers[-1][0] == b"content-length":
+            self._body_left = int(value)
+
+    def on_headers_complete(self) -> None:
+        self._check_head()
+        self._in_head = False
+        self._unproductive = 0
+        if not self.url.startswith(b"/") and b"://" in self.url:
+            # RFC 9112 section 3.2.2: the target says whom the request is for, whatever Host says.
+            host, _, rest = self.url.partition(b"://")[2].partition(b"/")
+            self.url = b"/" + rest
+            self.headers[:] = [*(each for each in self.headers if each[0] != b"host"), (b"host", host)]
+        if not self.parser.should_upgrade():
+            self._body_arrives = True
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unproductive = 0
+        self._body_come += len(body)
+        self._body_left -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unproductive = 0
+        if not self.parser.should_upgrade():
+            self._body_arrives = False
+            super().on_message_complete()
+
+    # -- the requests
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, _app: object) -> None:
+        self._running = cycle
+        self._connections.start(self, _Exchange(self, cycle))
+
+    def on_response_complete(self) -> None:
+        self._running = None
+        super().on_response_complete()
+        if self._refusal and not self._running and not self.transport.is_closing():
+            self.close_with(*self._refusal)
+
+    def _upgrade_at(self, data: Piece, parsed: int) -> int:
+        """Accept or decline the offer of another protocol, and return how many bytes of ``data`` are done.
+
+        ``parsed`` is the length of the request's head in ``data``.
+        """
+        method = self.parser.get_method()
+        kept = self.headers
+        accepted = self._get_upgrade() == b"websocket" and self._running is None
+        if not accepted:
+            # The request is parsed again without its offer of another protocol (h2c, RFC 7540 section 3.2).
+            kept = [header for header in kept if header[0] not in _OFFER]
+        lines = b"".join(b"%b: %b\r\n" % header for header in kept)
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self.url, lines)
+        if method == b"CONNECT":
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP/1.1: there is no proxy here")
+            return len(data)
+        if not accepted:
+            self.parser = httptools.HttpRequestParser(self)
+            self._parse(head, len(head))
+            return parsed
+        # Imported for the first client that needs it.
+        from emulator.http.uvicorn_websocket import WebSocketProtocol
+
+        self._inflow.stop()
+        self._connections.closed(self)
+        self.connections.discard(self)
+        socket = WebSocketProtocol(self._connections, self.config, self.server_state)
+        socket.begin(self.transport, head, bytes(memoryview(data)[parsed:]))
+        return len(data)
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        """Refuse the arriving request, once those before it are answered, and close."""
+        self._inflow.stop()
+        running = self._running
+        if running is None:
+            self.close_with(status, why)
+        elif not (self._body_arrives and running is self.cycle):
+            self._refusal = status, why
+        elif running.response_started:
+            self.transport.abort()
+        else:
+            running.disconnected = True
+            running.message_event.set()
+            self.close_with(status, why)
+
+    def close_with(self, status: HTTPStatus, why: str) -> None:
+        """Answer as the last thing on this connection."""
+        self._inflow.stop()
+        said = refusal(status, why, self._connections.date)
+        close_with_answer(self.transport, said, lambda: self.connection_lost(None))
+
+
+class _Reading:
+    """The transport as uvicorn's flow control sees it. The inflow has reasons of its own to pause."""
+
+    def __init__(self, inflow: Inflow) -> None:
+        self._inflow = inflow
+
+    def pause_reading(self) -> None:
+        self._inflow.hold(_APPLICATION_BUSY)
+
+    def resume_reading(self) -> None:
+        self._inflow.release(_APPLICATION_BUSY)
+
+
+class _Exchange:
+    """A request of uvicorn's, as ``Connections`` runs it.
+
+    The answer gets a Date, and a Content-Length where it is whole.
+    """
+
+    def __init__(self, protocol: HttpProtocol, cycle: RequestResponseCycle) -> None:
+        self._protocol = protocol
+        self._cycle = cycle
+        self._start: Message | None = None
+        self.scope = cast("HttpScope", cycle.scope)
+        self.receive: Any = cycle.receive
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        if self._start:
+            start, self._start = self._start, None
+            headers: Headers = [self._protocol.date(), *start.get("headers", ())]
+            if not message.get("more_body") and start["status"] not in _BODILESS:
+                body_length = (b"content-length", b"%d" % len(message.get("body", b"")))
+                if not any(name.lower() == b"content-length" for name, _ in headers):
+                    headers.append(body_length)
+            await self._cycle.send(cast("Any", {**start, "headers": headers}))
+        await self._cycle.send(cast("Any", message))
+
+    @property
+    def gone(self) -> bool:
+        return self._cycle.disconnected
+
+    @property
+    def done(self) -> bool:
+        return self._cycle.response_complete or self._cycle.disconnected
+
+    def abort(self) -> None:
+        self._cycle.transport.abort()
+
+    async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
+        if self._cycle.response_started:
+            self.abort()
+        else:
+            self._cycle.disconnected = True
+            self._protocol.close_with(HTTPStatus(status), why)

@@ -1,0 +1,283 @@
+"""WebSocket (RFC 6455) by uvicorn and websockets, within the limits of a port.
+
+uvicorn speaks the protocol and joins the pieces of a message. What it lacks is added here: turns, limits of
+frames that end no message, memory that all ports share, time-outs, and closing codes that a client can read
+while it is still sending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, cast
+
+from uvicorn import Config
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+
+from emulator.http.allowance import Allowance
+from emulator.http.asgi import Message, answer
+from emulator.http.body_memory import ARRIVING, NO_ROOM
+from emulator.http.closing_answer import close_with_answer, refusal
+from emulator.http.connections import Connections, Exchange
+from emulator.http.limits import SLICE_BYTES
+from emulator.http.timeouts import Awaited, Waiting
+from emulator.http.turns import Inflow, Piece
+
+_LONGEST_SLICE = 16 * SLICE_BYTES
+_HELD_BYTES = 1 << 20
+_KEPT_BYTES = 100
+"""The memory that a message takes in the queue besides its content."""
+_CLOSE_SECONDS = 5.0
+_ABNORMAL = 1006
+_GOING_AWAY = 1001
+_INVALID_TEXT = 1007
+_TOO_MUCH = 1008
+_FAILED = 1011
+_TRY_AGAIN_LATER = 1013
+_UNACCEPTED = "the handshake is not answered"
+_INBOX_FULL = "what it said is not listened to yet"
+_UNREAD = "what it was told is not read"
+
+
+class WebSocketProtocol(WebSocketsSansIOProtocol):
+    """A connection taken over from HTTP/1.1 at its handshake. ``Connections`` runs the application.
+
+    What the application sends to a client that has left is dropped. Before it accepts, it may refuse the
+    handshake with ``websocket.close`` (403) or a response of its own.
+    """
+
+    def __init__(self, connections: Connections, config: Config, state: ServerState) -> None:
+        super().__init__(config, state, {}, asyncio.get_running_loop())
+        self._connections = connections
+        self._pings = Allowance(connections.limits.socket_pings)
+        self._fragments = Allowance(connections.limits.fragments)
+        self._slice = SLICE_BYTES
+        self._gathered = 0
+        self._counted = 0
+        self._queued = 0
+        self._left = _ABNORMAL
+        self._broken_off = False
+
+    def begin(self, transport: asyncio.Transport, head: bytes, early: bytes) -> None:
+        """Take over the transport and start the application. ``early`` came behind the handshake."""
+        self.connection_made(transport)
+        transport.set_protocol(self)
+        self._inflow = Inflow(self._connections.turns, transport, self._take)
+        self._connections.opened(self)
+        self.conn.receive_data(head)
+        (request,) = self.conn.events_received() or (None,)
+        if not isinstance(request, Request):
+            # websockets takes 128 headers, and 8 KB for each line.
+            self._refuse_handshake(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "its headers are too long")
+        elif any(version != "13" for version in request.headers.get_all("Sec-WebSocket-Version")):
+            self._refuse_handshake(HTTPStatus.UPGRADE_REQUIRED, "its version is not 13")
+        elif self.conn.accept(request).status_code != HTTPStatus.SWITCHING_PROTOCOLS:
+            self._refuse_handshake(HTTPStatus.BAD_REQUEST, str(self.conn.handshake_exc))
+        else:
+            self._inflow.hold(_UNACCEPTED)
+            self._inflow.feed(early)
+            self.handle_connect(request)
+
+    def _refuse_handshake(self, status: HTTPStatus, why: str) -> None:
+        why, version = f"This is no WebSocket handshake: {why}", b"sec-websocket-version: 13\r\n"
+        said = refusal(status, why, self._connections.date, version)
+        close_with_answer(self.transport, said, lambda: self.connection_lost(None))
+
+    # -- the transport's side
+
+    def data_received(self, data: bytes) -> None:
+        self._inflow.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.closed(self)
+        self._inflow.stop()
+        self._count(0)
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": self._left})
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # Nothing is read while nothing can be written, because frames such as Ping need an answer at once.
+        self._inflow.hold(_UNREAD)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._inflow.release(_UNREAD)
+
+    def drain(self) -> None:
+        """Send that the server goes away. The application is told when the client has answered."""
+        if not self.handshake_complete:
+            self.transport.close()
+        elif not self.close_sent:
+            self.stop_keepalive()
+            self._left = _GOING_AWAY
+            self.conn.send_close(_GOING_AWAY, "the server stops")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.close_sent = True
+            self.close_timer = self.loop.call_later(_CLOSE_SECONDS, self.transport.abort)
+            self._inflow.release(_INBOX_FULL)
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def waiting(self) -> Waiting | None:
+        if not self.writable.is_set():
+            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+        if self._arriving and not self._inflow.held:
+            return Waiting(Awaited.BODY, self._arriving // self._connections.limits.body_step)
+        return None
+
+    def give_up(self, waiting: Waiting) -> None:
+        if waiting.what is Awaited.BODY:
+            self._break_off(_TOO_MUCH, "the rest of a message did not come in time")
+        else:
+            self.transport.abort()
+
+    def keepalive_timeout(self) -> None:
+        if self._inflow.held and self.ping_timeout:
+            # Its pong may be among what we have not read yet.
+            self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
+        else:
+            super().keepalive_timeout()
+
+    # -- what the client sends
+
+    @property
+    def _arriving(self) -> int:
+        """Bytes of a message that is not complete."""
+        return self._gathered + len(self.conn.reader.buffer)
+
+    def _take(self, data: Piece) -> int:
+        """Process one slice and return its length. It is longer where frames are long: their number costs."""
+        piece = bytes(memoryview(data)[: self._slice])
+        self.conn.receive_data(piece)
+        frames = self.conn.events_received()
+        for frame in frames:
+            assert isinstance(frame, Frame)
+            self._on_frame(frame)
+        self._slice = min(2 * self._slice, _LONGEST_SLICE) if len(frames) <= 2 else SLICE_BYTES
+        if self._broken_off:
+            return len(data)
+        if self.conn.parser_exc is not None:
+            self.handle_parser_exception()
+        elif not self._count(self._arriving):
+            self._break_off(_TRY_AGAIN_LATER, NO_ROOM)
+        return len(piece)
+
+    def _on_frame(self, frame: Frame) -> None:
+        if self._broken_off:
+            return
+        match frame.opcode:
+            case Opcode.PING | Opcode.PONG if not self._pings.spend():
+                self._break_off(_TOO_MUCH, "too many pings")
+            case Opcode.PING:
+                self.handle_ping()
+            case Opcode.PONG:
+                self.handle_pong(frame)
+            case Opcode.CLOSE:
+                self.handle_close(frame)
+            case _ if not frame.fin and not self._fragments.spend():
+                self._break_off(_TOO_MUCH, "too many fragments")
+            case opcode:
+                self._gathered = 0 if frame.fin else self._gathered + len(frame.data)
+                handle = {Opcode.TEXT: self.handle_text, Opcode.BINARY: self.handle_bytes}
+                handle.get(opcode, self.handle_cont)(frame)
+
+    def send_receive_event_to_app(self) -> None:
+        data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
+        self.frames = []
+        if self.close_sent:
+            return
+        if self.curr_msg_data_type == "bytes":
+            self.queue.put_nowait({"type": "websocket.receive", "bytes": data})
+        else:
+            try:
+                self.queue.put_nowait({"type": "websocket.receive", "text": str(data, "utf-8")})
+            except UnicodeDecodeError as error:
+                self._break_off(_INVALID_TEXT, f"{error.reason} at position {error.start}")
+                return
+        self._queued += len(data) + _KEPT_BYTES
+        if self._queued > _HELD_BYTES:
+            self._inflow.hold(_INBOX_FULL)
+
+    def handle_parser_exception(self) -> None:
+        close = self.conn.close_sent
+        assert close is not None
+        self._break_off(close.code, close.reason)
+
+    def _count(self, size: int) -> bool:
+        """Count ``size`` bytes against the memory of all ports, and return whether there was room."""
+        if size <= self._counted:
+            ARRIVING.give_back(self._counted - size)
+        elif not ARRIVING.take(size - self._counted):
+            return False
+        self._counted = size
+        return True
+
+    def _break_off(self, code: int, reason: str) -> None:
+        """Send a close frame, and read no more from a client that exceeded a limit or broke the protocol."""
+        if self._broken_off:
+            return
+        self._broken_off = self.close_sent = True
+        self._left = code
+        self.stop_keepalive()
+        self.frames, self._gathered = [], 0
+        self._count(0)
+        self.conn.fail(code, reason)
+        self._inflow.stop()
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        said = b"".join(self.conn.data_to_send())
+        close_with_answer(self.transport, said, lambda: self.connection_lost(None))
+
+    # -- the application's side
+
+    async def run_asgi(self) -> None:
+        self._connections.start(self, cast("Exchange", self))
+
+    async def receive(self) -> Any:
+        message = await self.queue.get()
+        if self.queue.empty():
+            self._queued = 0
+            self._inflow.release(_INBOX_FULL)
+        return message
+
+    async def send(self, message: Any) -> None:
+        if self.gone:
+            return
+        if not self.handshake_complete:
+            await self._send_handshake(message)
+            return
+        with suppress(ClientDisconnected):
+            await super().send(message)
+
+    async def _send_handshake(self, message: Message) -> None:
+        kind = message["type"]
+        if kind == "websocket.close":
+            await answer(self.send, HTTPStatus.FORBIDDEN, [], b"Forbidden\n")
+            return
+        if kind.startswith("http."):
+            message = {**message, "type": f"websocket.{kind}"}
+        if not kind.endswith("body"):
+            headers = [*message.get("headers", ()), self._connections.date.header()]
+            message = {**message, "headers": headers}
+        await super().send(cast("Any", message))
+        self._inflow.release(_UNACCEPTED)
+
+    @property
+    def gone(self) -> bool:
+        return self.close_sent or self.disconnected
+
+    @property
+    def done(self) -> bool:
+        return self.gone
+
+    async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
+        if self.handshake_complete:
+            await self.send({"type": "websocket.close", "code": _FAILED, "reason": "the server failed"})
+        else:
+            await answer(self.send, status, [(b"content-type", b"text/plain")], f"{why}\n".encode())
