@@ -30,6 +30,7 @@ from emulator.http.timeouts import Awaited, Waiting
 from emulator.http.turns import Inflow, Piece
 
 _APPLICATION_BUSY = "the application has not taken what came"
+_JOINED_WRITE_BYTES = 1 << 16
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _OFFER = (b"connection", b"upgrade", b"http2-settings")
 
@@ -105,7 +106,6 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _take(self, data: Piece) -> int:
         """Parse one slice and return its length. The rest of a body of known length costs nothing."""
-        self._unset_keepalive_if_required()
         taken = self._parse(data, SLICE_BYTES)
         if self._body_arrives and self._body_left > 0 and taken < len(data):
             taken += self._parse(memoryview(data)[taken:], self._body_left)
@@ -148,12 +148,16 @@ class HttpProtocol(HttpToolsProtocol):
         if not self._in_head:
             # Trailers must not be added to the headers, which the guard has seen.
             return
-        super().on_header(name, value)
-        if self.headers[-1][0] == b"content-length":
+        name = name.lower()
+        if name == b"content-length":
             self._body_left = int(value)
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        self._check_head()
+        if self._unproductive > SLICE_BYTES or len(self.headers) > self._limits.header_fields:
+            self._check_head()
         self._in_head = False
         self._unproductive = 0
         if not self.url.startswith(b"/") and b"://" in self.url:
@@ -184,9 +188,14 @@ class HttpProtocol(HttpToolsProtocol):
         self._connections.start(self, _Exchange(self, cycle))
 
     def on_response_complete(self) -> None:
+        # uvicorn's own sets a timer each time. Here ``ClientTimeouts`` waits for the next request.
         self._running = None
-        super().on_response_complete()
-        if self._refusal and not self._running and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._refusal:
             self.close_with(*self._refusal)
 
     def _upgrade_at(self, data: Piece, parsed: int) -> int:
@@ -255,17 +264,24 @@ class _Reading:
 
 
 class _Exchange:
-    """A request of uvicorn's, as ``Connections`` runs it.
+    """A request of uvicorn's, as ``Connections`` runs it, and its cycle's transport.
 
-    The answer gets a Date, and a Content-Length where it is whole.
+    The answer gets a Date, and a Content-Length where it is whole. Its head and the beginning of its body are
+    written with one call of the kernel, which costs more than all the rest.
     """
 
     def __init__(self, protocol: HttpProtocol, cycle: RequestResponseCycle) -> None:
         self._protocol = protocol
         self._cycle = cycle
+        self._transport = protocol.transport
         self._start: Message | None = None
+        self._holds_head = False
+        self._head = b""
         self.scope = cast("HttpScope", cycle.scope)
         self.receive: Any = cycle.receive
+        self.close = self._transport.close
+        self.is_closing = self._transport.is_closing
+        cycle.transport = cast("asyncio.Transport", self)
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -275,11 +291,24 @@ class _Exchange:
             start, self._start = self._start, None
             headers: Headers = [self._protocol.date(), *start.get("headers", ())]
             if not message.get("more_body") and start["status"] not in _BODILESS:
-                body_length = (b"content-length", b"%d" % len(message.get("body", b"")))
-                if not any(name.lower() == b"content-length" for name, _ in headers):
-                    headers.append(body_length)
+                names = [name.lower() for name, _ in headers]
+                if b"content-length" not in names:
+                    headers.append((b"content-length", b"%d" % len(message.get("body", b""))))
+            # To HEAD there is no body to wait for.
+            self._holds_head = self.scope["method"] != "HEAD"
             await self._cycle.send(cast("Any", {**start, "headers": headers}))
+            self._holds_head = False
         await self._cycle.send(cast("Any", message))
+
+    def write(self, data: bytes) -> None:
+        if self._holds_head:
+            self._head = data
+            return
+        head, self._head = self._head, b""
+        if len(data) < _JOINED_WRITE_BYTES:
+            self._transport.write(head + data)
+        else:
+            self._transport.writelines((head, data))
 
     @property
     def gone(self) -> bool:
@@ -290,7 +319,7 @@ class _Exchange:
         return self._cycle.response_complete or self._cycle.disconnected
 
     def abort(self) -> None:
-        self._cycle.transport.abort()
+        self._transport.abort()
 
     async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
         if self._cycle.response_started:

@@ -16,6 +16,7 @@ from uvicorn import Config
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
+from websockets.exceptions import InvalidState
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
@@ -30,6 +31,7 @@ from emulator.http.turns import Inflow, Piece
 
 _LONGEST_SLICE = 16 * SLICE_BYTES
 _HELD_BYTES = 1 << 20
+_WRITTEN_AT_ONCE = 1 << 16
 _KEPT_BYTES = 100
 """The memory that a message takes in the queue besides its content."""
 _CLOSE_SECONDS = 5.0
@@ -60,6 +62,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._gathered = 0
         self._counted = 0
         self._queued = 0
+        self._unwritten = 0
         self._left = _ABNORMAL
         self._broken_off = False
 
@@ -251,9 +254,36 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             return
         if not self.handshake_complete:
             await self._send_handshake(message)
-            return
-        with suppress(ClientDisconnected):
-            await super().send(message)
+        elif message["type"] == "websocket.send":
+            await self.writable.wait()
+            with suppress(InvalidState):
+                self._queue_message(message)
+        else:
+            with suppress(ClientDisconnected):
+                await super().send(message)
+
+    def _queue_message(self, message: Message) -> None:
+        """Queue a message, to be written with everything else from this turn of the loop.
+
+        What ``conn`` has ready is written in its order, whoever writes next. Raises InvalidState when the
+        connection is closing.
+        """
+        text = message.get("text")
+        data = message["bytes"] if text is None else text.encode()
+        if text is None:
+            self.conn.send_binary(data)
+        else:
+            self.conn.send_text(data)
+        if not self._unwritten:
+            self.loop.call_soon(self._write)
+        self._unwritten += len(data) + 1
+        if self._unwritten > _WRITTEN_AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        self._unwritten = 0
+        if (data := b"".join(self.conn.data_to_send())) and not self.transport.is_closing():
+            self.transport.write(data)
 
     async def _send_handshake(self, message: Message) -> None:
         kind = message["type"]
