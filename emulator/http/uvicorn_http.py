@@ -299,6 +299,9 @@ class _Exchange:
             await self._cycle.send(cast("Any", {**start, "headers": headers}))
             self._holds_head = False
         await self._cycle.send(cast("Any", message))
+        if self._cycle.response_complete:
+            # They must not keep each other: that is garbage of the expensive kind.
+            self._cycle.transport = self._transport
 
     def write(self, data: bytes) -> None:
         if self._holds_head:

@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qs, unquote
+
+from starlette.routing import BaseRoute, Router, WebSocketRoute
+from starlette.routing import Route as StarletteRoute
+from starlette.websockets import WebSocket
 
 from emulator.events import Events
 from emulator.http.access_policies import QUEUES
-from emulator.http.asgi import BodyTooLongError, HttpScope, Receive, Send, answer, whole_body
+from emulator.http.asgi import HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
-from emulator.queues.engine import QueueEngine, QueuesError
+from emulator.queues.engine import QueueEngine
 from emulator.queues.http import request_rules as rules
 from emulator.queues.http import v1, v1_1, v2
-from emulator.queues.http.answers import (
-    Answer,
-    RequestRefusedError,
-    bad_request,
-    build_refusal,
-    encode,
-    not_allowed,
-    nothing_here,
-    unavailable,
-)
-from emulator.queues.http.call import Call
-from emulator.queues.http.request_rules import Rule
-from emulator.queues.http.routes import Route, build_home, find_shape, render_version
+from emulator.queues.http.answers import encode, nothing_here
+from emulator.queues.http.endpoints import Document, Endpoint
+from emulator.queues.http.routes import build_home, render_version
 
-_MOST_BODY_BYTES: Final = 1 << 24
 _MOST_VIEWS_AT_ONCE: Final = 32
-_SUBSCRIPTIONS: Final = "subscriptions"
-_QUEUE_PLACE: Final = 3
-"""The position of the queue's name in a path that is split at its slashes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """A version of the API: its rules for requests, its routes by shape, and its home document."""
-
-    rules: tuple[Rule, ...]
-    routes: dict[tuple[str, ...], Route]
-    home: bytes
-
-
-def _build_version(name: str, its_rules: tuple[Rule, ...], routes: tuple[Route, ...]) -> _Version:
-    return _Version(its_rules, {route.shape: route for route in routes}, encode(build_home(name, routes)))
-
-
 _VERSIONS: Final = {
-    "v1": _build_version("v1", rules.V1, v1.ROUTES),
-    "v1.1": _build_version("v1.1", rules.V1_1_AND_2, v1_1.ROUTES),
-    "v2": _build_version("v2", rules.V1_1_AND_2, v2.ROUTES),
+    "v2": (rules.V1_1_AND_2, v2.ROUTES),
+    "v1.1": (rules.V1_1_AND_2, v1_1.ROUTES),
+    "v1": (rules.V1, v1.ROUTES),
 }
 _LIST: Final = encode(
     {
@@ -62,10 +34,6 @@ _LIST: Final = encode(
             render_version("2", "CURRENT", "2014-9-24T04:06:47Z", "v2"),
         ]
     }
-)
-_HOME_HEADERS: Final = (
-    (b"content-type", b"application/json-home"),
-    (b"cache-control", b"max-age=86400"),
 )
 
 
@@ -79,115 +47,44 @@ class QueuesApp:
         self._engine = engine
         self._events = events
         self._token = token
-        self._threads = DaemonThreads("views", _MOST_VIEWS_AT_ONCE)
+        threads = DaemonThreads("views", _MOST_VIEWS_AT_ONCE)
+        endpoints = [
+            Endpoint(engine, threads, version, its_rules, route)
+            for version, (its_rules, routes) in _VERSIONS.items()
+            for route in routes
+        ]
+        self._endpoints = {endpoint.path: endpoint for endpoint in endpoints}
+        # The router tries one after another. Clients ask for messages and claims most.
+        endpoints.sort(key=lambda endpoint: not endpoint.path.endswith(("/messages", "/claims")))
+        routes: list[BaseRoute] = [StarletteRoute(endpoint.path, endpoint) for endpoint in endpoints]
+        routes.append(WebSocketRoute("/{path:path}", self._converse))
+        self._router = Router([*routes, *self._build_documents()], redirect_slashes=False, default=_refuse)
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            await self._converse(scope, receive, send)
-            return
-        try:
-            response = await self._respond(scope, bytes(await whole_body(receive, _MOST_BODY_BYTES)))
-        except BodyTooLongError:
-            response = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
-        await answer(send, response.status, response.all_headers(), response.body)
+        await self._router(scope, receive, send)
 
-    async def _converse(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+    def _build_documents(self) -> list[BaseRoute]:
+        documents: list[BaseRoute] = [
+            StarletteRoute("/", Document(self._engine, HTTPStatus.MULTIPLE_CHOICES, _LIST))
+        ]
+        for version, (its_rules, routes) in _VERSIONS.items():
+            home = encode(build_home(version, routes))
+            # Without the final slash it needs no headers, for clients that discover the API.
+            for path, asked in ((f"/{version}", rules.DISCOVERY), (f"/{version}/", its_rules)):
+                documents.append(StarletteRoute(path, Document(self._engine, HTTPStatus.OK, home, asked)))
+        return documents
+
+    async def _converse(self, websocket: WebSocket) -> None:
         from emulator.queues.http.websocket_transport import Socket
 
-        await receive()
-        await send({"type": "websocket.accept"})
-        given = QUEUES.given(scope, dict(scope["headers"]))
+        await websocket.accept()
+        given = QUEUES.given(websocket.scope, dict(websocket.scope["headers"]))
         token = None if self._token is None or self._token.encode() in given else self._token
-        await Socket(self._engine, self._events, self._respond, send, token).converse(receive)
-
-    async def _respond(self, scope: HttpScope, body: bytes) -> Answer:
-        if self._may_wait(scope):
-            return await self._threads.run(partial(self.answer, scope, body))
-        return self.answer(scope, body)
-
-    def answer(self, scope: HttpScope, body: bytes) -> Answer:
-        """Answer a request. Every error becomes an answer."""
-        try:
-            return self._answer(scope, body)
-        except RequestRefusedError as refused:
-            return refused.answer()
-        except QueuesError as error:
-            return build_refusal(error).answer()
-        except OSError as error:
-            return unavailable(error).answer()
-
-    def _may_wait(self, scope: HttpScope) -> bool:
-        """Whether the request may take long: it may concern a view, or a subscriber's name to resolve."""
-        parts = scope["path"].split("/")
-        if len(parts) <= _QUEUE_PLACE:
-            return False
-        return self._engine.has_view(parts[_QUEUE_PLACE]) or _SUBSCRIPTIONS in parts
-
-    def _answer(self, scope: HttpScope, body: bytes) -> Answer:
-        parts = scope["raw_path"].decode("latin-1").split("/")[1:]
-        if b"%" in scope["raw_path"]:
-            parts = [unquote(part) for part in parts]
-        version = _VERSIONS.get(parts[0])
-        if version is None:
-            return _answer_versions(scope["method"], parts)
-        call = self._build_call(scope, parts, body)
-        if parts[1:] in ([], [""]):
-            return _answer_home(call, version, rules.DISCOVERY if parts[1:] == [] else version.rules)
-        route = version.routes.get(find_shape(parts[1:]))
-        if route is None or "" in call.names:
-            raise nothing_here()
-        for rule in version.rules:
-            rule(call)
-        handler = route.handlers.get(call.method)
-        if handler is None:
-            return _answer_other_method(call, route)
-        return handler(call)
-
-    def _build_call(self, scope: HttpScope, parts: list[str], body: bytes) -> Call:
-        query = scope["query_string"].decode("latin-1")
-        return Call(
-            engine=self._engine,
-            version=parts[0],
-            method=scope["method"],
-            path=scope["path"],
-            query=query,
-            names=parts[2::2],
-            params=_parse_query(query) if query else {},
-            headers=dict(scope["headers"]),
-            body=body,
-        )
+        socket = Socket(self._engine, self._events, self._endpoints, websocket.send, token)
+        await socket.converse(websocket.receive)
 
 
-def _parse_query(query: str) -> dict[str, list[str]]:
-    """Parse the query's parameters. Those without a value are left out."""
-    if "%" in query or "+" in query:
-        return parse_qs(query)
-    params: dict[str, list[str]] = {}
-    for part in query.split("&"):
-        name, _, value = part.partition("=")
-        if value:
-            params.setdefault(name, []).append(value)
-    return params
-
-
-def _answer_versions(method: str, parts: list[str]) -> Answer:
-    if parts != [""]:
-        raise nothing_here()
-    if method != "GET":
-        raise not_allowed("GET, OPTIONS")
-    return Answer(HTTPStatus.MULTIPLE_CHOICES, _LIST)
-
-
-def _answer_home(call: Call, version: _Version, asked: tuple[Rule, ...]) -> Answer:
-    """The home document. Without the final slash it needs no headers, for clients that discover the API."""
-    for rule in asked:
-        rule(call)
-    if call.method != "GET":
-        raise not_allowed("GET, OPTIONS")
-    return Answer(HTTPStatus.OK, version.home, _HOME_HEADERS)
-
-
-def _answer_other_method(call: Call, route: Route) -> Answer:
-    if call.method == "OPTIONS":
-        return Answer(HTTPStatus.OK, headers=((b"allow", ", ".join(sorted(route.handlers)).encode()),))
-    raise not_allowed(route.allowed)
+async def _refuse(_scope: HttpScope, _receive: Receive, send: Send) -> None:
+    """Answer a request for an unknown path."""
+    said = nothing_here().answer()
+    await answer(send, said.status, said.all_headers(), said.body)

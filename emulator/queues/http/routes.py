@@ -16,8 +16,7 @@ Handler: TypeAlias = Callable[[Call], Answer]
 class Route:
     """A path below the version, its handlers by method, and its query parameters.
 
-    ``rel`` is its name in the home document, and ``limit`` the name of its parameter ``limit`` there. Every
-    second part of a path is variable.
+    ``rel`` is its name in the home document, and ``limit`` the name of its parameter ``limit`` there.
     """
 
     rel: str
@@ -27,18 +26,9 @@ class Route:
     limit: str = ""
 
     @property
-    def shape(self) -> tuple[str, ...]:
-        return find_shape(self.path.split("/"))
-
-    @property
     def allowed(self) -> str:
         """The methods, for the Allow header of an answer to a wrong one."""
         return ", ".join([*sorted(self.handlers), "OPTIONS"])
-
-
-def find_shape(parts: list[str]) -> tuple[str, ...]:
-    """The shape of a path: its parts, with "" for the variable ones."""
-    return tuple("" if place % 2 else part for place, part in enumerate(parts))
 
 
 def build_home(version: str, routes: Iterable[Route]) -> dict[str, Any]:

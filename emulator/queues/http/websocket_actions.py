@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from emulator.queues.http.answers import bad_request
 
@@ -55,15 +55,18 @@ ACTIONS: Final[Mapping[str, Action]] = {
 _IN_THE_QUERY: Final = {"message_ids": "ids"}
 
 
-def build_target(action: Action, fields: Mapping[str, Any]) -> tuple[str, str]:
-    """Build the path and the query. Raises ``RequestRefusedError`` when a part of the path is missing."""
-    names = [part[1:-1] for part in action.path.split("/") if part.startswith("{")]
-    for name in names:
-        if not isinstance(fields.get(name), str) or not fields[name]:
-            raise bad_request(f"The field {name!r} of the body is required, and is text.")
-    path = action.path.format_map({name: quote(fields[name], safe="") for name in names})
+def find_names(action: Action, fields: Mapping[str, Any]) -> dict[str, str]:
+    """Find the variable parts of the path. Raises ``RequestRefusedError`` when one is missing."""
+    names = {part[1:-1]: fields.get(part[1:-1]) for part in action.path.split("/") if part.startswith("{")}
+    found = {name: value for name, value in names.items() if isinstance(value, str) and value}
+    for name in names.keys() - found.keys():
+        raise bad_request(f"The field {name!r} of the body is required, and is text.")
+    return found
+
+
+def build_query(action: Action, fields: Mapping[str, Any]) -> str:
     given = {_IN_THE_QUERY.get(name, name): _text(fields[name]) for name in action.query if name in fields}
-    return f"/v2/{path}", urlencode(given)
+    return urlencode(given)
 
 
 def build_document(action: Action, fields: Mapping[str, Any]) -> Any:

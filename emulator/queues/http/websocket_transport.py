@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 
 from emulator.events import Events
-from emulator.http.asgi import HttpScope, Message, Receive, Send
+from emulator.http.asgi import Message, Receive, Send
 from emulator.queues.engine import Address, QueueEngine, QueuesError
 from emulator.queues.engine import bounds as checks
 from emulator.queues.http.answers import Answer, RequestRefusedError, bad_request
-from emulator.queues.http.websocket_actions import ACTIONS, build_document, build_target
+from emulator.queues.http.endpoints import Endpoint
+from emulator.queues.http.websocket_actions import ACTIONS, build_document, build_query, find_names
 from rdss_sandbox.shapes.events import Event
 
-Ask = Callable[[HttpScope, bytes], Awaitable[Answer]]
 _POSTED: Final = ("queue.messages_posted", "queue.messages_arrived")
 _FORBIDDEN: Final = 403
 _AUTHENTICATION: Final = "x-auth-token"
@@ -30,14 +31,22 @@ _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Socket:
-    """One connection. ``ask`` answers a request of version 2. Nothing is done before ``token`` is given."""
+    """One connection. ``endpoints`` are those of the API, by their paths.
+
+    Nothing is done before ``token`` is given.
+    """
 
     def __init__(
-        self, engine: QueueEngine, events: Events, ask: Ask, send: Send, token: str | None = None
+        self,
+        engine: QueueEngine,
+        events: Events,
+        endpoints: Mapping[str, Endpoint],
+        send: Send,
+        token: str | None = None,
     ) -> None:
         self._engine = engine
         self._events = events
-        self._ask = ask
+        self._endpoints = endpoints
         self._send = send
         self._token = token
         self._wanted: set[Address] = set()
@@ -91,10 +100,16 @@ class Socket:
             raise bad_request("A request has an action, headers, and a body, which are objects.")
         if name == "subscription_create" and not fields.get("subscriber"):
             return self._subscribe(headers, fields)
-        path, query = build_target(action, fields)
+        names = find_names(action, fields)
+        path = action.path.format_map({name: quote(value, safe="") for name, value in names.items()})
         document = build_document(action, fields)
-        answer = await self._ask(
-            _build_scope(action.method, path, query, headers), b"" if document is None else _encode(document)
+        answer = await self._endpoints[f"/v2/{action.path}"].respond(
+            action.method,
+            f"/v2/{path}",
+            [*names.values()],
+            query=build_query(action, fields),
+            headers=_encode_headers(headers),
+            body=b"" if document is None else _encode(document),
         )
         return answer.status, _read_error(answer) if answer.status >= 400 else _read_body(answer)
 
@@ -138,16 +153,9 @@ class Socket:
             await self._send({"type": "websocket.send", "text": _encode(document).decode()})
 
 
-def _build_scope(method: str, path: str, query: str, headers: Mapping[str, Any]) -> HttpScope:
-    given = [(str(name).lower().encode(), str(value).encode("latin-1")) for name, value in headers.items()]
-    return {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": [*given, (b"accept", b"application/json")],
-    }
+def _encode_headers(headers: Mapping[str, Any]) -> dict[bytes, bytes]:
+    given = {str(name).lower().encode(): str(value).encode("latin-1") for name, value in headers.items()}
+    return {**given, b"accept": b"application/json"}
 
 
 def _build_response(request: Mapping[str, Any], status: int, body: Any) -> dict[str, Any]:

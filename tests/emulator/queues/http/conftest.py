@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -36,15 +38,25 @@ class InProcess:
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> AnsweredReply:
         raw_path, _, query = path.partition("?")
         scope = {
+            "type": "http",
             "method": method,
             "path": unquote(raw_path),
             "raw_path": raw_path.encode(),
             "query_string": query.encode(),
             "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
         }
-        answer = self._app.answer(scope, body)
-        shown = {name.decode(): value.decode() for name, value in answer.all_headers()}
-        return AnsweredReply(answer.status, shown, b"" if method == "HEAD" else answer.body)
+        messages: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            messages.append(message)
+
+        asyncio.run(self._app(scope, receive, send))
+        start, end = messages
+        shown = {name.decode(): value.decode() for name, value in start["headers"]}
+        return AnsweredReply(start["status"], shown, b"" if method == "HEAD" else end["body"])
 
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
