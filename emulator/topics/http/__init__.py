@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TopicsApp:
-    """An ASGI application over ``service``; it loads the code of topics with the first request.
+    """An ASGI application over ``service``, which imports the code of topics with the first request.
 
     ``failed`` is called with unexpected errors.
     """
@@ -25,17 +25,17 @@ class TopicsApp:
         self._port: TopicsPort | None = None
 
     def close(self) -> None:
-        """End every stream of events; a server that stops tells the WebSockets itself."""
+        """End every stream of events. A server that stops tells the WebSockets itself."""
         if self._port is not None:
             self._port.close()
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         if self._port is None:
-            made = await asyncio.to_thread(self._made)
-            self._port = self._port or made
+            port = await asyncio.to_thread(self._make_port)
+            self._port = self._port or port
         await self._port(scope, receive, send)
 
-    def _made(self) -> TopicsPort:
+    def _make_port(self) -> TopicsPort:
         from emulator.topics.http.topics_app import TopicsPort
 
         return TopicsPort(self._service, self._failed)

@@ -27,7 +27,7 @@ from emulator.topics.engine.commands import (
     Undecoded,
 )
 from emulator.topics.engine.outgoing_messages import Ack, Message
-from emulator.topics.http.conversation import BadCommandError, Conversation, failed, read_commands
+from emulator.topics.http.conversation import BadCommandError, Conversation, find_failure, read_commands
 from emulator.topics.http.unsent_messages import Outbox
 
 Subscription: TypeAlias = Subscribe | DeltaSubscribe | SowAndSubscribe | SowAndDeltaSubscribe
@@ -38,7 +38,7 @@ _ABOUT_THE_CLIENT: Final = ("user_id", "client_name")
 _encode: Final = msgspec.json.Encoder().encode
 
 
-async def commands_in(receive: Receive) -> list[Command]:
+async def read_body(receive: Receive) -> list[Command]:
     """Read a command or an array of commands from a body. Raises ApiError and BadCommandError."""
     try:
         commands = read_commands(await whole_body(receive, _MOST_BYTES))
@@ -52,49 +52,50 @@ async def commands_in(receive: Receive) -> list[Command]:
     return commands
 
 
-def command_asked(asked: HTTPConnection) -> Subscription:
-    """Read a subscription from a query string with its headers. Raises BadCommandError."""
-    given: dict[str, Any] = {"cmd": "subscribe", "sub_id": "1", **asked.query_params}
+def read_query(connection: HTTPConnection) -> Subscription:
+    """Read a subscription from a query string and the header Last-Event-ID. Raises BadCommandError."""
+    given: dict[str, Any] = {"cmd": "subscribe", "sub_id": "1", **connection.query_params}
     given = {name: value for name, value in given.items() if name not in _ABOUT_THE_CLIENT}
     try:
         command: Subscription = msgspec.convert(given, Subscription, strict=False)
     except msgspec.ValidationError as error:
         said = {name: given[name] for name in ("cmd", "topic", "cmd_id") if name in given}
         raise BadCommandError(str(error), Undecoded(**said)) from None
-    resumed = asked.headers.get("last-event-id")
+    resumed = connection.headers.get("last-event-id")
     if resumed and isinstance(command, Subscribe):
         command.bookmark = resumed
-    command.ack_type = _with(command.ack_type, "processed")
+    command.ack_type = _add_ack(command.ack_type, "processed")
     return command
 
 
-async def done(conversation: Conversation, commands: Sequence[Command]) -> Response:
-    """Execute them one after another, and answer with all that came of it once it is acknowledged."""
+async def execute_commands(conversation: Conversation, commands: Sequence[Command]) -> Response:
+    """Execute commands one after another, and answer with their messages once all are acknowledged."""
     until = stopwatch() + SLICE_SECONDS
     for command in commands:
         if stopwatch() > until:
             # Others have their turn.
             await asyncio.sleep(0)
             until = stopwatch() + SLICE_SECONDS
-        acknowledged = msgspec.structs.replace(command, ack_type=_with(command.ack_type, "processed"))
+        acknowledged = msgspec.structs.replace(command, ack_type=_add_ack(command.ack_type, "processed"))
         await conversation.execute(acknowledged)
-    durable = [each for each in commands if _asks(each.ack_type, "persisted")]
-    messages = await _answered(conversation.outbox, durable)
-    status = HTTPStatus.OK if failed(messages) is None else _status(failed(messages))
+    durable = [each for each in commands if _asks_for(each.ack_type, "persisted")]
+    messages = await _wait_for_acks(conversation.outbox, durable)
+    failure = find_failure(messages)
+    status = HTTPStatus.OK if failure is None else _choose_status(failure)
     return Response(_encode({"messages": messages}), status, media_type=JSON)
 
 
-def refused(messages: Sequence[Message]) -> None:
+def raise_for_failure(messages: Sequence[Message]) -> None:
     """Raise ApiError if one of the messages acknowledges a failure."""
-    failure = failed(messages)
+    failure = find_failure(messages)
     if failure is not None:
-        raise ApiError(_status(failure), "bad_command", failure.reason)
+        raise ApiError(_choose_status(failure), "bad_command", failure.reason)
 
 
-async def _answered(outbox: Outbox, durable: list[Command]) -> list[Message]:
+async def _wait_for_acks(outbox: Outbox, durable: list[Command]) -> list[Message]:
     """Wait for the ``persisted`` acks of ``durable``, for at most five seconds; return all messages."""
     messages = outbox.taken()
-    waiting = _unpersisted(durable, messages)
+    waiting = _find_unpersisted(durable, messages)
     try:
         async with asyncio.timeout(_PERSISTED_SECONDS):
             while waiting:
@@ -103,32 +104,32 @@ async def _answered(outbox: Outbox, durable: list[Command]) -> list[Message]:
                     break
                 news = outbox.taken()
                 messages += news
-                waiting = _unpersisted(waiting, news)
+                waiting = _find_unpersisted(waiting, news)
     except TimeoutError:
         pass
     return messages
 
 
-def _unpersisted(commands: list[Command], messages: Sequence[Message]) -> list[Command]:
-    """Those without an acknowledgement of their own, or one that covers their sequence number, among them."""
+def _find_unpersisted(commands: list[Command], messages: Sequence[Message]) -> list[Command]:
+    """Find the commands that no message acknowledges, by their id or by a sequence number from theirs on."""
     acks = [each for each in messages if isinstance(each, Ack) and each.ack_type == "persisted"]
     named = {each.cmd_id for each in acks if each.cmd_id}
     upto = max((math.inf if each.seq is None else each.seq for each in acks if not each.cmd_id), default=-1)
-    return [each for each in commands if each.cmd_id not in named and upto < (_seq(each) or 0)]
+    return [each for each in commands if each.cmd_id not in named and upto < (_find_seq(each) or 0)]
 
 
-def _seq(command: Command) -> int | None:
+def _find_seq(command: Command) -> int | None:
     return command.seq if isinstance(command, Publish | SowDelete) else None
 
 
-def _status(failure: Ack | None) -> HTTPStatus:
-    entitled = failure is None or not failure.reason.startswith("not entitled")
-    return HTTPStatus.BAD_REQUEST if entitled else HTTPStatus.FORBIDDEN
+def _choose_status(failure: Ack) -> HTTPStatus:
+    forbidden = failure.reason.startswith("not entitled")
+    return HTTPStatus.FORBIDDEN if forbidden else HTTPStatus.BAD_REQUEST
 
 
-def _with(ack_type: str, kind: str) -> str:
-    return ack_type if _asks(ack_type, kind) else f"{ack_type},{kind}".strip(",")
+def _add_ack(ack_type: str, kind: str) -> str:
+    return ack_type if _asks_for(ack_type, kind) else f"{ack_type},{kind}".strip(",")
 
 
-def _asks(ack_type: str, kind: str) -> bool:
+def _asks_for(ack_type: str, kind: str) -> bool:
     return kind in {each.strip() for each in ack_type.split(",")}

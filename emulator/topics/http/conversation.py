@@ -27,7 +27,7 @@ from emulator.topics.service import TopicService
 from rdss_sandbox.shapes.topics import OBJECTS
 
 _LONG_BYTES: Final = 100_000
-"""Of a message: to take a longer one apart may keep everybody else waiting."""
+"""The length from which a message is parsed on a thread, because parsing it would make other clients wait."""
 
 _decode: Final = msgspec.json.Decoder(Command).decode
 _decode_several: Final = msgspec.json.Decoder(Command | list[Command]).decode
@@ -48,7 +48,7 @@ def read_command(raw: str | bytes) -> Command:
     try:
         command: Command = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadCommandError(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
+        raise BadCommandError(f"{error}; the commands are {_NAMES}", _read_headers(raw)) from None
     return command
 
 
@@ -57,7 +57,7 @@ def read_commands(raw: bytes) -> list[Command]:
     try:
         found = _decode_several(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadCommandError(f"{error}; the commands are {_NAMES}", _undecoded(raw)) from None
+        raise BadCommandError(f"{error}; the commands are {_NAMES}", _read_headers(raw)) from None
     return found if isinstance(found, list) else [found]
 
 
@@ -143,16 +143,16 @@ class Conversation:
         self._opened.execute(command)
 
 
-def failed(messages: Sequence[Message]) -> Ack | None:
-    """The first acknowledgement of a failure; None when there is none."""
+def find_failure(messages: Sequence[Message]) -> Ack | None:
+    """Find the first acknowledgement of a failure; None when there is none."""
     return next((each for each in messages if isinstance(each, Ack) and each.status == "failure"), None)
 
 
-def _undecoded(raw: str | bytes) -> Undecoded:
-    """The headers of what is no command that are as they should be; of several, those of the first."""
-    said = _parsed(raw)
+def _read_headers(raw: str | bytes) -> Undecoded:
+    """Read the valid headers of an invalid command; of an array, those of the first invalid one."""
+    said = _parse(raw)
     if isinstance(said, list):
-        said = next(filter(_is_no_command, said), None)
+        said = next(filter(_is_invalid, said), None)
     found = Undecoded()
     if isinstance(said, dict):
         for name in ("cmd", "topic", "cmd_id", "ack_type"):
@@ -163,15 +163,15 @@ def _undecoded(raw: str | bytes) -> Undecoded:
     return found
 
 
-def _parsed(raw: str | bytes) -> Any:
-    """What ``raw`` says; also where a number or a character in it is none that a command can have."""
+def _parse(raw: str | bytes) -> Any:
+    """Parse JSON, also with numbers and characters that a command cannot have; None for anything else."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
 
 
-def _is_no_command(said: Any) -> bool:
+def _is_invalid(said: Any) -> bool:
     try:
         _decode(json.dumps(said))
     except (msgspec.MsgspecError, RecursionError):

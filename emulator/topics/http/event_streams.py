@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.http.asgi import ClientGoneError, Receive, Send
 from emulator.topics.engine.outgoing_messages import Message, PublishMessage
-from emulator.topics.http.command_requests import Subscription, refused
+from emulator.topics.http.command_requests import Subscription, raise_for_failure
 from emulator.topics.http.conversation import Conversation
 from emulator.topics.http.faults import DeliveryFailedError
 
@@ -20,7 +20,7 @@ _encode: Final = msgspec.json.Encoder().encode
 async def follow(conversation: Conversation, command: Subscription, receive: Receive, send: Send) -> None:
     """Subscribe, and send messages until the client leaves. Raises ApiError for a refused subscription."""
     await conversation.execute(command)
-    refused(conversation.outbox.waiting())
+    raise_for_failure(conversation.outbox.waiting())
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     tasks = [

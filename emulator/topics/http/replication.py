@@ -19,7 +19,7 @@ _decode: Final = msgspec.json.Decoder(Shipment).decode
 _encode: Final = msgspec.json.Encoder().encode
 
 
-async def taken_over(service: TopicService, user: str, receive: Receive) -> Response:
+async def receive_shipment(service: TopicService, user: str, receive: Receive) -> Response:
     """Receive a shipment as ``user``. Raises ApiError for one that is not valid."""
     try:
         shipment = _decode(await whole_body(receive, _MOST_BYTES))
@@ -29,9 +29,9 @@ async def taken_over(service: TopicService, user: str, receive: Receive) -> Resp
     except msgspec.MsgspecError as error:
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_shipment", str(error)) from None
     # A long shipment would block the event loop.
-    position = await asyncio.to_thread(_received, service, user, shipment)
+    position = await asyncio.to_thread(_receive, service, user, shipment)
     return Response(_encode(position), HTTPStatus.OK, media_type=JSON)
 
 
-def _received(service: TopicService, user: str, shipment: Shipment) -> Position:
+def _receive(service: TopicService, user: str, shipment: Shipment) -> Position:
     return service.open().replication.receive(user, shipment)

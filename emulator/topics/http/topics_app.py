@@ -1,34 +1,51 @@
-"""The topics port: ``/topics/ws``, ``POST /topics/commands`` and ``GET /topics/messages``."""
+"""The endpoints of the topics port: a WebSocket, commands in requests, events, and a downstream's log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
+from starlette.routing import Route, Router, WebSocketRoute
 
 from emulator.http.asgi import ClientGoneError, HttpScope, Receive, Send
 from emulator.listeners.control.routing import ApiError, refusal
 from emulator.topics.engine import NameInUseError
-from emulator.topics.http.command_requests import Subscription, command_asked, commands_in, done
+from emulator.topics.http.command_requests import execute_commands, read_body, read_query
 from emulator.topics.http.conversation import BadCommandError, Conversation
 from emulator.topics.http.event_streams import follow
 from emulator.topics.http.faults import TopicFaults
-from emulator.topics.http.replication import taken_over
+from emulator.topics.http.replication import receive_shipment
 from emulator.topics.http.socket import converse
 from emulator.topics.http.unsent_messages import Outbox
 from emulator.topics.http.users import Users
 from emulator.topics.service import TopicService
 
 _SOCKET: Final = "/topics/ws"
-_COMMANDS: Final = ("POST", "/topics/commands")
-_MESSAGES: Final = ("GET", "/topics/messages")
-_REPLICATION: Final = ("POST", "/topics/replication")
+_COMMANDS: Final = "/topics/commands"
+_MESSAGES: Final = "/topics/messages"
+_REPLICATION: Final = "/topics/replication"
+_DIRECTIONS: Final = (
+    f"a WebSocket is at {_SOCKET}, POST {_COMMANDS} takes commands and GET {_MESSAGES} subscribes"
+)
+
+
+@dataclass(frozen=True)
+class _Endpoint:
+    """An endpoint that gets ``receive`` and ``send`` as they are; Starlette wraps those of a function."""
+
+    run: Callable[[HttpScope, Receive, Send], Awaitable[None]]
+
+    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        await self.run(scope, receive, send)
 
 
 class TopicsPort:
-    """An ASGI application over ``service``; ``failed`` is called with unexpected errors."""
+    """An ASGI application over ``service``. ``failed`` is called with unexpected errors."""
 
     def __init__(self, service: TopicService, failed: Callable[[Exception], None]) -> None:
         self._service = service
@@ -36,69 +53,86 @@ class TopicsPort:
         self._users = Users(service.configuration.users)
         self._faults = TopicFaults(service.fault_engine, service.clock)
         self._streams: set[Outbox] = set()
+        routes = [
+            WebSocketRoute(_SOCKET, _Endpoint(self._converse)),
+            Route(_COMMANDS, _Endpoint(self._execute_commands), methods=["POST"]),
+            Route(_MESSAGES, _Endpoint(self._follow)),
+            Route(_REPLICATION, _Endpoint(self._receive_shipment), methods=["POST"]),
+        ]
+        self._router = Router(routes, redirect_slashes=False, default=_refuse_unknown)
 
     def close(self) -> None:
-        """End every stream of events; a server that stops tells the WebSockets itself."""
+        """End every stream of events. A server that stops tells the WebSockets itself."""
         for outbox in tuple(self._streams):
             outbox.close("stopped")
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        # With an application in the scope, Starlette raises for a wrong method.
+        scope["app"] = self
         try:
-            await self._answer(scope, receive, send)
+            await self._router(scope, receive, send)
         except ClientGoneError:
             raise
         except Exception as error:  # noqa: BLE001 -- every error becomes an answer
-            await refusal(_as_ours(error), self._failed)(scope, receive, send)
+            response = refusal(_as_api_error(error, scope), self._failed)
+            if isinstance(error, HTTPException):
+                response.headers.update(error.headers or {})
+            await response(scope, receive, send)
 
-    async def _answer(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        socket, connection = scope["type"] == "websocket", HTTPConnection(scope)
-        asked = None if socket else (scope["method"], scope["path"])
-        if asked == _REPLICATION:
-            user = self._users.who(connection.headers, connection.query_params)
-            await (await taken_over(self._service, user, receive))(scope, receive, send)
-            return
-        if asked not in {_COMMANDS, _MESSAGES} and not (socket and scope["path"] == _SOCKET):
-            raise ApiError(
-                HTTPStatus.NOT_FOUND,
-                "not_found",
-                f"there is nothing at {scope['path']}: a WebSocket is at {_SOCKET}, "
-                f"{' '.join(_COMMANDS)} takes commands and {' '.join(_MESSAGES)} subscribes",
-            )
-        conversation = self._conversation(connection)
+    async def _converse(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        async with self._open_conversation(HTTPConnection(scope)) as conversation:
+            await converse(conversation, receive, send)
+
+    async def _execute_commands(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        async with self._open_conversation(HTTPConnection(scope)) as conversation:
+            response = await execute_commands(conversation, await read_body(receive))
+            await response(scope, receive, send)
+
+    async def _follow(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "GET":
+            # To HEAD there would be an answer without an end.
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
+        connection = HTTPConnection(scope)
+        async with self._open_conversation(connection) as conversation:
+            command = read_query(connection)
+            self._streams.add(conversation.outbox)
+            try:
+                await follow(conversation, command, receive, send)
+            finally:
+                self._streams.discard(conversation.outbox)
+
+    async def _receive_shipment(self, scope: HttpScope, receive: Receive, send: Send) -> None:
+        connection = HTTPConnection(scope)
+        user = self._users.identify(connection.headers, connection.query_params)
+        response = await receive_shipment(self._service, user, receive)
+        await response(scope, receive, send)
+
+    @asynccontextmanager
+    async def _open_conversation(self, connection: HTTPConnection) -> AsyncIterator[Conversation]:
+        query = connection.query_params
+        user = self._users.identify(connection.headers, query)
+        conversation = Conversation(self._service, self._faults, user, query.get("client_name", ""))
         await conversation.open()
         try:
-            if asked == _MESSAGES:
-                command = command_asked(connection)
-                await self._follow(conversation, command, receive, send)
-            elif socket:
-                await converse(conversation, receive, send)
-            else:
-                commands = await commands_in(receive)
-                await (await done(conversation, commands))(scope, receive, send)
+            yield conversation
         except BadCommandError as error:
             conversation.refuse(error)
             raise
         finally:
             conversation.close()
 
-    async def _follow(
-        self, conversation: Conversation, command: Subscription, receive: Receive, send: Send
-    ) -> None:
-        self._streams.add(conversation.outbox)
-        try:
-            await follow(conversation, command, receive, send)
-        finally:
-            self._streams.discard(conversation.outbox)
 
-    def _conversation(self, asked: HTTPConnection) -> Conversation:
-        user = self._users.who(asked.headers, asked.query_params)
-        return Conversation(self._service, self._faults, user, asked.query_params.get("client_name", ""))
+async def _refuse_unknown(scope: HttpScope, _receive: Receive, _send: Send) -> None:
+    raise ApiError(HTTPStatus.NOT_FOUND, "not_found", f"there is nothing at {scope['path']}: {_DIRECTIONS}")
 
 
-def _as_ours(error: Exception) -> Exception:
+def _as_api_error(error: Exception, scope: HttpScope) -> Exception:
     match error:
         case NameInUseError():
             return ApiError(HTTPStatus.CONFLICT, "name_in_use", str(error))
         case BadCommandError():
             return ApiError(HTTPStatus.BAD_REQUEST, "bad_command", str(error))
+        case HTTPException():
+            why = f"{scope['path']} does not take {scope['method']}: {_DIRECTIONS}"
+            return ApiError(HTTPStatus(error.status_code), "method_not_allowed", why)
     return error

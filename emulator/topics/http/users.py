@@ -1,4 +1,4 @@
-"""Who somebody is that asks for topics."""
+"""The user of a connection to topics."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _ANYBODY: Final = "anonymous"
 
 
 class Users:
-    """With ``configured`` users a bearer token says who it is; without, anybody may say a name."""
+    """Identifies users: ``configured`` ones by bearer tokens, and where none are, by the name they give."""
 
     def __init__(self, configured: tuple[User, ...]) -> None:
         self._configured = configured
 
-    def who(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
-        """The user's name. Raises ApiError for a token or a name that will not do."""
+    def identify(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        """Return the user's name. Raises ApiError for an unknown token and for a reserved name."""
         if self._configured:
-            return self._known(headers.get("authorization", ""))
+            return self._find_by_token(headers.get("authorization", ""))
         name = headers.get("x-user-id") or query.get("user_id") or _ANYBODY
         if name == OURS:
             raise ApiError(HTTPStatus.FORBIDDEN, "reserved_user", f"the user {name!r} is the sandbox itself")
         return name
 
-    def _known(self, given: str) -> str:
+    def _find_by_token(self, given: str) -> str:
         for user in self._configured:
             if hmac.compare_digest(given.encode(), f"Bearer {user.token}".encode()):
                 return user.name

@@ -87,9 +87,7 @@ class Port:
         self.stack = AsyncExitStack()
 
     async def begin(self) -> None:
-        self.server = await serve_asgi(
-            self.app, "127.0.0.1", self.port, on_failure=self.failures.append
-        )
+        self.server = await serve_asgi(self.app, "127.0.0.1", self.port, on_failure=self.failures.append)
         self.url = self.server.url
         self.http = await self.stack.enter_async_context(
             httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=SECONDS)

@@ -83,10 +83,16 @@ async def test_a_command_that_fails_fails_the_request(port: Port) -> None:
 
 
 async def test_what_is_not_there_names_what_is(port: Port) -> None:
-    """A wrong path or method is told the right ones."""
-    for answer in (await port.http.get("/"), await port.http.get("/topics/commands")):
-        assert answer.status_code == 404
+    """A wrong path (404) or method (405, with the right ones in Allow) is told what there is."""
+    for method, path, status, allowed in (
+        ("GET", "/", 404, None),
+        ("GET", "/topics/commands", 405, "POST"),
+        ("POST", "/topics/messages", 405, "GET"),
+    ):
+        answer = await port.http.request(method, path)
+        assert (answer.status_code, answer.headers.get("allow")) == (status, allowed)
         assert "/topics/ws" in answer.json()["error"]["message"]
+    assert (await port.http.head("/topics/messages")).status_code == 405
 
 
 async def test_users_and_entitlements(opened: Callable[..., Any]) -> None:
