@@ -52,7 +52,7 @@ async def serve_asgi(
         proxy_headers=False,
         workers=1,
         log_config=None,
-        log_level=logging.WARNING,
+        log_level=logging.CRITICAL,
         access_log=False,
         timeout_keep_alive=int(limits.idle_seconds) + 1,
     )

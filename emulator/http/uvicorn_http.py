@@ -17,7 +17,6 @@ from typing import Any, cast
 
 import httptools
 from uvicorn import Config
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -27,16 +26,17 @@ from emulator.http.connections import Connections
 from emulator.http.head_limits import RequestRefusedError, check_head
 from emulator.http.limits import SLICE_BYTES
 from emulator.http.timeouts import Awaited, Waiting
-from emulator.http.turns import Inflow, Piece
+from emulator.http.turns import Piece
+from emulator.http.uvicorn_transport import UvicornTransport
 
-_APPLICATION_BUSY = "the application has not taken what came"
-_JOINED_WRITE_BYTES = 1 << 16
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _OFFER = (b"connection", b"upgrade", b"http2-settings")
 
 
 class HttpProtocol(HttpToolsProtocol):
     """One connection. ``Connections`` runs its requests."""
+
+    transport: UvicornTransport
 
     def __init__(self, connections: Connections, config: Config, state: ServerState) -> None:
         super().__init__(config, state, {}, asyncio.get_running_loop())
@@ -59,9 +59,9 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         if not self._connections.admits(transport):
             return
-        super().connection_made(transport)
-        self._inflow = Inflow(self._connections.turns, transport, self._take)
-        self.flow = FlowControl(cast("asyncio.Transport", _Reading(self._inflow)))
+        joined = UvicornTransport(transport)
+        self._inflow = joined.open_inflow(self._connections.turns, self._take)
+        super().connection_made(joined)
         self._connections.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -84,7 +84,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def waiting(self) -> Waiting | None:
         if self.flow.write_paused:
-            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+            return Waiting(Awaited.READER, self.transport.real.get_write_buffer_size())
         if self._inflow.held or self._refusal:
             return None
         if self._in_head:
@@ -225,7 +225,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._connections.closed(self)
         self.connections.discard(self)
         socket = WebSocketProtocol(self._connections, self.config, self.server_state)
-        socket.begin(self.transport, head, bytes(memoryview(data)[parsed:]))
+        socket.begin(self.transport.real, head, bytes(memoryview(data)[parsed:]))
         return len(data)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
@@ -247,41 +247,22 @@ class HttpProtocol(HttpToolsProtocol):
         """Answer as the last thing on this connection."""
         self._inflow.stop()
         said = refusal(status, why, self._connections.date)
-        close_with_answer(self.transport, said, lambda: self.connection_lost(None))
-
-
-class _Reading:
-    """The transport as uvicorn's flow control sees it. The inflow has reasons of its own to pause."""
-
-    def __init__(self, inflow: Inflow) -> None:
-        self._inflow = inflow
-
-    def pause_reading(self) -> None:
-        self._inflow.hold(_APPLICATION_BUSY)
-
-    def resume_reading(self) -> None:
-        self._inflow.release(_APPLICATION_BUSY)
+        self.transport.flush()
+        close_with_answer(self.transport.real, said, lambda: self.connection_lost(None))
 
 
 class _Exchange:
-    """A request of uvicorn's, as ``Connections`` runs it, and its cycle's transport.
+    """A request of uvicorn's, as ``Connections`` runs it.
 
-    The answer gets a Date, and a Content-Length where it is whole. Its head and the beginning of its body are
-    written with one call of the kernel, which costs more than all the rest.
+    The answer gets a Date, and a Content-Length where it is whole.
     """
 
     def __init__(self, protocol: HttpProtocol, cycle: RequestResponseCycle) -> None:
         self._protocol = protocol
         self._cycle = cycle
-        self._transport = protocol.transport
         self._start: Message | None = None
-        self._holds_head = False
-        self._head = b""
         self.scope = cast("HttpScope", cycle.scope)
         self.receive: Any = cycle.receive
-        self.close = self._transport.close
-        self.is_closing = self._transport.is_closing
-        cycle.transport = cast("asyncio.Transport", self)
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -294,24 +275,11 @@ class _Exchange:
                 names = [name.lower() for name, _ in headers]
                 if b"content-length" not in names:
                     headers.append((b"content-length", b"%d" % len(message.get("body", b""))))
-            # To HEAD there is no body to wait for.
-            self._holds_head = self.scope["method"] != "HEAD"
+            self._protocol.transport.held = True
             await self._cycle.send(cast("Any", {**start, "headers": headers}))
-            self._holds_head = False
         await self._cycle.send(cast("Any", message))
-        if self._cycle.response_complete:
-            # They must not keep each other: that is garbage of the expensive kind.
-            self._cycle.transport = self._transport
-
-    def write(self, data: bytes) -> None:
-        if self._holds_head:
-            self._head = data
-            return
-        head, self._head = self._head, b""
-        if len(data) < _JOINED_WRITE_BYTES:
-            self._transport.write(head + data)
-        else:
-            self._transport.writelines((head, data))
+        self._protocol.transport.held = False
+        self._protocol.transport.flush()
 
     @property
     def gone(self) -> bool:
@@ -322,7 +290,7 @@ class _Exchange:
         return self._cycle.response_complete or self._cycle.disconnected
 
     def abort(self) -> None:
-        self._transport.abort()
+        self._protocol.abort()
 
     async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
         if self._cycle.response_started:

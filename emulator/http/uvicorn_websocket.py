@@ -27,22 +27,16 @@ from emulator.http.closing_answer import close_with_answer, refusal
 from emulator.http.connections import Connections, Exchange
 from emulator.http.limits import SLICE_BYTES
 from emulator.http.timeouts import Awaited, Waiting
-from emulator.http.turns import Inflow, Piece
+from emulator.http.turns import Piece
+from emulator.http.uvicorn_transport import UvicornTransport
 
 _LONGEST_SLICE = 16 * SLICE_BYTES
-_HELD_BYTES = 1 << 20
-_WRITTEN_AT_ONCE = 1 << 16
-_KEPT_BYTES = 100
-"""The memory that a message takes in the queue besides its content."""
-_CLOSE_SECONDS = 5.0
 _ABNORMAL = 1006
 _GOING_AWAY = 1001
-_INVALID_TEXT = 1007
 _TOO_MUCH = 1008
 _FAILED = 1011
 _TRY_AGAIN_LATER = 1013
 _UNACCEPTED = "the handshake is not answered"
-_INBOX_FULL = "what it said is not listened to yet"
 _UNREAD = "what it was told is not read"
 
 
@@ -53,6 +47,8 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     handshake with ``websocket.close`` (403) or a response of its own.
     """
 
+    transport: UvicornTransport
+
     def __init__(self, connections: Connections, config: Config, state: ServerState) -> None:
         super().__init__(config, state, {}, asyncio.get_running_loop())
         self._connections = connections
@@ -61,35 +57,37 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._slice = SLICE_BYTES
         self._gathered = 0
         self._counted = 0
-        self._queued = 0
-        self._unwritten = 0
         self._left = _ABNORMAL
         self._broken_off = False
 
     def begin(self, transport: asyncio.Transport, head: bytes, early: bytes) -> None:
         """Take over the transport and start the application. ``early`` came behind the handshake."""
-        self.connection_made(transport)
+        joined = UvicornTransport(transport)
+        self._inflow = joined.open_inflow(self._connections.turns, self._take)
+        self.connection_made(joined)
         transport.set_protocol(self)
-        self._inflow = Inflow(self._connections.turns, transport, self._take)
         self._connections.opened(self)
         self.conn.receive_data(head)
         (request,) = self.conn.events_received() or (None,)
         if not isinstance(request, Request):
             # websockets takes 128 headers, and 8 KB for each line.
-            self._refuse_handshake(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "its headers are too long")
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "its headers are too long")
         elif any(version != "13" for version in request.headers.get_all("Sec-WebSocket-Version")):
-            self._refuse_handshake(HTTPStatus.UPGRADE_REQUIRED, "its version is not 13")
+            self._refuse(HTTPStatus.UPGRADE_REQUIRED, "its version is not 13")
         elif self.conn.accept(request).status_code != HTTPStatus.SWITCHING_PROTOCOLS:
-            self._refuse_handshake(HTTPStatus.BAD_REQUEST, str(self.conn.handshake_exc))
+            self._refuse(HTTPStatus.BAD_REQUEST, str(self.conn.handshake_exc))
         else:
             self._inflow.hold(_UNACCEPTED)
             self._inflow.feed(early)
             self.handle_connect(request)
 
-    def _refuse_handshake(self, status: HTTPStatus, why: str) -> None:
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
         why, version = f"This is no WebSocket handshake: {why}", b"sec-websocket-version: 13\r\n"
-        said = refusal(status, why, self._connections.date, version)
-        close_with_answer(self.transport, said, lambda: self.connection_lost(None))
+        self._close_with(refusal(status, why, self._connections.date, version))
+
+    def _close_with(self, said: bytes) -> None:
+        self.transport.flush()
+        close_with_answer(self.transport.real, said, lambda: self.connection_lost(None))
 
     # -- the transport's side
 
@@ -113,24 +111,17 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._inflow.release(_UNREAD)
 
     def drain(self) -> None:
-        """Send that the server goes away. The application is told when the client has answered."""
-        if not self.handshake_complete:
+        if self.handshake_complete:
+            self._break_off(_GOING_AWAY, "the server stops")
+        else:
             self.transport.close()
-        elif not self.close_sent:
-            self.stop_keepalive()
-            self._left = _GOING_AWAY
-            self.conn.send_close(_GOING_AWAY, "the server stops")
-            self.transport.write(b"".join(self.conn.data_to_send()))
-            self.close_sent = True
-            self.close_timer = self.loop.call_later(_CLOSE_SECONDS, self.transport.abort)
-            self._inflow.release(_INBOX_FULL)
 
     def abort(self) -> None:
         self.transport.abort()
 
     def waiting(self) -> Waiting | None:
         if not self.writable.is_set():
-            return Waiting(Awaited.READER, self.transport.get_write_buffer_size())
+            return Waiting(Awaited.READER, self.transport.real.get_write_buffer_size())
         if self._arriving and not self._inflow.held:
             return Waiting(Awaited.BODY, self._arriving // self._connections.limits.body_step)
         return None
@@ -159,16 +150,15 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         """Process one slice and return its length. It is longer where frames are long: their number costs."""
         piece = bytes(memoryview(data)[: self._slice])
         self.conn.receive_data(piece)
-        frames = self.conn.events_received()
-        for frame in frames:
-            assert isinstance(frame, Frame)
-            self._on_frame(frame)
+        frames = cast("list[Frame]", self.conn.events_received())
+        # A text that is none is an error too many where another one has closed the connection.
+        with suppress(InvalidState):
+            for frame in frames:
+                self._on_frame(frame)
         self._slice = min(2 * self._slice, _LONGEST_SLICE) if len(frames) <= 2 else SLICE_BYTES
-        if self._broken_off:
-            return len(data)
         if self.conn.parser_exc is not None:
             self.handle_parser_exception()
-        elif not self._count(self._arriving):
+        elif not self._broken_off and not self._count(self._arriving):
             self._break_off(_TRY_AGAIN_LATER, NO_ROOM)
         return len(piece)
 
@@ -191,23 +181,6 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
                 handle = {Opcode.TEXT: self.handle_text, Opcode.BINARY: self.handle_bytes}
                 handle.get(opcode, self.handle_cont)(frame)
 
-    def send_receive_event_to_app(self) -> None:
-        data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
-        self.frames = []
-        if self.close_sent:
-            return
-        if self.curr_msg_data_type == "bytes":
-            self.queue.put_nowait({"type": "websocket.receive", "bytes": data})
-        else:
-            try:
-                self.queue.put_nowait({"type": "websocket.receive", "text": str(data, "utf-8")})
-            except UnicodeDecodeError as error:
-                self._break_off(_INVALID_TEXT, f"{error.reason} at position {error.start}")
-                return
-        self._queued += len(data) + _KEPT_BYTES
-        if self._queued > _HELD_BYTES:
-            self._inflow.hold(_INBOX_FULL)
-
     def handle_parser_exception(self) -> None:
         close = self.conn.close_sent
         assert close is not None
@@ -223,7 +196,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         return True
 
     def _break_off(self, code: int, reason: str) -> None:
-        """Send a close frame, and read no more from a client that exceeded a limit or broke the protocol."""
+        """Send a close frame, and process no more of what the client sends."""
         if self._broken_off:
             return
         self._broken_off = self.close_sent = True
@@ -234,56 +207,21 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self.conn.fail(code, reason)
         self._inflow.stop()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
-        said = b"".join(self.conn.data_to_send())
-        close_with_answer(self.transport, said, lambda: self.connection_lost(None))
+        self._close_with(b"".join(self.conn.data_to_send()))
 
     # -- the application's side
 
     async def run_asgi(self) -> None:
         self._connections.start(self, cast("Exchange", self))
 
-    async def receive(self) -> Any:
-        message = await self.queue.get()
-        if self.queue.empty():
-            self._queued = 0
-            self._inflow.release(_INBOX_FULL)
-        return message
-
     async def send(self, message: Any) -> None:
         if self.gone:
             return
-        if not self.handshake_complete:
-            await self._send_handshake(message)
-        elif message["type"] == "websocket.send":
-            await self.writable.wait()
-            with suppress(InvalidState):
-                self._queue_message(message)
-        else:
+        if self.handshake_complete:
             with suppress(ClientDisconnected):
                 await super().send(message)
-
-    def _queue_message(self, message: Message) -> None:
-        """Queue a message, to be written with everything else from this turn of the loop.
-
-        What ``conn`` has ready is written in its order, whoever writes next. Raises InvalidState when the
-        connection is closing.
-        """
-        text = message.get("text")
-        data = message["bytes"] if text is None else text.encode()
-        if text is None:
-            self.conn.send_binary(data)
         else:
-            self.conn.send_text(data)
-        if not self._unwritten:
-            self.loop.call_soon(self._write)
-        self._unwritten += len(data) + 1
-        if self._unwritten > _WRITTEN_AT_ONCE:
-            self._write()
-
-    def _write(self) -> None:
-        self._unwritten = 0
-        if (data := b"".join(self.conn.data_to_send())) and not self.transport.is_closing():
-            self.transport.write(data)
+            await self._send_handshake(message)
 
     async def _send_handshake(self, message: Message) -> None:
         kind = message["type"]

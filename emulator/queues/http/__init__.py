@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -16,9 +17,9 @@ from emulator.http.daemon_threads import DaemonThreads
 from emulator.queues.engine import QueueEngine
 from emulator.queues.http import request_rules as rules
 from emulator.queues.http import v1, v1_1, v2
-from emulator.queues.http.answers import encode, nothing_here
-from emulator.queues.http.endpoints import Document, Endpoint
-from emulator.queues.http.routes import build_home, render_version
+from emulator.queues.http.answers import Answer, encode, nothing_here
+from emulator.queues.http.endpoints import Endpoint
+from emulator.queues.http.routes import Handler, build_home, render_version
 
 _MOST_VIEWS_AT_ONCE: Final = 32
 _VERSIONS: Final = {
@@ -26,6 +27,10 @@ _VERSIONS: Final = {
     "v1.1": (rules.V1_1_AND_2, v1_1.ROUTES),
     "v1": (rules.V1, v1.ROUTES),
 }
+_HOME_HEADERS: Final = (
+    (b"content-type", b"application/json-home"),
+    (b"cache-control", b"max-age=86400"),
+)
 _LIST: Final = encode(
     {
         "versions": [
@@ -47,32 +52,22 @@ class QueuesApp:
         self._engine = engine
         self._events = events
         self._token = token
-        threads = DaemonThreads("views", _MOST_VIEWS_AT_ONCE)
-        endpoints = [
-            Endpoint(engine, threads, version, its_rules, route)
-            for version, (its_rules, routes) in _VERSIONS.items()
-            for route in routes
-        ]
+        build = partial(Endpoint, engine, DaemonThreads("views", _MOST_VIEWS_AT_ONCE))
+        endpoints = [build("/", (), {"GET": _build_document(_LIST, HTTPStatus.MULTIPLE_CHOICES)})]
+        for version, (its_rules, routes) in _VERSIONS.items():
+            endpoints += [build(f"/{version}/{route.path}", its_rules, route.handlers) for route in routes]
+            home = {"GET": _build_document(encode(build_home(version, routes)), headers=_HOME_HEADERS)}
+            # Without the final slash it needs no headers, for clients that discover the API.
+            endpoints += [build(f"/{version}", rules.DISCOVERY, home), build(f"/{version}/", its_rules, home)]
         self._endpoints = {endpoint.path: endpoint for endpoint in endpoints}
         # The router tries one after another. Clients ask for messages and claims most.
         endpoints.sort(key=lambda endpoint: not endpoint.path.endswith(("/messages", "/claims")))
-        routes: list[BaseRoute] = [StarletteRoute(endpoint.path, endpoint) for endpoint in endpoints]
-        routes.append(WebSocketRoute("/{path:path}", self._converse))
-        self._router = Router([*routes, *self._build_documents()], redirect_slashes=False, default=_refuse)
+        found: list[BaseRoute] = [StarletteRoute(endpoint.path, endpoint) for endpoint in endpoints]
+        found.append(WebSocketRoute("/{path:path}", self._converse))
+        self._router = Router(found, redirect_slashes=False, default=_refuse)
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         await self._router(scope, receive, send)
-
-    def _build_documents(self) -> list[BaseRoute]:
-        documents: list[BaseRoute] = [
-            StarletteRoute("/", Document(self._engine, HTTPStatus.MULTIPLE_CHOICES, _LIST))
-        ]
-        for version, (its_rules, routes) in _VERSIONS.items():
-            home = encode(build_home(version, routes))
-            # Without the final slash it needs no headers, for clients that discover the API.
-            for path, asked in ((f"/{version}", rules.DISCOVERY), (f"/{version}/", its_rules)):
-                documents.append(StarletteRoute(path, Document(self._engine, HTTPStatus.OK, home, asked)))
-        return documents
 
     async def _converse(self, websocket: WebSocket) -> None:
         from emulator.queues.http.websocket_transport import Socket
@@ -82,6 +77,13 @@ class QueuesApp:
         token = None if self._token is None or self._token.encode() in given else self._token
         socket = Socket(self._engine, self._events, self._endpoints, websocket.send, token)
         await socket.converse(websocket.receive)
+
+
+def _build_document(
+    body: bytes, status: HTTPStatus = HTTPStatus.OK, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> Handler:
+    """Build a handler that always answers with the same document."""
+    return lambda _call: Answer(status, body, headers)
 
 
 async def _refuse(_scope: HttpScope, _receive: Receive, send: Send) -> None:

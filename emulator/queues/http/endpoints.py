@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Final
@@ -21,32 +21,33 @@ from emulator.queues.http.answers import (
 )
 from emulator.queues.http.call import Call
 from emulator.queues.http.request_rules import Rule
-from emulator.queues.http.routes import Route
+from emulator.queues.http.routes import Handler
 
 _MOST_BODY_BYTES: Final = 1 << 24
-_HOME_HEADERS: Final = (
-    (b"content-type", b"application/json-home"),
-    (b"cache-control", b"max-age=86400"),
-)
 
 
 class Endpoint:
-    """One path of one version. ``rules`` check a request before its handler.
+    """One path, and its handlers by method. ``rules`` check a request before its handler.
 
     Requests that may take long run on ``threads``: those of a view, and those that resolve a subscriber's
     name.
     """
 
     def __init__(
-        self, engine: QueueEngine, threads: DaemonThreads, version: str, rules: tuple[Rule, ...], route: Route
+        self,
+        engine: QueueEngine,
+        threads: DaemonThreads,
+        path: str,
+        rules: tuple[Rule, ...],
+        handlers: Mapping[str, Handler],
     ) -> None:
+        self.path = path
         self._engine = engine
         self._threads = threads
-        self._version = version
+        self._version = path.split("/")[1]
         self._rules = rules
-        self._route = route
-        self._resolves = "subscriptions" in route.path
-        self.path = f"/{version}/{route.path}"
+        self._handlers = handlers
+        self._resolves = "subscriptions" in path
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         try:
@@ -82,38 +83,13 @@ class Endpoint:
     def _answer(self, call: Call) -> Answer:
         for rule in self._rules:
             rule(call)
-        handler = self._route.handlers.get(call.method)
+        handler = self._handlers.get(call.method)
         if handler is not None:
             return handler(call)
+        allowed = ", ".join(sorted(self._handlers))
         if call.method == "OPTIONS":
-            allowed = ", ".join(sorted(self._route.handlers)).encode()
-            return Answer(HTTPStatus.OK, headers=((b"allow", allowed),))
-        raise not_allowed(self._route.allowed)
-
-
-class Document:
-    """A document that only GET asks for: the list of versions, or the home of one."""
-
-    def __init__(
-        self, engine: QueueEngine, status: HTTPStatus, body: bytes, rules: tuple[Rule, ...] | None = None
-    ) -> None:
-        """``rules`` None: the list of versions, which needs no headers."""
-        self._engine = engine
-        self._answer = Answer(status, body, () if rules is None else _HOME_HEADERS)
-        self._rules = rules or ()
-
-    async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
-        headers, path = dict(scope["headers"]), scope["path"]
-        call = Call(self._engine, "", scope["method"], path, "", [], {}, headers, await whole_body(receive))
-        said = catch_errors(self._respond, call)
-        await answer(send, said.status, said.all_headers(), said.body)
-
-    def _respond(self, call: Call) -> Answer:
-        for rule in self._rules:
-            rule(call)
-        if call.method != "GET":
-            raise not_allowed("GET, OPTIONS")
-        return self._answer
+            return Answer(HTTPStatus.OK, headers=((b"allow", allowed.encode()),))
+        raise not_allowed(f"{allowed}, OPTIONS")
 
 
 def catch_errors(respond: Callable[[Call], Answer], call: Call) -> Answer:

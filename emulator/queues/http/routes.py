@@ -25,11 +25,6 @@ class Route:
     parameters: tuple[str, ...] = ()
     limit: str = ""
 
-    @property
-    def allowed(self) -> str:
-        """The methods, for the Allow header of an answer to a wrong one."""
-        return ", ".join([*sorted(self.handlers), "OPTIONS"])
-
 
 def build_home(version: str, routes: Iterable[Route]) -> dict[str, Any]:
     """Build the home document (draft-nottingham-json-home-03) of a version."""
