@@ -33,7 +33,8 @@ from emulator.message_index.index import MessageIndex
 from emulator.queues.engine import QueueEngine
 from emulator.queues.stream_views import StreamSource, attach_views
 from emulator.rng import Chance
-from emulator.settings.settings import Settings, SettingsError
+from emulator.settings.setting_errors import SettingsError
+from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService

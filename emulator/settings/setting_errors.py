@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 _NOT_AMONG = re.compile(r"Invalid enum value .*")
 
 
+class SettingsError(ValueError):
+    """An invalid setting. The text says which one, its value, and what is allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origins:
     """Where settings come from: below a key of a TOML file, or for those in ``nearer`` what is said there."""
@@ -35,6 +40,14 @@ class Origins:
         if path and (name := str(path[0])) in self.nearer:
             return self.nearer[name]
         return f"{self.file}:{line_of(self.text, (*self.below, *path))}"
+
+    @contextmanager
+    def blamed(self, name: str) -> Iterator[None]:
+        """Turn a ValueError about the setting ``name`` into a SettingsError that says where it stands."""
+        try:
+            yield
+        except ValueError as error:
+            raise SettingsError(f"{self.of(name)}: {error}") from error
 
 
 def describe_error(

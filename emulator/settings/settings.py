@@ -1,7 +1,6 @@
 """The settings of a sandbox, read once at the edge from options, the environment and ``sandbox.toml``.
 
-An option of the command line wins over ``SANDBOX_<NAME>`` in the environment, which wins
-over ``name = ...`` under ``[sandbox]`` in the file, which wins over the default here.
+Each is declared once, in ``Settings``.
 """
 
 from __future__ import annotations
@@ -9,14 +8,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from emulator.rng import new_seed, new_uuid
-from emulator.settings.setting_errors import Origins, describe_error
+from emulator.settings.declarations import Setting
+from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
 from rdss_sandbox.durations import seconds
@@ -25,10 +24,6 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
 
 STATE_DIRECTORY = ".sandbox"
-FILE_NAME = "sandbox.toml"
-_REGION = "us-east-1"
-_TABLE = "sandbox"
-_PORTS = ("aws_port", "control_port", "queues_port", "amqp_port", "topics_port")
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 QUEUES_PORT = 8888
 TOPICS_PORT = 9007
@@ -44,232 +39,55 @@ TOPOLOGIES = {"default": DEFAULT_TOPOLOGY, "rdss": RDSS_TOPOLOGY, "none": Topolo
 
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s*?#@]+/?", re.IGNORECASE)
-_NAME_LISTS = ("allowed_hosts", "allowed_origins", "targets")
+_REGION: Final = "us-east-1"
+_PROCESSES: Final = "all but compose"
 
 
-class SettingsError(ValueError):
-    """An invalid setting. The text says which one, its value, and what is allowed."""
+def _check_port(name: str, port: int | None) -> None:
+    if not 0 <= (port or 0) <= 65535:
+        raise ValueError(f"{name} is {port}; a port is 0 (any free one) to 65535")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Everything that an emulator needs to start. The defaults start no other process.
-
-    Where it stands:
-        ``profile``: every profile but ``embedded`` relays to an upstream.
-        ``upstream_aws``: URL of an AWS endpoint; None in the profile ``aws`` means AWS itself.
-        ``upstream_amqp``: URL of a broker. ``upstream_owned``: a reset may empty the AWS upstream.
-        ``region``: the region of the sandbox's own streams.
-        ``topology``: its streams, buckets, audit log and archives.
-    Ports (0 takes a free one):
-        ``queues_port``, ``topics_port``: None takes the usual port, or a free one when that is taken.
-        ``amqp``: ``auto`` starts the real RabbitMQ when it is installed; ``off`` does not.
-    Who may call:
-        ``token``: guards every port; beyond loopback there always is one.
-        ``allowed_hosts``: further host names of the ports. ``allowed_origins``: web pages that may use
-        them (``http://localhost:3000``).
-        ``access``: what access keys may do with streams; other keys may do everything.
-    Data:
-        ``data_dir``: None keeps everything in memory. ``fsync``: records survive power loss too.
-        ``retention``: age in clock seconds at which events, and the objects of the audit log and the
-        archives, are removed; None means never.
-    Behaviour:
-        ``limits``: ``strict`` enforces AWS's throughput for each shard.
-        ``transition_seconds``: how many clock seconds a stream is CREATING, UPDATING or DELETING. The
-        sandbox's own streams are ready at once; those of an upstream take their own time.
-        ``faults``: in force from the start, and again after a reset.
-        ``containers``: the Compose project whose containers faults may strike. ``targets``: processes
-        that faults may strike, as ``name=pid`` or ``name=file`` with the pid in the file.
-        ``confirm_subscriptions``: subscribers of queues are notified only after they have agreed.
-        ``topics``: file of topics, users and message types. ``integration``: file for asynchronous
-        processing, which is built on top. ``as_published``: judge messages by the published schemas alone.
-    """
-
-    profile: Profile = "embedded"
-    upstream_aws: str | None = None
-    upstream_amqp: str | None = None
-    upstream_owned: bool = False
-    containers: str | None = None
-    region: str = _REGION
-    host: str = "127.0.0.1"
-    aws_port: int = 4566
-    control_port: int = 4570
-    queues_port: int | None = 0
-    topics_port: int | None = 0
-    confirm_subscriptions: bool = False
-    amqp: Literal["auto", "off"] = "off"
-    amqp_port: int = 5672
-    topics: Path | None = None
-    integration: Path | None = None
-    data_dir: Path | None = Path(STATE_DIRECTORY, "data")
-    fsync: bool = False
-    seed: int = 0
-    limits: Literal["relaxed", "strict"] = "relaxed"
-    transition_seconds: float = 0.0
-    topology: Topology = DEFAULT_TOPOLOGY
-    token: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    allowed_origins: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    faults: tuple[NewFault, ...] = ()
-    access: tuple[KeyPermission, ...] = ()
-    as_published: bool = False
-    retention: float | None = None
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach the listeners."""
-        return self.host in LOOPBACK
-
-
-class _Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings as they are written, before defaults are drawn or loaded."""
-
-    profile: Profile = "embedded"
-    upstream_aws: str | None = None
-    upstream_amqp: str | None = None
-    upstream_owned: bool = False
-    containers: str | None = None
-    region: str | None = None
-    host: str = "127.0.0.1"
-    aws_port: int = 4566
-    control_port: int = 4570
-    queues_port: int | None = None
-    amqp: Literal["auto", "off"] = "auto"
-    amqp_port: int = 5672
-    topics_port: int | None = None
-    confirm_subscriptions: bool = False
-    topics: str | None = None
-    integration: str | None = None
-    data_dir: str = f"{STATE_DIRECTORY}/data"
-    fsync: bool = False
-    seed: int | None = None
-    limits: Literal["relaxed", "strict"] = "relaxed"
-    transition_seconds: TransitionSeconds | None = None
-    topology: str | Topology = "default"
-    token: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    allowed_origins: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    faults: tuple[NewFault, ...] = ()
-    access: tuple[KeyPermission, ...] = ()
-    as_published: bool = False
-    retention: str | float | None = None
-
-
-def read_settings(
-    options: Mapping[str, Any], environment: Mapping[str, str], directory: Path | None = None
-) -> Settings:
-    """Merge options (None means not given), environment and the directory's file into settings.
-
-    Raises SettingsError, which names the file and line, the option or the variable, and says why.
-    """
-    directory = directory or Path()
-    text, merged = _read_file(directory / FILE_NAME)
-    origins = Origins(directory / FILE_NAME, text, (_TABLE,))
-    for name in _Given.__struct_fields__:
-        variable = f"SANDBOX_{name.upper()}"
-        if (value := environment.get(variable)) is not None:
-            merged[name] = _parse_variable(name, value)
-            origins.nearer[name] = f"{variable} in the environment"
-    for name, value in options.items():
-        if value is not None:
-            merged[name] = value
-            origins.nearer[name] = f"--{name.replace('_', '-')}"
-    try:
-        given = msgspec.convert(merged, _Given, strict=False)
-    except msgspec.ValidationError as error:
-        raise SettingsError(describe_error(error, merged, _Given, origins)) from error
-    _check(given, origins)
-    try:
-        topology = read_topology(given.topology, directory)
-    except SettingsError as error:
-        raise SettingsError(f"{origins.of('topology')}: {error}") from error
-    return _build_settings(given, topology, directory, environment)
-
-
-def _check(given: _Given, origins: Origins) -> None:
-    for name in _PORTS:
-        if not 0 <= (getattr(given, name) or 0) <= 65535:
-            why = f"{name} is {getattr(given, name)}; a port is 0 (any free one) to 65535"
-            raise SettingsError(f"{origins.of(name)}: {why}")
-    for origin in given.allowed_origins:
+def _check_origins(_name: str, origins: tuple[str, ...]) -> None:
+    for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             why = f"{origin!r} is no origin; give a scheme and a host, such as http://localhost:3000"
-            raise SettingsError(f"{origins.of('allowed_origins')}: {why}")
+            raise ValueError(why)
 
 
-def read_topology(wanted: str | Topology, directory: Path) -> Topology:
-    """A topology by its name, or from a TOML, YAML or JSON file. Raises SettingsError when it is neither."""
-    if isinstance(wanted, Topology):
-        return wanted
-    if wanted in TOPOLOGIES:
-        return TOPOLOGIES[wanted]
-    path = directory / wanted
+def _read_file(written: Any, directory: Path) -> Any:
+    """The path of a file, seen from the directory; an empty text names none."""
+    return (directory / written if written else None) if isinstance(written, str) else written
+
+
+def _read_data_dir(written: Any, directory: Path) -> Any:
+    if written == ":memory:":
+        return None
+    return directory / written if isinstance(written, str | Path) else written
+
+
+def _read_retention(written: Any, _directory: Path) -> float | None:
+    try:
+        return None if written is None else seconds(written)
+    except ValueError as error:
+        raise ValueError(f"retention: {error}") from error
+
+
+def _read_topology(written: Any, directory: Path) -> Any:
+    """A topology by its name, or from a TOML, YAML or JSON file. Raises ValueError when it is neither."""
+    if not isinstance(written, str):
+        return written
+    if written in TOPOLOGIES:
+        return TOPOLOGIES[written]
+    path = directory / written
     try:
         text = path.read_text(encoding="utf-8")
         return msgspec.convert(_parse_topology(path, text), Topology)
     except FileNotFoundError as error:
         names = ", ".join(TOPOLOGIES)
-        raise SettingsError(f"no topology {wanted!r}: neither a file nor one of {names}") from error
+        raise ValueError(f"no topology {written!r}: neither a file nor one of {names}") from error
     except (OSError, ValueError) as error:
-        raise SettingsError(f"topology {path} cannot be used: {error}") from error
-
-
-def _build_settings(
-    given: _Given, topology: Topology, directory: Path, environment: Mapping[str, str]
-) -> Settings:
-    exposed = given.host not in LOOPBACK
-    # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
-    own, asked = given.transition_seconds, topology.transition_seconds
-    fields = msgspec.structs.asdict(given) | {
-        "region": given.region or region,
-        "topics": directory / given.topics if given.topics else None,
-        "integration": directory / given.integration if given.integration else None,
-        "data_dir": None if given.data_dir == ":memory:" else directory / given.data_dir,
-        "seed": new_seed() if given.seed is None else given.seed,
-        "transition_seconds": asked if own is None else own,
-        "topology": topology,
-        "retention": _parse_retention(given.retention),
-        "token": given.token or (new_uuid() if exposed else None),
-    }
-    return Settings(**fields)
-
-
-def _parse_retention(written: str | float | None) -> float | None:
-    if written is None:
-        return None
-    try:
-        return seconds(written)
-    except ValueError as error:
-        raise SettingsError(f"retention: {error}") from error
-
-
-def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
-    """The file's text and the settings in it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text).get(_TABLE, {})
-    except FileNotFoundError:
-        return "", {}
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
-    if not isinstance(table, dict):
-        raise SettingsError(f"{path}: [sandbox] must be a table of settings")
-    return text, table
-
-
-def _parse_variable(name: str, text: str) -> Any:
-    """Parse an environment variable: names are separated by commas; faults and access are JSON."""
-    if name in _NAME_LISTS:
-        return [each.strip() for each in text.split(",") if each.strip()]
-    if name not in {"faults", "access"}:
-        return text
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise SettingsError(f"SANDBOX_{name.upper()} is not JSON: {error}") from error
+        raise ValueError(f"topology {path} cannot be used: {error}") from error
 
 
 def _parse_topology(path: Path, text: str) -> Any:
@@ -281,3 +99,204 @@ def _parse_topology(path: Path, text: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that an emulator needs to start. A setting is declared here and nowhere else.
+
+    Its option of ``sandbox up``, ``SANDBOX_<NAME>`` in the environment, its key under ``[sandbox]`` in
+    ``sandbox.toml``, their help and docs/settings.md are made of this. The defaults start no other process.
+    """
+
+    # Where it stands.
+    profile: Annotated[Profile, Setting("What to run: see docs/profiles.md.")] = "embedded"
+    upstream_aws: Annotated[
+        str | None, Setting("Relay to this AWS endpoint.", metavar="URL", applies="embedded, relay, aws")
+    ] = None
+    upstream_amqp: Annotated[
+        str | None,
+        Setting("Relay to this broker: amqp://user:password@host/", metavar="URL", applies=_PROCESSES),
+    ] = None
+    upstream_owned: Annotated[
+        bool, Setting("Let a reset empty the AWS upstream.", option="", applies="embedded, relay")
+    ] = False
+    region: Annotated[str, Setting("The AWS region.", metavar="NAME", told="AWS_REGION, or {}")] = _REGION
+    topology: Annotated[
+        Topology,
+        Setting(
+            "The streams and buckets to make.",
+            metavar="FILE|default|rdss|none",
+            told="default",
+            read=_read_topology,
+        ),
+    ] = DEFAULT_TOPOLOGY
+    # Ports.
+    host: Annotated[str, Setting("The address to listen on.", metavar="ADDRESS", applies=_PROCESSES)] = (
+        "127.0.0.1"
+    )
+    aws_port: Annotated[
+        int,
+        Setting(
+            "The port for Kinesis, S3 and the other AWS services.",
+            metavar="N",
+            told="{}; 0: any free",
+            check=_check_port,
+        ),
+    ] = 4566
+    control_port: Annotated[
+        int, Setting("The port of the control API.", metavar="N", told="{}; 0: any free", check=_check_port)
+    ] = 4570
+    queues_port: Annotated[
+        int | None,
+        Setting(
+            "The port of queues (Zaqar).",
+            metavar="N",
+            usual=None,
+            told=f"{QUEUES_PORT}, or any free; 0: any free",
+            check=_check_port,
+        ),
+    ] = 0
+    topics_port: Annotated[
+        int | None,
+        Setting(
+            "The port of topics (AMPS).",
+            metavar="N",
+            usual=None,
+            told=f"{TOPICS_PORT}, or any free; 0: any free",
+            check=_check_port,
+        ),
+    ] = 0
+    amqp_port: Annotated[
+        int, Setting("The port of RabbitMQ, where it is installed.", metavar="N", check=_check_port)
+    ] = 5672
+    amqp: Annotated[
+        Literal["auto", "off"], Setting("Whether to start RabbitMQ.", usual="auto", applies=_PROCESSES)
+    ] = "off"
+    # Who may call.
+    token: Annotated[
+        str | None,
+        Setting("The token that every port asks for.", option="", told="none; drawn beyond loopback"),
+    ] = None
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Setting("Another host name that requests may use.", metavar="NAME", option="--allow-host"),
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[str, ...],
+        Setting(
+            "A web page's origin that may use the ports, such as http://localhost:3000.",
+            metavar="URL",
+            option="--allow-origin",
+            check=_check_origins,
+        ),
+    ] = ()
+    access: Annotated[
+        tuple[KeyPermission, ...],
+        Setting("What access keys may do with streams; other keys may do everything.", option=""),
+    ] = ()
+    # Data.
+    data_dir: Annotated[
+        Path | None,
+        Setting(
+            "The folder for everything that is kept; :memory: keeps nothing.",
+            metavar="DIR",
+            applies=_PROCESSES,
+            read=_read_data_dir,
+        ),
+    ] = Path(STATE_DIRECTORY, "data")
+    fsync: Annotated[bool, Setting("Acknowledge only what survives a power cut.", applies=_PROCESSES)] = False
+    retention: Annotated[
+        float | None,
+        Setting(
+            "Remove events and objects of the audit log that are older: 7d, 12h.",
+            metavar="AGE",
+            told="never",
+            applies=_PROCESSES,
+            read=_read_retention,
+        ),
+    ] = None
+    # Behaviour.
+    seed: Annotated[int, Setting("The seed of everything random.", metavar="N", told="drawn")] = 0
+    limits: Annotated[
+        Literal["relaxed", "strict"],
+        Setting("Whether to enforce AWS's throughput limits.", applies="embedded"),
+    ] = "relaxed"
+    transition_seconds: Annotated[
+        TransitionSeconds,
+        Setting(
+            "How long streams are CREATING, UPDATING, DELETING.",
+            metavar="S",
+            told="the topology's, or 0",
+            applies="embedded",
+        ),
+    ] = 0.0
+    faults: Annotated[
+        tuple[NewFault, ...],
+        Setting("The faults in force from the start, and again after a reset.", option=""),
+    ] = ()
+    containers: Annotated[
+        str | None,
+        Setting("The Compose project whose containers faults may strike.", option="", applies=_PROCESSES),
+    ] = None
+    targets: Annotated[
+        tuple[str, ...],
+        Setting(
+            "A process that the faults pause and kill may strike, by its id or the file that has it.",
+            metavar="NAME=PID|FILE",
+            option="--target",
+            applies=_PROCESSES,
+        ),
+    ] = ()
+    topics: Annotated[
+        Path | None,
+        Setting(
+            "A file that defines topics and who may use them: see docs/topics.md.",
+            metavar="FILE",
+            read=_read_file,
+        ),
+    ] = None
+    integration: Annotated[
+        Path | None,
+        Setting(
+            "A file that says how asynchronous messages are processed: see docs/processing.md.",
+            metavar="FILE",
+            applies=_PROCESSES,
+            read=_read_file,
+        ),
+    ] = None
+    confirm_subscriptions: Annotated[
+        bool,
+        Setting("Notify subscribers of queues only after they have agreed.", option="", applies=_PROCESSES),
+    ] = False
+    as_published: Annotated[
+        bool,
+        Setting(
+            "Judge by the published schema files alone, where no type settles the body.",
+            option="",
+            applies=_PROCESSES,
+        ),
+    ] = False
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the listeners."""
+        return self.host in LOOPBACK
+
+
+def read_settings(
+    options: Mapping[str, Any], environment: Mapping[str, str], directory: Path | None = None
+) -> Settings:
+    """Merge options (None means not given), environment and the directory's file into settings.
+
+    Raises SettingsError, which names the file and line, the option or the variable, and says why.
+    """
+    found, given = read_table(Settings, "sandbox", options, environment, directory or Path())
+    # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
+    drawn = {
+        "region": region,
+        "token": None if found.loopback else new_uuid(),
+        "seed": new_seed(),
+        "transition_seconds": found.topology.transition_seconds,
+    }
+    return msgspec.structs.replace(found, **{name: drawn[name] for name in drawn.keys() - given})

@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.settings.settings import SettingsError
+from emulator.settings.setting_errors import SettingsError
 from emulator.topics.engine import Definition, Topic, Topics
 from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
 

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from sandbox.cli.setting_options import SETTINGS
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -17,7 +19,7 @@ def as_published_option(command: F) -> F:
         "--as-published",
         is_flag=True,
         callback=_given_or_set,
-        help="Judge by the published schema files alone, where no type settles the body.",
+        help=SETTINGS["as_published"].setting.help,
     )(command)
 
 

@@ -10,13 +10,14 @@ import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from emulator.assembly.repair import Repair
 
 
 @click.command()
-@click.option("--data-dir", metavar="DIR", help="Where the data is.  [default: as for sandbox up]")
+@setting_option("data_dir")
 @click.option("--dry-run", is_flag=True, help="Change nothing; say what would be done.")
 @json_option
 def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
@@ -29,8 +30,7 @@ def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
     from emulator.assembly.repair import repair as repaired
     from emulator.settings.settings import read_settings
 
-    given = {"data_dir": data_dir} if data_dir is not None else {}
-    place = read_settings(given, os.environ).data_dir
+    place = read_settings({"data_dir": data_dir}, os.environ).data_dir
     if place is None or not Path(place).is_dir():
         raise CommandFailedError(f"there is no data directory {place or data_dir}", Exit.ENVIRONMENT)
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+import msgspec
 
 from emulator.settings.settings import Settings
 from sandbox.profiles.in_process import CannotStartError, serve
@@ -16,4 +17,4 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
         raise CannotStartError(
             f"whoever reaches {settings.host} could use your AWS credentials: this profile stays on 127.0.0.1"
         )
-    serve(replace(settings, upstream_owned=False), ready)
+    serve(msgspec.structs.replace(settings, upstream_owned=False), ready)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.settings.settings import FILE_NAME, read_settings
+from emulator.settings.reading import FILE_NAME
+from emulator.settings.settings import read_settings
 from emulator.topics.configuration import read_configuration
 from emulator.topics.engine import commands
 from sandbox.processing.integration_file import read_integration

@@ -13,7 +13,8 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import Log
-from emulator.settings.settings import Settings, SettingsError, read_settings
+from emulator.settings.setting_errors import SettingsError
+from emulator.settings.settings import Settings, read_settings
 from rdss_sandbox.client import AsyncClient, Client, RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.pruning import Prune

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from emulator.assembly.components import build_components
-from emulator.settings.settings import Settings, SettingsError
+from emulator.settings.setting_errors import SettingsError
+from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import NewFault
 
 FAULTS = (NewFault("duplicate", channel="input"), NewFault("latency", name="slow", direction="deliver"))

@@ -15,7 +15,8 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.targets import Process, parse_targets
-from emulator.settings.settings import Settings, SettingsError
+from emulator.settings.setting_errors import SettingsError
+from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import NewFault
 
 

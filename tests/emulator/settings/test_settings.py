@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.settings.settings import DEFAULT_TOPOLOGY, SettingsError, read_settings
+from emulator.settings.setting_errors import SettingsError
+from emulator.settings.settings import DEFAULT_TOPOLOGY, read_settings
 
 
 def test_defaults_are_those_of_the_documentation(tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_beyond_loopback_there_is_always_a_token(tmp_path: Path) -> None:
         ({"limits": "lax"}, "limits"),
         ({"topology": "nowhere.yaml"}, "no topology 'nowhere.yaml'"),
         ({"colour": "blue"}, "colour"),
+        ({"topics": 5}, "topics is 5: expected `str`, got `int`"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(
@@ -208,3 +210,37 @@ def test_a_bad_variable_is_named_as_it_is_set(tmp_path: Path) -> None:
         read_settings({}, {"SANDBOX_AWS_PORT": "many"}, tmp_path)
     with pytest.raises(SettingsError, match=r"^--aws-port: aws_port is 70000"):
         read_settings({"aws_port": 70000}, {"SANDBOX_AWS_PORT": "1"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "said"),
+    [
+        ({"allowed_origins": ("x",)}, {}, r"^--allow-origin: 'x' is no origin"),
+        ({"retention": "week"}, {}, r"^--retention: retention: 'week' is not a length of time"),
+        ({}, {"SANDBOX_RETENTION": "week"}, r"^SANDBOX_RETENTION in the environment: retention: 'week'"),
+        ({}, {"SANDBOX_TOPOLOGY": "no.toml"}, r"^SANDBOX_TOPOLOGY in the environment: no topology 'no.toml'"),
+    ],
+)
+def test_a_bad_value_is_named_as_it_was_given(
+    tmp_path: Path, options: dict[str, object], environment: dict[str, str], said: str
+) -> None:
+    """By the option's own name, which is not always the setting's, or by the variable's."""
+    with pytest.raises(SettingsError, match=said):
+        read_settings(options, environment, tmp_path)
+
+
+def test_empty_variables_of_the_stack_are_as_none(tmp_path: Path) -> None:
+    """compose.yaml hands on what nobody gave as an empty text."""
+    names = ("TOPICS", "TOKEN", "REGION", "ALLOWED_ORIGINS")
+    settings = read_settings({}, {f"SANDBOX_{name}": "" for name in names}, tmp_path)
+    assert (settings.topics, settings.token, settings.region) == (None, None, "us-east-1")
+    assert settings.allowed_origins == ()
+
+
+def test_files_are_seen_from_the_directory_of_the_sandbox(tmp_path: Path) -> None:
+    """Wherever the process was started."""
+    (tmp_path / "sandbox.toml").write_text('[sandbox]\ntopics = "t.yaml"\ndata_dir = "kept"\n')
+    settings = read_settings({"integration": "i.yaml"}, {}, tmp_path)
+    assert (settings.topics, settings.data_dir) == (tmp_path / "t.yaml", tmp_path / "kept")
+    assert settings.integration == tmp_path / "i.yaml"
+    assert read_settings({"data_dir": ":memory:"}, {}, tmp_path).data_dir is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.clock import Clock
-from emulator.settings.settings import SettingsError
+from emulator.settings.setting_errors import SettingsError
 from sandbox.gateway import GatewaySettings, read_gateway_settings
 from sandbox.gateway.queue_types import open_queues
 
@@ -46,9 +46,9 @@ def test_each_type_of_queue_opens_without_its_broker(queue: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('[gateway]\nqueue = "sqs"', "sqs"),
-        ("[gateway]\nretry_interval = 0", "retry_interval"),
-        ("[gateway]\nretries = 3", "retries"),
+        ('[gateway]\nqueue = "sqs"', r"toml:2: queue is 'sqs': it is one of kinesis, mock, rabbitmq"),
+        ("[gateway]\nretry_interval = 0", r"toml:2: retry_interval is 0: expected `float` > 0"),
+        ("[gateway]\nretries = 3", r"toml:2: there is no key 'retries'.*there are: queue, address"),
         ("gateway = 3", "must be a table"),
         ("[gateway", "cannot be read"),
     ],

@@ -12,7 +12,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.settings.settings import Settings, SettingsError, read_settings
+from emulator.settings.setting_errors import SettingsError
+from emulator.settings.settings import Settings, read_settings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.access import KeyPermission, StreamPermission
 

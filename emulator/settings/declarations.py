@@ -1,0 +1,104 @@
+"""The declaration of a setting, in the annotation of its field.
+
+The option, the variable, the key in ``sandbox.toml``, their help and ``docs/settings.md`` are made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+_NOTHING: Final = (None, False, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a setting has beside its name, type and default.
+
+    ``metavar`` stands for its value in the help of its option. ``option`` is the name of that: None takes the
+    field's, "" declares none. ``usual`` is what a command takes where nothing is given, if it is not the
+    field's default; ``told`` says that in words, with ``{}`` for the value. ``applies`` names the profiles in
+    which it matters, when these are not all.
+
+    ``read`` turns a value as it is written, seen from the sandbox's directory, into one of the field's type.
+    ``check``, called with the name and a value of that type, refuses it. Both raise ValueError.
+    """
+
+    help: str
+    metavar: str | None = None
+    option: str | None = None
+    usual: Any = msgspec.UNSET
+    told: str = "{}"
+    applies: str = ""
+    read: Callable[[Any, Path], Any] | None = None
+    check: Callable[[str, Any], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A setting with the name, the type (without None) and the default of its field."""
+
+    name: str
+    type: Any
+    default: Any
+    setting: Setting
+
+    @property
+    def option(self) -> str:
+        """The option of the command line; empty when there is none."""
+        given = self.setting.option
+        return f"--{self.name.replace('_', '-')}" if given is None else given
+
+    @property
+    def usual(self) -> Any:
+        """What a command takes where nothing is given."""
+        return self.default if self.setting.usual is msgspec.UNSET else self.setting.usual
+
+    @property
+    def told(self) -> str:
+        """The same in words; empty when nothing is."""
+        if self.usual in _NOTHING and self.setting.told == "{}":
+            return ""
+        return self.setting.told.format(self.usual)
+
+    def read(self, written: Any, directory: Path) -> Any:
+        """The value, of the field's type or for msgspec to convert. Raises ValueError."""
+        return self.setting.read(written, directory) if self.setting.read else written
+
+    def check(self, value: Any) -> None:
+        """Raises ValueError for a value that cannot be used."""
+        if self.setting.check:
+            self.setting.check(self.name, value)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that there are; empty when they are not counted."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    @property
+    def item(self) -> Any:
+        """The type of each value of a setting that has several; None of any other."""
+        return get_args(self.type)[0] if get_origin(self.type) is tuple else None
+
+
+def declared(shape: type[msgspec.Struct]) -> dict[str, Declared]:
+    """The settings of ``shape`` by name, in its order."""
+    hints = get_type_hints(shape, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(shape):
+        kind, *told = get_args(hints[field.name])
+        setting = next(each for each in told if isinstance(each, Setting))
+        found[field.name] = Declared(field.name, _bare(kind), field.default, setting)
+    return found
+
+
+def _bare(kind: Any) -> Any:
+    """The type without None and without its bounds."""
+    if get_origin(kind) in {Union, UnionType}:
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind

@@ -1,0 +1,96 @@
+"""Reads settings from options, the environment and a table of ``sandbox.toml``.
+
+An option wins over a variable, which wins over the file, which wins over the default.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from emulator.settings.declarations import Declared, declared
+from emulator.settings.setting_errors import Origins, SettingsError, describe_error
+
+FILE_NAME = "sandbox.toml"
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def variable_of(table: str, name: str) -> str:
+    """The environment variable of a setting: ``SANDBOX_SEED``, ``SANDBOX_GATEWAY_QUEUE``."""
+    return "_".join(("SANDBOX", *([] if table == "sandbox" else [table]), name)).upper()
+
+
+def read_table(
+    shape: type[S],
+    table: str,
+    options: Mapping[str, Any],
+    environment: Mapping[str, str],
+    directory: Path,
+) -> tuple[S, set[str]]:
+    """The settings of ``shape``, and the names of those that were given. Options that are None are not given.
+
+    ``table`` is their table in the directory's file. Raises SettingsError, which names the file and line, the
+    option or the variable, and says why.
+    """
+    text, merged = _read_file(directory / FILE_NAME, table)
+    origins = Origins(directory / FILE_NAME, text, (table,))
+    settings = declared(shape)
+    for name, setting in settings.items():
+        variable = variable_of(table, name)
+        if (value := environment.get(variable)) is not None:
+            merged[name] = _parse_variable(setting, variable, value)
+            origins.nearer[name] = f"{variable} in the environment"
+    for name, value in options.items():
+        if value is not None:
+            merged[name] = value
+            origins.nearer[name] = settings[name].option if name in settings else f"--{name}"
+    given = {name for name, value in merged.items() if value != ""}
+    for name, setting in settings.items():
+        with origins.blamed(name):
+            merged[name] = setting.read(merged.get(name, setting.usual), directory)
+    try:
+        found = msgspec.convert(merged, shape, strict=False, dec_hook=_convert_path)
+    except msgspec.ValidationError as error:
+        raise SettingsError(describe_error(error, merged, shape, origins)) from error
+    for name, setting in settings.items():
+        with origins.blamed(name):
+            setting.check(getattr(found, name))
+    return found, given
+
+
+def _read_file(path: Path, table: str) -> tuple[str, dict[str, Any]]:
+    """The file's text and the settings in its table."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = tomllib.loads(text).get(table, {})
+    except FileNotFoundError:
+        return "", {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise SettingsError(f"{path}: [{table}] must be a table of settings")
+    return text, found
+
+
+def _parse_variable(setting: Declared, variable: str, text: str) -> Any:
+    """Parse an environment variable: names are separated by commas, and several objects are JSON."""
+    if setting.item is None:
+        return text
+    if setting.item is str:
+        return [each.strip() for each in text.split(",") if each.strip()]
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise SettingsError(f"{variable} is not JSON: {error}") from error
+
+
+def _convert_path(_type: type, value: object) -> Path:
+    """The conversion of the only type that msgspec does not know."""
+    if isinstance(value, Path):
+        return value
+    raise ValueError(f"expected `str`, got `{type(value).__name__}`")
