@@ -16,12 +16,13 @@ import msgspec
 
 from rdss_sandbox.api.control_api import ControlApi
 from rdss_sandbox.shapes.clock import ClockReading
-from rdss_sandbox.shapes.events import Event, event_of
+from rdss_sandbox.shapes.events import Event, News, event_of
 from rdss_sandbox.transports import Awaiting, Blocking, RefusedError, UnreachableError, check
 
 __all__ = ["AsyncClient", "Client", "RefusedError", "UnreachableError"]
 
 _RETRY_SECONDS: Final = 0.5
+_LONGEST_RETRY_SECONDS: Final = 4.0
 
 
 class Client(ControlApi[Blocking]):
@@ -82,6 +83,16 @@ class AsyncClient(ControlApi[Awaiting]):
             resume["last-event-id"] = str(event.id)
             yield event
 
+    async def follow_news(
+        self, *, on_connection: Callable[[bool], None] = lambda _: None
+    ) -> AsyncIterator[News]:
+        """Yield what kinds of events there were and where records came, at most every 50 ms, until cancelled.
+
+        Connections are as for ``follow_events``; the first news after each says so.
+        """
+        async for data in self._follow(f"{ControlApi.events.path}?news=true", {}, on_connection):
+            yield msgspec.json.decode(data, type=News)
+
     async def follow_clock(
         self, *, on_connection: Callable[[bool], None] = lambda _: None
     ) -> AsyncIterator[ClockReading]:
@@ -95,7 +106,8 @@ class AsyncClient(ControlApi[Awaiting]):
     async def _follow(
         self, path: str, headers: Mapping[str, str], on_connection: Callable[[bool], None]
     ) -> AsyncIterator[str]:
-        """Yield the data of each server-sent event; connect again after each loss."""
+        """Yield the data of each server-sent event; connect again after each loss, with growing pauses."""
+        pause = _RETRY_SECONDS
         while True:
             try:
                 asked = {"accept": "text/event-stream", **headers}
@@ -104,10 +116,12 @@ class AsyncClient(ControlApi[Awaiting]):
                         await answer.aread()
                     check(answer)
                     on_connection(True)
+                    pause = _RETRY_SECONDS
                     async for line in answer.aiter_lines():
                         if line.startswith("data:"):
                             yield line[5:]
             except httpx.TransportError:
                 pass
             on_connection(False)
-            await self._pause(_RETRY_SECONDS)
+            await self._pause(pause)
+            pause = min(pause * 2, _LONGEST_RETRY_SECONDS)

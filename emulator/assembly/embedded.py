@@ -230,7 +230,7 @@ class Embedded:
             MessageResources(lambda: parts.index, parts.events),
             SendResources(self._put_record, parts.catalogue),
             SequenceResources(parts.index),
-            EventResources(parts.events, self._live),
+            EventResources(parts.events, self._live, (parts.streams, parts.amqp)),
             FaultResources(parts.fault_engine),
             AccessResources(parts.access, parts.events),
             ChaosResources(parts.fault_engine, settings.region),

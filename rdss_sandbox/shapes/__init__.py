@@ -3,7 +3,7 @@
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.buckets import Bucket, BucketList, ObjectPage, ObjectRow
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
-from rdss_sandbox.shapes.events import Event, EventPage, event_of
+from rdss_sandbox.shapes.events import Event, EventPage, News, event_of
 from rdss_sandbox.shapes.faults import (
     Fault,
     FaultAttribute,
@@ -60,6 +60,7 @@ __all__ = [
     "MessageRow",
     "NewFault",
     "NewMessage",
+    "News",
     "ObjectPage",
     "ObjectRow",
     "Populated",

@@ -23,6 +23,17 @@ class Event(msgspec.Struct, frozen=True):
     fields: dict[str, Any]
 
 
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """That something happened since the news before: kinds of events, and streams that may have new records.
+
+    The ``first`` of a connection says that whatever the reader knew may be old.
+    """
+
+    kinds: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    first: bool = False
+
+
 def events_of(page: EventPage) -> list[Event]:
     """The events of a page."""
     return [event_of(flat) for flat in page.events]

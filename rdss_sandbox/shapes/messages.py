@@ -41,11 +41,15 @@ class MessageRow(msgspec.Struct, frozen=True):
 
 
 class MessagePage(msgspec.Struct, frozen=True):
-    """A page of messages. ``total`` messages match the filter; ``last`` is the highest id of all messages."""
+    """A page of messages. ``total`` messages match the filter; ``last`` is the highest id of all messages.
+
+    While many are new, not all of them are ``indexed``: ask again.
+    """
 
     messages: tuple[MessageRow, ...]
     total: int
     last: int
+    indexed: bool = True
 
 
 class MessageDetail(MessageRow, frozen=True):

@@ -31,7 +31,8 @@ class SequenceRow(msgspec.Struct, frozen=True):
 
 
 class SequencePage(msgspec.Struct, frozen=True):
-    """A page of the ``total`` sequences that match."""
+    """A page of the ``total`` sequences that match. ``indexed`` is as for a page of messages."""
 
     sequences: tuple[SequenceRow, ...]
     total: int
+    indexed: bool = True

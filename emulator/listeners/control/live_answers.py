@@ -25,14 +25,17 @@ class LiveAnswers:
         for reader in self._readers:
             reader.cancel()
 
-    def answer(self, messages: AsyncGenerator[bytes, None]) -> StreamingResponse:
-        """Answer with ``messages`` as they come; each is a whole server-sent event."""
+    def answer(self, messages: AsyncGenerator[bytes, None], held: int = 1000) -> StreamingResponse:
+        """Answer with ``messages`` as they come; each is a whole server-sent event.
+
+        No more than ``held`` of them wait for a reader that is slow.
+        """
         return StreamingResponse(
-            self._stream(messages), media_type=_MEDIA_TYPE, headers={"cache-control": "no-store"}
+            self._stream(messages, held), media_type=_MEDIA_TYPE, headers={"cache-control": "no-store"}
         )
 
-    async def _stream(self, messages: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-        queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=1000)
+    async def _stream(self, messages: AsyncGenerator[bytes, None], held: int) -> AsyncIterator[bytes]:
+        queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=held)
         reader = asyncio.create_task(_fill(messages, queue))
         self._readers.add(reader)
         try:

@@ -39,8 +39,9 @@ class MessageResources:
 
     @handles(Messages.messages)
     def messages(self, *, offset: int | None, after: int | None, limit: int, matching: str) -> MessagePage:
-        self._index.catch_up(_CATCH_UP_SECONDS)
-        return self._index.page(matching, offset=offset, after=after, limit=limit)
+        indexed = self._index.catch_up(_CATCH_UP_SECONDS)
+        page = self._index.page(matching, offset=offset, after=after, limit=limit)
+        return page if indexed else msgspec.structs.replace(page, indexed=False)
 
     @handles(Messages.counts)
     def counts(self, by: CountedField, *, matching: str) -> Counts:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from emulator.listeners.control.routing import handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import Sequences
@@ -18,5 +20,6 @@ class SequenceResources:
 
     @handles(Sequences.sequences)
     def sequences(self, *, offset: int, limit: int, matching: str, unfinished: bool) -> SequencePage:
-        self._index.catch_up(_CATCH_UP_SECONDS)
-        return self._index.sequences(matching, unfinished=unfinished, offset=offset, limit=limit)
+        indexed = self._index.catch_up(_CATCH_UP_SECONDS)
+        page = self._index.sequences(matching, unfinished=unfinished, offset=offset, limit=limit)
+        return page if indexed else msgspec.structs.replace(page, indexed=False)
