@@ -10,6 +10,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
+from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tui.keys.preferences import Preferences
 from tui.screens.audit import AuditScreen
@@ -22,8 +23,15 @@ from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
 from tui.screens.topics import TopicsScreen
-from tui.state.feed import poll_sandbox
-from tui.state.worker_messages import ActionDone, ActionFailed, ConnectionLost, Snapshot, SnapshotTaken
+from tui.state.feed import follow_sandbox
+from tui.state.worker_messages import (
+    ActionDone,
+    ActionFailed,
+    ConnectionLost,
+    NewsArrived,
+    Snapshot,
+    SnapshotTaken,
+)
 from tui.themed_app import ThemedApp
 
 
@@ -47,6 +55,7 @@ class SandboxApp(ThemedApp):
     failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
 
     snapshot: reactive[Snapshot | None] = reactive(None, repaint=False)
+    news: reactive[News] = reactive(News(), repaint=False, always_update=True)
     topology: reactive[Topology] = reactive(Topology(audit=AuditTap()), repaint=False)
     lost: reactive[str] = reactive("", repaint=False)
     command: reactive[str] = reactive("", repaint=False)
@@ -57,12 +66,15 @@ class SandboxApp(ThemedApp):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.run_worker(poll_sandbox(self.client, self.post_message), group="feed")
+        self.run_worker(follow_sandbox(self.client, self.post_message), group="feed")
 
     async def on_unmount(self) -> None:
         await self.client.close()
 
     # Messages of workers.
+
+    def on_news_arrived(self, message: NewsArrived) -> None:
+        self.news = message.news
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         if self.lost:

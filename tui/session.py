@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.preferences import Preferences
 from tui.state.worker_messages import Snapshot
@@ -27,6 +28,8 @@ class Session(Protocol):
 
     @property
     def snapshot(self) -> Snapshot | None: ...
+    @property
+    def news(self) -> News: ...
     @property
     def topology(self) -> Topology: ...
     @property

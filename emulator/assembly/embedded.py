@@ -117,10 +117,7 @@ class Embedded:
         return (*self.parts.infrastructure.notes(), *self.broker.notes, *self._notes)
 
     def status(self) -> Status:
-        """The status that the control API shows.
-
-        The number of messages comes from the index, so this first indexes new ones, for 50 ms at most.
-        """
+        """The status that the control API shows. Messages that are not indexed are counted, and left so."""
         parts, settings = self.parts, self.settings
         notes = [*parts.damage, *self.notes]
         indexed, read_up_to = parts.index.progress()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from time import process_time, thread_time
 from typing import Any, Self
@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from emulator.clock import stopwatch
+from emulator.listeners.control.events import NEWS_SECONDS
 from rdss_sandbox import shapes as r
 from tests.bench.rows import US, Row
 from tests.tui.canned import Canned, row
@@ -48,6 +49,16 @@ class Million(Canned):
     def start(self) -> None:
         self.began = stopwatch()
 
+    async def follow_news(
+        self, *, on_connection: Callable[[bool], None] = lambda _: None
+    ) -> AsyncIterator[r.News]:
+        on_connection(True)
+        yield r.News(first=True)
+        while True:
+            await asyncio.sleep(NEWS_SECONDS)
+            if self.began is not None:
+                yield r.News(streams=("input",))
+
     @property
     def arrived(self) -> int:
         """How many messages there are by now."""
@@ -60,6 +71,7 @@ class Million(Canned):
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
     ) -> r.MessagePage:
         total, first = self.arrived, (offset if offset is not None else after) or 0
+        first = max(0, total + first) if first < 0 else first
         rows = tuple(row(number) for number in range(first + 1, min(first + limit, total) + 1))
         return r.MessagePage(rows, total, total)
 

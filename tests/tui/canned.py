@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal
 
 from emulator.message_index.sql_filter import compile_filter
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.message_filter import MARKS
-from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.events import Event, News
 from rdss_sandbox.shapes.readers import Reader, ReaderList
 from tests.tui.canned_scenarios import CannedScenarios
 
@@ -212,6 +213,21 @@ class Canned:
             notes=(),
         )
 
+    async def follow_news(
+        self, *, on_connection: Callable[[bool], None] = lambda _: None
+    ) -> AsyncIterator[News]:
+        """News of the messages that ``arrive``, and of the connection."""
+        known, connected = -1, False
+        while True:
+            if self.gone == connected:
+                connected = not self.gone
+                on_connection(connected)
+                known = -1
+            if connected and len(self.rows) != known:
+                yield News(streams=("input",), first=known < 0)
+                known = len(self.rows)
+            await asyncio.sleep(0.02)
+
     async def readers(self, stream: str | None = None) -> ReaderList:
         self._answer("readers", stream)
         return ReaderList(self.all_readers if self.readers_known else (), known=self.readers_known)
@@ -238,6 +254,7 @@ class Canned:
         ).fetchall()
         ids = [each[0] for each in found]
         start = sum(each <= after for each in ids) if after is not None else offset or 0
+        start = max(0, len(ids) + start) if start < 0 else start
         rows = tuple(self.rows[each - 1] for each in ids[start : start + limit])
         return r.MessagePage(rows, len(ids), len(self.rows))
 

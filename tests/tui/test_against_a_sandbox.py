@@ -62,7 +62,9 @@ async def test_a_split_grows_the_tree(sandbox: Client, url: str) -> None:
         tree = pilot.app.screen.query_one(StreamTree)
         tree.focus()
         await until(pilot, lambda: tree.total > 0)
-        place = [line.branch.key for line in tree._pages._held[0]].index("input/shardId-000000000000")
+        place = [line.branch.key for line in tree._pages._held[0].values()].index(
+            "input/shardId-000000000000"
+        )
         tree.move_to(place)
         await pilot.press("S")
         await until(pilot, lambda: "└ ● 0003" in text_of(pilot))
@@ -78,7 +80,7 @@ async def test_choosing_a_stream_shows_its_messages(sandbox: Client, url: str) -
         rows, tree = pilot.app.screen.query_one(MessageList), pilot.app.screen.query_one(StreamTree)
         await until(pilot, lambda: rows.total == 5)
         tree.focus()
-        tree.move_to([line.branch.key for line in tree._pages._held[0]].index("output"))
+        tree.move_to([line.branch.key for line in tree._pages._held[0].values()].index("output"))
         await pilot.press("enter")
         await until(pilot, lambda: rows.total == 2)
         await pilot.press("enter")
@@ -223,7 +225,7 @@ async def test_a_life_line_crosses_streams(sandbox: Client, url: str) -> None:
         await pilot.press("l")
         ways = pilot.app.screen.query_one(MessageDetail).query_one("Waterfall")
         await until(pilot, lambda: ways.total >= 4)
-        places = [hop.place for hop in ways._pages._held[0]]
+        places = [hop.place for hop in ways._pages._held[0].values()]
         assert places.index("input") < places.index("error")
         assert "published" in places
 
@@ -234,7 +236,7 @@ async def test_a_fault_is_added_paused_and_removed(sandbox: Client, url: str) ->
         await pilot.press("f")
         kinds = pilot.app.screen.query_one("#kinds", RowList)
         await until(pilot, lambda: kinds.total > 3)
-        kinds.move_to([kind.type for kind in kinds._pages._held[0]].index("latency"))
+        kinds.move_to([kind.type for kind in kinds._pages._held[0].values()].index("latency"))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(pilot.app.screen, AddFault) and pilot.app.screen.is_mounted)
         form = pilot.app.screen

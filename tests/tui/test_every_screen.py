@@ -114,7 +114,7 @@ async def test_streams_tells_what_nobody_reads(
         tree = pilot.app.screen.query_one(StreamTree)
 
         def behind() -> dict[str, int | None]:
-            return {line.branch.key: line.behind for line in tree._pages._held[0]}
+            return {line.branch.key: line.behind for line in tree._pages._held[0].values()}
 
         await until(pilot, lambda: tree.total and behind()["input"] == waiting)
         assert behind()["input/shardId-000000000001"] == 0
@@ -301,7 +301,7 @@ async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> 
         await pilot.press("7")
         library = rows(pilot, "library")
         await until(pilot, lambda: library.total > 10)
-        names = [each.name for each in library._pages._held[0]]
+        names = [each.name for each in library._pages._held[0].values()]
         library.move_to(names.index("producer-retry"))
         await shown(pilot, "producer-retry")
         await pilot.press("enter")

@@ -149,7 +149,7 @@ async def test_merging_asks_for_the_shard_under_the_cursor(canned: Canned) -> No
         tree = pilot.app.screen.query_one(StreamTree)
         tree.focus()
         await until(pilot, lambda: tree.total > 0)
-        lines = [line.branch.key for line in tree._pages._held[0]]
+        lines = [line.branch.key for line in tree._pages._held[0].values()]
         tree.move_to(lines.index("output/shardId-000000000000"))
         await pilot.press("M")
         wanted = ("reshard", ("output", r.Reshard("merge", "shardId-000000000000")))
@@ -167,7 +167,7 @@ async def test_a_prefix_narrows_a_bucket(canned: Canned) -> None:
         await until(pilot, lambda: "rdss-audit/" in text_of(pilot))
         await pilot.press("slash", *"audit/2026/", "enter")
         await until(pilot, lambda: pilot.app.screen.query_one(ObjectBrowser).prefix == "audit/2026/")
-        await until(pilot, lambda: [entry.name for entry in entries._pages._held[0]] == ["05"])
+        await until(pilot, lambda: [entry.name for entry in entries._pages._held[0].values()] == ["05"])
         await pilot.press("backspace", "h")
         assert pilot.app.screen.query_one(ObjectBrowser).prefix == ""
 

@@ -67,3 +67,15 @@ async def test_the_first_row_is_found_in_few_requests(total: int, wanted: int) -
 
     assert await first_index(source, lambda row: row >= wanted) == min(wanted, total)
     assert asked <= 13
+
+
+def test_the_end_of_a_list_is_held_without_what_is_before_it() -> None:
+    """A list that follows fetches the rows in view; the rest of their pages is fetched on scrolling up."""
+    pages: Pages[int] = Pages(size=10)
+    pages.put(Page(17, tuple(range(17, 25)), 25))
+    assert [pages.row(index) for index in (16, 17, 19, 20, 24)] == [None, 17, 19, 20, 24]
+    assert pages.missing(17, 24, 25) == []
+    assert pages.missing(15, 24, 25) == [10]
+    assert pages.holds(Page(20, (20, 21), 25))
+    assert not pages.extends(Page(20, (0,), 25))
+    assert pages.extends(Page(24, (24, 25), 26))

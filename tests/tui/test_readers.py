@@ -48,11 +48,11 @@ async def test_readers_stand_beside_the_tree_those_furthest_behind_first(canned:
     async with opened(canned) as pilot:
         tree, readers = pilot.app.screen.query_one(StreamTree), pilot.app.screen.query_one(ReaderList)
         await until(pilot, lambda: readers.total == 5)
-        waiting = {line.branch.key: line.behind for line in tree._pages._held[0]}
+        waiting = {line.branch.key: line.behind for line in tree._pages._held[0].values()}
         assert waiting["input/shardId-000000000004"] == 8
         assert waiting["input"] == 8
         assert waiting["output"] is None
-        assert [line.reader.behind for line in readers._pages._held[0]] == [8, 2, 0, 120, 0]
+        assert [line.reader.behind for line in readers._pages._held[0].values()] == [8, 2, 0, 120, 0]
         assert "archivist" in text_of(pilot)
 
 

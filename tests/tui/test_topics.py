@@ -54,7 +54,7 @@ async def test_changes_come_newest_first_with_the_reason_why_a_record_left() -> 
             canned.topics.tell(2, reason)
         await until(pilot, lambda: rows(pilot, "changes").total == 4)
         await until(pilot, lambda: "4 changes, 3 left the focus" in text_of(pilot))
-        told = [change.reason for change in rows(pilot, "changes")._pages._held[0]]
+        told = [change.reason for change in rows(pilot, "changes")._pages._held[0].values()]
         assert told == ["filter", "expired", "deleted", None]
 
 

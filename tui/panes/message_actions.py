@@ -166,9 +166,8 @@ class MessageActions(Vertical):
                 self._session.run_in_background(self._send(ready.row, data, target))
 
         loop = f"; it was redriven {ready.times} times before" if ready.times else ""
-        streams = (
-            tuple(stream.name for stream in self._session.snapshot.streams) if self._session.snapshot else ()
-        )
+        snapshot = self._session.snapshot
+        streams = tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
         hint = f"with a stamp in its messageHistory{loop}"
         self.app.push_screen(
             Prompt(

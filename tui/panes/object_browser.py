@@ -16,7 +16,6 @@ from rdss_sandbox.shapes.topology import Topology
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.session import session_of
-from tui.state.movement import Movement
 from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.columns import Column
@@ -71,7 +70,7 @@ class ObjectBrowser(Vertical):
         self.bucket = ""
         self.prefix = ""
         self._objects: dict[str, ObjectRow] = {}
-        self._movement = Movement()
+        self._old = False
 
     def compose(self) -> ComposeResult:
         yield Static(id="place", markup=False)
@@ -79,6 +78,7 @@ class ObjectBrowser(Vertical):
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self._begin)
+        self.watch(self.app, "news", self._note_news)
         self.set_interval(_AGAIN_SECONDS, self._list_again)
 
     def _begin(self, topology: Topology) -> None:
@@ -98,13 +98,16 @@ class ObjectBrowser(Vertical):
         """List the buckets or objects again."""
         self._list()
 
+    def _note_news(self) -> None:
+        self._old = True
+
     def _list_again(self) -> None:
-        shown = self.screen in self.app.screen_stack
-        if shown and self._movement.since(session_of(self).snapshot):
+        if self._old:
             self._list()
 
     def _list(self) -> None:
         if self.screen in self.app.screen_stack:
+            self._old = False
             self._fetch(self.bucket, self.prefix)
 
     @work(group="objects", exclusive=True)

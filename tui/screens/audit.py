@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
-from tui.screens.base import MainScreen
+from tui.screens.base import FollowingScreen
 from tui.text.figures import count
 from tui.widgets.message_list import AUDIT_COLUMNS, MessageList
 from tui.widgets.object_view import ObjectView
 
-_AGAIN_SECONDS = 1.0
 
-
-class AuditScreen(MainScreen):
+class AuditScreen(FollowingScreen):
     """Shows the objects of the audit bucket beside the entries of the audit log."""
 
+    RECORDS = True
     BINDINGS: ClassVar[list[Any]] = bindings(Group.AUDIT)
 
     class StatusArrived(Message):
@@ -51,23 +50,12 @@ class AuditScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one(MessageList).focus()
-        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
 
-    def on_screen_resume(self) -> None:
-        super().on_screen_resume()
-        self._fetch_if_shown()
-
-    def _fetch_if_shown(self) -> None:
-        if self.is_current and not self.sandbox.lost:
-            self._fetch_status()
-
-    @work(group="audit", exclusive=True)
-    async def _fetch_status(self) -> None:
+    async def fetch(self) -> None:
         try:
             self.post_message(self.StatusArrived(await self.client.audit_status()))
-        except self.sandbox.failures as error:
-            if not self.sandbox.lost:
-                self.query_one("#how-far", Static).update(str(error))
+        except RefusedError as error:
+            self.query_one("#how-far", Static).update(str(error))
 
     def on_audit_screen_status_arrived(self, message: StatusArrived) -> None:
         status = message.status

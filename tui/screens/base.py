@@ -1,16 +1,26 @@
-"""The frame of every screen: the banner above, the command line and the footer below."""
+"""The frame of every screen, and how a screen keeps up with the sandbox."""
 
 from __future__ import annotations
 
+import asyncio
+from typing import ClassVar
+
+from textual import work
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Footer
 
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.events import News
 from tui.session import Session, session_of
+from tui.state.worker_messages import ActionFailed
 from tui.widgets.banner import Banner
 from tui.widgets.command_line import CommandLine
 from tui.widgets.row_list import RowList
+
+_PAUSE_SECONDS = 0.05
+_SHARE = 9
+"""The pause after a fetch is so many times as long as the fetch: a sandbox under load is asked less often."""
 
 
 class MainScreen(Screen[None]):
@@ -37,3 +47,63 @@ class MainScreen(Screen[None]):
     @property
     def client(self) -> AsyncClient:
         return self.sandbox.client
+
+
+class FollowingScreen(MainScreen):
+    """A screen that fetches what it shows when it comes up, and again at news that concern it.
+
+    These are events whose kind begins with one of ``KINDS``, and with ``RECORDS`` new records. What changes
+    without either is fetched every ``AGAIN_SECONDS``. Only the screen that is shown fetches.
+    """
+
+    KINDS: ClassVar[tuple[str, ...]] = ()
+    RECORDS: ClassVar[bool] = False
+    AGAIN_SECONDS: ClassVar[float | None] = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._due = asyncio.Event()
+        self._failure = ""
+
+    async def fetch(self) -> None:
+        """Fetch what the screen shows and post it. May raise the session's failures."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        self._keep_fetching()
+        self.watch(self.app, "news", self._notice)
+        if self.AGAIN_SECONDS:
+            self.set_interval(self.AGAIN_SECONDS, self._fetch_if_connected)
+
+    def on_screen_resume(self) -> None:
+        self.fetch_again()
+
+    def fetch_again(self) -> None:
+        """Fetch as soon as the present fetch is over."""
+        if self in self.app.screen_stack:
+            self._due.set()
+
+    def _notice(self, news: News) -> None:
+        records = self.RECORDS and bool(news.streams)
+        if news.first or records or any(kind.startswith(self.KINDS) for kind in news.kinds):
+            self.fetch_again()
+
+    def _fetch_if_connected(self) -> None:
+        if not self.sandbox.lost:
+            self.fetch_again()
+
+    @work(group="following", exclusive=True)
+    async def _keep_fetching(self) -> None:
+        now = asyncio.get_running_loop().time
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            began, failure = now(), ""
+            try:
+                await self.fetch()
+            except self.sandbox.failures as error:
+                failure = str(error)
+                if failure != self._failure and not self.sandbox.lost:
+                    self.post_message(ActionFailed(failure))
+            self._failure = failure
+            await asyncio.sleep(max(_PAUSE_SECONDS, _SHARE * (now() - began)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
@@ -14,11 +13,9 @@ from schemas.error_codes import ErrorCode
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
-from tui.screens.base import MainScreen
-from tui.state.movement import Movement
+from tui.screens.base import FollowingScreen
 from tui.state.query import both
 from tui.state.scopes import refused
-from tui.state.worker_messages import ActionFailed, Snapshot
 from tui.text import figures
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
@@ -34,9 +31,12 @@ COUNT_COLUMNS: tuple[Column[Count], ...] = (
 )
 
 
-class ErrorsScreen(MainScreen):
+class ErrorsScreen(FollowingScreen):
     """Shows the error codes with their counts beside the messages of the chosen code."""
 
+    KINDS = ("sandbox.",)
+    RECORDS = True
+    AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
 
     class Counted(Message):
@@ -49,7 +49,6 @@ class ErrorsScreen(MainScreen):
     def __init__(self) -> None:
         super().__init__()
         self._chosen: Count | None = None
-        self._movement = Movement()
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
@@ -57,21 +56,12 @@ class ErrorsScreen(MainScreen):
             yield MessageActions(MessageBrowser(refused))
 
     def on_mount(self) -> None:
-        self.watch(self.app, "snapshot", self._count)
+        self.watch(self.app, "topology", self.fetch_again)
         self.query_one(MessageBrowser).list.focus()
 
-    def _count(self, snapshot: Snapshot | None) -> None:
-        if self.is_current and self._movement.since(snapshot):
-            self._fetch()
-
-    @work(group="counts", exclusive=True)
-    async def _fetch(self) -> None:
-        try:
-            queues = refused(self.sandbox.topology)
-            self.post_message(self.Counted(await self.client.counts("code", matching=queues)))
-        except self.sandbox.failures as error:
-            if not self.sandbox.lost:
-                self.post_message(ActionFailed(str(error)))
+    async def fetch(self) -> None:
+        queues = refused(self.sandbox.topology)
+        self.post_message(self.Counted(await self.client.counts("code", matching=queues)))
 
     def on_errors_screen_counted(self, message: Counted) -> None:
         self.query_one("#codes", RowList).fill(message.counts)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import msgspec
-from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import MainScreen
+from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
@@ -25,13 +23,13 @@ from tui.widgets.text_lines import TextLines
 from tui.widgets.waterfall import Waterfall
 
 _MESSAGES = 500
-_AGAIN_SECONDS = 1.0
 _FIELDS = ("state", "source", "correlation", "process", "service", "operation", "error_code", "text")
 
 
-class ProcessingScreen(MainScreen):
+class ProcessingScreen(FollowingScreen):
     """Shows the messages over the external systems, beside the history and the fields of one message."""
 
+    KINDS = ("processing.",)
     BINDINGS: ClassVar[list[Any]] = bindings(Group.PROCESSING)
     DEFAULT_CSS = """
     ProcessingScreen {
@@ -60,7 +58,6 @@ class ProcessingScreen(MainScreen):
         super().__init__()
         self._wanted = ""
         self._number: int | None = None
-        self._refused = ""
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
@@ -75,12 +72,6 @@ class ProcessingScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one("#asynchronous").focus()
-        self._fetch()
-        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
-
-    def on_screen_resume(self) -> None:
-        super().on_screen_resume()
-        self._fetch()
 
     def action_filter(self) -> None:
         def use(wanted: str | None) -> None:
@@ -120,43 +111,27 @@ class ProcessingScreen(MainScreen):
     async def _restart_or_cancel(self, number: int, how: Restart | None) -> str:
         processing = self.client.processing
         found = await (processing.restart(number, how) if how else processing.cancel(number))
-        self._fetch()
+        self.fetch_again()
         return f"message {number} is {found.message.state}"
 
     def _find(self, wanted: str) -> None:
         self._wanted = wanted
-        self._fetch()
+        self.fetch_again()
         options = " ".join(f"--{name.replace('_', '-')} '{value}'" for name, value in _search(wanted).items())
         self.sandbox.command = f"sandbox process list {options}".rstrip()
 
-    def _fetch_if_shown(self) -> None:
-        if self.is_current and not self.sandbox.lost:
-            self._fetch()
-
-    @work(group="processing", exclusive=True)
-    async def _fetch(self) -> None:
-        processing = self.client.processing
-        try:
-            wanted = self._wanted
-            arrived = self.MessagesArrived(
-                wanted, await processing.search(limit=_MESSAGES, **_search(wanted))
-            )
-            arrived.systems = await processing.systems()
-            shown = self._number or (arrived.messages[0].number if arrived.messages else None)
-            if shown is not None:
-                arrived.one = await processing.show(shown)
-            self.post_message(arrived)
-        except RefusedError as error:
-            if str(error) != self._refused:
-                self._refused = str(error)
-                self.post_message(ActionFailed(str(error)))
-        except self.sandbox.failures as error:
-            self.post_message(ActionFailed(str(error)))
+    async def fetch(self) -> None:
+        processing, wanted = self.client.processing, self._wanted
+        arrived = self.MessagesArrived(wanted, await processing.search(limit=_MESSAGES, **_search(wanted)))
+        arrived.systems = await processing.systems()
+        shown = self._number or (arrived.messages[0].number if arrived.messages else None)
+        if shown is not None:
+            arrived.one = await processing.show(shown)
+        self.post_message(arrived)
 
     def on_processing_screen_messages_arrived(self, message: MessagesArrived) -> None:
         if message.wanted != self._wanted:
             return
-        self._refused = ""
         rows = self.query_one("#asynchronous", RowList)
         rows.fill(message.messages)
         self.query_one("#systems", RowList).fill(message.systems)
@@ -180,7 +155,7 @@ class ProcessingScreen(MainScreen):
         row = message.row
         if isinstance(row, AsyncMessage) and self.focused is message.control and row.number != self._number:
             self._number = row.number
-            self._fetch()
+            self.fetch_again()
 
 
 def _search(wanted: str) -> dict[str, Any]:

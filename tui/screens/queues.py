@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import msgspec
-from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
@@ -14,7 +13,7 @@ from textual.widgets import Static
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
 from tui.dialogs.confirm import Confirm
 from tui.keys.actions import Group, bindings
-from tui.screens.base import MainScreen
+from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.pretty import pretty
@@ -23,12 +22,14 @@ from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
 
 _MESSAGES = 500
-_AGAIN_SECONDS = 1.0
 
 
-class QueuesScreen(MainScreen):
+class QueuesScreen(FollowingScreen):
     """Shows the queues over the claims of one queue, beside its messages and one message in full."""
 
+    # The messages of some streams are those of a queue too.
+    KINDS = ("queue.",)
+    RECORDS = True
     BINDINGS: ClassVar[list[Any]] = bindings(Group.QUEUES)
     DEFAULT_CSS = """
     QueuesScreen {
@@ -70,12 +71,6 @@ class QueuesScreen(MainScreen):
 
     def on_mount(self) -> None:
         self.query_one("#queues").focus()
-        self._fetch()
-        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
-
-    def on_screen_resume(self) -> None:
-        super().on_screen_resume()
-        self._fetch()
 
     def action_release(self) -> None:
         """Release a claim after a question, since a worker that still holds it is not notified."""
@@ -97,27 +92,19 @@ class QueuesScreen(MainScreen):
 
     async def _release(self, project: str, queue: str, claim: str) -> str:
         released = await self.client.queues.release(project, queue, claim)
-        self._fetch()
+        self.fetch_again()
         return "released" if released else "it had expired already"
 
-    def _fetch_if_shown(self) -> None:
-        if self.is_current and not self.sandbox.lost:
-            self._fetch()
-
-    @work(group="queues", exclusive=True)
-    async def _fetch(self) -> None:
+    async def fetch(self) -> None:
         queues = self.client.queues
-        try:
-            arrived = self.QueuesArrived(self._chosen, await queues.list())
-            if arrived.asked is None and arrived.queues.queues:
-                first = arrived.queues.queues[0]
-                arrived.asked = (first.project, first.name)
-            if arrived.asked in {(each.project, each.name) for each in arrived.queues.queues}:
-                arrived.claims = await queues.claims(*arrived.asked)
-                arrived.messages = (await queues.messages(*arrived.asked, limit=_MESSAGES)).messages
-            self.post_message(arrived)
-        except self.sandbox.failures as error:
-            self.post_message(ActionFailed(str(error)))
+        arrived = self.QueuesArrived(self._chosen, await queues.list())
+        if arrived.asked is None and arrived.queues.queues:
+            first = arrived.queues.queues[0]
+            arrived.asked = (first.project, first.name)
+        if arrived.asked in {(each.project, each.name) for each in arrived.queues.queues}:
+            arrived.claims = await queues.claims(*arrived.asked)
+            arrived.messages = (await queues.messages(*arrived.asked, limit=_MESSAGES)).messages
+        self.post_message(arrived)
 
     def on_queues_screen_queues_arrived(self, message: QueuesArrived) -> None:
         self.query_one("#queues", RowList).fill(message.queues.queues)
@@ -147,7 +134,7 @@ class QueuesScreen(MainScreen):
         if isinstance(row, Queue):
             self._chosen = (row.project, row.name)
             self.sandbox.command = f"sandbox claim list {row.name}{_project(row.project)}"
-            self._fetch()
+            self.fetch_again()
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row = message.row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from textual import work
@@ -17,9 +18,8 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import MainScreen
+from tui.screens.base import FollowingScreen
 from tui.screens.run import RunScreen
-from tui.state.movement import Movement
 from tui.state.recording import Recording, fetch_recording
 from tui.state.worker_messages import ActionDone, ActionFailed
 from tui.text.columns import Column
@@ -57,9 +57,11 @@ RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
 )
 
 
-class ScenariosScreen(MainScreen):
+class ScenariosScreen(FollowingScreen):
     """Enter plays the scenario under the cursor and opens the run; enter on a run opens it again."""
 
+    KINDS = ("scenario.",)
+    AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)
 
     class ScenariosArrived(Message):
@@ -84,10 +86,6 @@ class ScenariosScreen(MainScreen):
             super().__init__()
             self.recording = recording
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._movement = Movement()
-
     def content(self) -> ComposeResult:
         with Container(id="panes"):
             with Vertical(id="scenarios"):
@@ -97,12 +95,11 @@ class ScenariosScreen(MainScreen):
                 yield Static(id="teach")
 
     def on_mount(self) -> None:
-        self._fetch()
-        self.watch(self.app, "snapshot", self._fetch_runs_if_changed)
+        self._fetch_library()
         self.query_one("#library").focus()
 
     @work
-    async def _fetch(self) -> None:
+    async def _fetch_library(self) -> None:
         try:
             self.post_message(self.ScenariosArrived(await self.client.scenarios.list()))
         except RefusedError:
@@ -116,16 +113,10 @@ class ScenariosScreen(MainScreen):
         if message.why:
             library.show_empty(message.why)
 
-    def _fetch_runs_if_changed(self) -> None:
-        if self.is_current and self._movement.since(self.sandbox.snapshot):
-            self._fetch_runs()
-
-    @work(group="runs", exclusive=True)
-    async def _fetch_runs(self) -> None:
-        try:
+    async def fetch(self) -> None:
+        # Without scenarios the library shows the reason.
+        with suppress(RefusedError):
             self.post_message(self.RunsArrived(await self.client.scenarios.runs()))
-        except self.sandbox.failures:
-            return  # the library already shows the reason
 
     def on_scenarios_screen_runs_arrived(self, message: RunsArrived) -> None:
         self.query_one("#runs", RowList).fill(message.runs)

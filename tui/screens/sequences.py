@@ -15,6 +15,7 @@ from tui.state.paging import Page
 from tui.state.scopes import everything_once
 from tui.text import figures, sequence_parts
 from tui.text.columns import Column
+from tui.widgets.message_list import came
 from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
 
@@ -56,7 +57,7 @@ class SequencesScreen(MainScreen):
         with Container(id="panes"):
             with Vertical(id="sequences"):
                 yield Static(id="where")
-                yield RowList(columns, live=True, empty="no message came in several parts", id="list")
+                yield RowList(columns, live=came, empty="no message came in several parts", id="list")
             yield SequenceDetail()
 
     def on_mount(self) -> None:
@@ -75,7 +76,7 @@ class SequencesScreen(MainScreen):
             page = await self.client.sequences(
                 offset=offset, limit=limit, matching=matching, unfinished=unfinished
             )
-            return Page(offset, page.sequences, page.total)
+            return Page(offset, page.sequences, page.total, page.indexed)
 
         self.query_one("#list", RowList).browse(read)
 

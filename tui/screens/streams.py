@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
+import asyncio
+from http import HTTPStatus
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.message import Message
 
-from rdss_sandbox.shapes.streams import Reshard
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes import readers
+from rdss_sandbox.shapes.streams import Reshard, Stream, StreamDetail
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
-from tui.screens.base import MainScreen
+from tui.screens.base import FollowingScreen
+from tui.state.worker_messages import Snapshot
 from tui.widgets.event_list import EventList
 from tui.widgets.message_list import MessageList
 from tui.widgets.reader_list import ReaderList
 from tui.widgets.stream_tree import StreamTree, scope
 
+_READERS_SECONDS = 0.9
+"""Reads make no event: the readers are fetched with every state, but not more often than this."""
 
-class StreamsScreen(MainScreen):
+
+class StreamsScreen(FollowingScreen):
     """Shows streams, readers and events beside the messages; splits and merges shards."""
 
+    AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
+
+    class StreamsArrived(Message):
+        """The streams with their shards, as of ``snapshot``, and their readers."""
+
+        def __init__(
+            self, snapshot: Snapshot, streams: tuple[StreamDetail, ...], readers: readers.ReaderList
+        ) -> None:
+            super().__init__()
+            self.snapshot = snapshot
+            self.streams = streams
+            self.readers = readers
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[Stream, StreamDetail] = {}
+        self._readers = readers.ReaderList((), known=True)
+        self._readers_at = -_READERS_SECONDS
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
@@ -32,13 +59,32 @@ class StreamsScreen(MainScreen):
             yield MessageActions(MessageBrowser())
 
     def on_mount(self) -> None:
-        self.watch(self.app, "snapshot", self._show)
+        self.watch(self.app, "snapshot", self.fetch_again)
         self.query_one(MessageList).focus()
 
-    def _show(self) -> None:
-        if snapshot := self.sandbox.snapshot:
-            self.query_one(StreamTree).show(snapshot)
-            self.query_one(ReaderList).show(snapshot)
+    async def fetch(self) -> None:
+        snapshot = self.sandbox.snapshot
+        if snapshot is None:
+            return
+        if snapshot.at - self._readers_at >= _READERS_SECONDS:
+            self._readers, self._readers_at = await self.client.readers(), snapshot.at
+        streams = snapshot.status.streams
+        try:
+            found = await asyncio.gather(*map(self._detail, streams))
+        except RefusedError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return  # a stream was deleted meanwhile, and the next state is without it
+            raise
+        self._known = dict(zip(streams, found, strict=True))
+        self.post_message(self.StreamsArrived(snapshot, tuple(found), self._readers))
+
+    async def _detail(self, stream: Stream) -> StreamDetail:
+        """The stream with its shards; one whose figures are those of before did not change."""
+        return self._known.get(stream) or await self.client.stream(stream.name)
+
+    def on_streams_screen_streams_arrived(self, message: StreamsArrived) -> None:
+        self.query_one(StreamTree).show(message.snapshot, message.streams, message.readers)
+        self.query_one(ReaderList).show(message.snapshot, message.readers)
 
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
         self.query_one(MessageBrowser).show_scope(scope(message.branch))

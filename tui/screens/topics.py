@@ -6,7 +6,6 @@ from collections import deque
 from typing import Any, ClassVar
 
 import msgspec
-from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
@@ -16,7 +15,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
-from tui.screens.base import MainScreen
+from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.pretty import pretty
@@ -26,14 +25,16 @@ from tui.widgets.text_lines import TextLines
 
 _RECORDS = 1000
 _CHANGES = 1000
-_AGAIN_SECONDS = 1.0
 _FIRST = "objects"
 _QUEUE = "queue"  # a query would take messages from it
 
 
-class TopicsScreen(MainScreen):
+class TopicsScreen(FollowingScreen):
     """Shows the topics over the records of one topic, beside its changes and one record in full."""
 
+    # Publishes make no event, except what is projected from the streams.
+    KINDS = ("topic.",)
+    RECORDS = True
     BINDINGS: ClassVar[list[Any]] = bindings(Group.TOPICS)
     DEFAULT_CSS = """
     TopicsScreen {
@@ -86,12 +87,6 @@ class TopicsScreen(MainScreen):
     def on_mount(self) -> None:
         self.query_one("#records").focus()
         self._show_counts(TopicRecordPage((), 0))
-        self._fetch()
-        self.set_interval(_AGAIN_SECONDS, self._fetch_if_shown)
-
-    def on_screen_resume(self) -> None:
-        super().on_screen_resume()
-        self._fetch()
 
     def action_filter(self) -> None:
         def use(matching: str | None) -> None:
@@ -110,16 +105,11 @@ class TopicsScreen(MainScreen):
         self._changes.clear()
         self._after = 0
         self.query_one("#changes", RowList).fill(())
-        self._fetch()
+        self.fetch_again()
         told = f' --filter "{matching}"' if matching else ""
         self.sandbox.command = f"sandbox topic subscribe {topic}{told}"
 
-    def _fetch_if_shown(self) -> None:
-        if self.is_current and not self.sandbox.lost:
-            self._fetch()
-
-    @work(group="topics", exclusive=True)
-    async def _fetch(self) -> None:
+    async def fetch(self) -> None:
         arrived = self.TopicsArrived((self._topic, self._matching, self._after))
         topics = self.client.topics
         try:
@@ -134,8 +124,6 @@ class TopicsScreen(MainScreen):
             self.post_message(arrived)
         except RefusedError as error:
             self.post_message(self.FilterRefused(arrived.matching, str(error)))
-        except self.sandbox.failures as error:
-            self.post_message(ActionFailed(str(error)))
 
     def on_topics_screen_filter_refused(self, message: FilterRefused) -> None:
         self.post_message(ActionFailed(message.why))

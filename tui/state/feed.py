@@ -1,66 +1,113 @@
-"""Polls the sandbox and posts its state, or the loss of the connection, as messages to the app."""
+"""Follows the news of the sandbox and posts them, its state, and the loss of the connection to the app."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 
 from textual.message import Message
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
-from rdss_sandbox.shapes.streams import Stream, StreamDetail
-from tui.state.worker_messages import ConnectionLost, Snapshot, SnapshotTaken
+from rdss_sandbox.shapes.events import News
+from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, SnapshotTaken
 
-BUSY_SECONDS = 0.25
-QUIET_SECONDS = 0.5
+HEARTBEAT_SECONDS = 1.0
+"""The time after which the state is fetched without news: the clock goes on, and reads make no event."""
+PAUSE_SECONDS = 0.05
+FLOOD_SECONDS = 0.25
+"""The pause while more messages or events come than anybody can read."""
+_FLOOD = 250
+_WINDOW_SECONDS = 0.5
 RETRY_SECONDS = 1.0
-_READERS_SECONDS = 1.0
+_LONGEST_RETRY_SECONDS = 8.0
 
 
-async def take_snapshot(client: AsyncClient, before: Snapshot | None = None) -> Snapshot:
-    """Fetch the state of the sandbox; streams and faults that did not change are taken from ``before``."""
-    status, listed = await asyncio.gather(client.status(), _count_messages(client))
-    known = dict(zip(before.status.streams, before.streams, strict=True)) if before else {}
+class UnreadNews:
+    """The news since they were last taken, together."""
 
-    async def detail(stream: Stream) -> StreamDetail:
-        return known.get(stream) or await client.stream(stream.name)
+    def __init__(self) -> None:
+        self._news = News()
+        self._some = asyncio.Event()
 
-    streams = await asyncio.gather(*map(detail, status.streams))
-    now = asyncio.get_running_loop().time
-    if before is None:
-        faults, readers = await asyncio.gather(client.faults(), client.readers())
-        return Snapshot(now(), now(), status, listed, tuple(streams), faults, readers)
-    same = (status.pid, status.events) == (before.status.pid, before.status.events)
-    faults = before.faults if same else await client.faults()
-    # Reads make no event, so readers are fetched by time.
-    stale = now() - before.readers_at >= _READERS_SECONDS
-    readers = await client.readers() if stale else before.readers
-    readers_at = now() if stale else before.readers_at
-    return Snapshot(now(), readers_at, status, listed, tuple(streams), faults, readers)
+    def add(self, news: News) -> None:
+        known = self._news
+        kinds, streams = {*known.kinds, *news.kinds}, {*known.streams, *news.streams}
+        first = known.first or news.first
+        self._news = News(kinds=tuple(sorted(kinds)), streams=tuple(sorted(streams)), first=first)
+        self._some.set()
 
-
-async def _count_messages(client: AsyncClient) -> int | None:
-    """Count the messages that can be listed. To ask for them indexes them; the status does not."""
-    try:
-        return (await client.messages(limit=1)).total
-    except RefusedError:
-        return None
+    async def take(self, seconds: float) -> News:
+        """Wait so long at most, and take what there is."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._some.wait()
+        except TimeoutError:
+            return News()
+        self._some.clear()
+        news, self._news = self._news, News()
+        return news
 
 
-async def poll_sandbox(client: AsyncClient, post: Callable[[Message], object]) -> None:
-    """Post ``SnapshotTaken`` for each answer and ``ConnectionLost`` for each failure, until cancelled.
+class Pace:
+    """How long to wait until the next refresh, by how many messages and events came lately."""
 
-    It polls more often while the state changes.
+    def __init__(self) -> None:
+        self._counts: deque[tuple[float, int]] = deque()
+
+    def after(self, snapshot: Snapshot) -> float:
+        """The pause after this snapshot, in seconds."""
+        self._counts.append((snapshot.at, snapshot.status.messages + snapshot.status.events))
+        while len(self._counts) > 2 and self._counts[1][0] <= snapshot.at - _WINDOW_SECONDS:
+            self._counts.popleft()
+        came = self._counts[-1][1] - self._counts[0][1]
+        lately = snapshot.at - self._counts[0][0] < 2 * _WINDOW_SECONDS
+        return FLOOD_SECONDS if lately and came > _FLOOD else PAUSE_SECONDS
+
+
+async def follow_sandbox(client: AsyncClient, post: Callable[[Message], object]) -> None:
+    """Post ``NewsArrived`` and ``SnapshotTaken`` at news, and ``ConnectionLost`` for each failure.
+
+    It ends when it is cancelled. News while it is busy, or within a pause, are posted together.
     """
+    unread, pace = UnreadNews(), Pace()
+    listening = asyncio.create_task(_listen(client, unread))
     snapshot: Snapshot | None = None
+    news, retry = News(first=True), RETRY_SECONDS
+    try:
+        while True:
+            try:
+                if news != News():
+                    post(NewsArrived(news))
+                snapshot = await take_snapshot(client, snapshot, news)
+                post(SnapshotTaken(snapshot))
+                retry = RETRY_SECONDS
+                await asyncio.sleep(pace.after(snapshot))
+                news = await unread.take(HEARTBEAT_SECONDS)
+            except (UnreachableError, RefusedError) as error:
+                post(ConnectionLost(str(error)))
+                # The first news of a new connection end the wait.
+                await unread.take(retry)
+                retry = min(retry * 2, _LONGEST_RETRY_SECONDS)
+                news = News(first=True)
+    finally:
+        listening.cancel()
+
+
+async def take_snapshot(client: AsyncClient, before: Snapshot | None, news: News) -> Snapshot:
+    """Fetch the state of the sandbox; faults that no event can have changed are taken from ``before``."""
+    status = await client.status()
+    known = before is not None and not news.first and not news.kinds and before.status.pid == status.pid
+    faults = before.faults if before and known else await client.faults()
+    return Snapshot(asyncio.get_running_loop().time(), status, faults)
+
+
+async def _listen(client: AsyncClient, unread: UnreadNews) -> None:
     while True:
         try:
-            before, snapshot = snapshot, await take_snapshot(client, snapshot)
-            post(SnapshotTaken(snapshot))
-            busy = before is None or before.moved != snapshot.moved
-            await asyncio.sleep(BUSY_SECONDS if busy else QUIET_SECONDS)
-        except (UnreachableError, RefusedError) as error:
-            # 404: a stream was deleted between two requests. The next poll is right again.
-            if isinstance(error, UnreachableError) or error.status != 404:
-                post(ConnectionLost(str(error)))
-            await asyncio.sleep(RETRY_SECONDS)
+            # A connection that is made or lost is a reason to look, as news are.
+            async for news in client.follow_news(on_connection=lambda _: unread.add(News())):
+                unread.add(news)
+        except RefusedError:
+            # The state is refused too, and the reason shown.
+            await asyncio.sleep(_LONGEST_RETRY_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -14,51 +14,58 @@ PAGE_ROWS = 200
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """The rows from ``offset`` on, out of ``total`` rows."""
+    """The rows from ``offset`` on, out of ``total`` rows. One that is not ``complete`` lacks known rows."""
 
     offset: int
     rows: Sequence[Row]
     total: int
+    complete: bool = True
 
 
-# Called with (offset, limit); raises UnreachableError or RefusedError.
+# Called with (offset, limit); a negative offset counts from the end, and is asked of lists that follow alone.
+# Raises UnreachableError or RefusedError.
 Source = Callable[[int, int], Awaitable[Page[Row]]]
 
 
 class Pages(Generic[Row]):
-    """The ``keep`` pages that were used last. A page that is shorter than it should be counts as missing."""
+    """The ``keep`` pages that were used last. Of a page some rows can be missing."""
 
     def __init__(self, size: int = PAGE_ROWS, keep: int = 20) -> None:
         self.size = size
         self._keep = keep
-        self._held: OrderedDict[int, Sequence[Row]] = OrderedDict()
+        self._held: OrderedDict[int, dict[int, Row]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._held)
 
     def row(self, index: int) -> Row | None:
-        """The row at ``index``, or None while its page is missing. Marks the page as used."""
-        number, within = divmod(index, self.size)
-        page = self._held.get(number)
-        if page is None or within >= len(page):
-            return None
-        self._held.move_to_end(number)
-        return page[within]
+        """The row at ``index``, or None while it is missing. Marks its page as used."""
+        number = index // self.size
+        row = self._held.get(number, {}).get(index)
+        if row is not None:
+            self._held.move_to_end(number)
+        return row
 
     def holds(self, page: Page[Row]) -> bool:
-        """Whether an equal page is held."""
-        return self._held.get(page.offset // self.size) == page.rows
+        """Whether the rows of this page are held, and equal."""
+        return bool(page.rows) and all(held == row for held, row in self._pairs(page))
 
     def extends(self, page: Page[Row]) -> bool:
         """Whether the held rows of this page are unchanged in the new one."""
-        held = self._held.get(page.offset // self.size, ())
-        return held == page.rows[: len(held)]
+        return all(held is None or held == row for held, row in self._pairs(page))
+
+    def _pairs(self, page: Page[Row]) -> Iterator[tuple[Row | None, Row]]:
+        """What is held at the place of each row of the page, and the row."""
+        for index, row in enumerate(page.rows, page.offset):
+            yield self._held.get(index // self.size, {}).get(index), row
 
     def put(self, page: Page[Row]) -> None:
-        """Hold a page that starts at a multiple of ``size``; the least recently used one is dropped."""
-        number = page.offset // self.size
-        self._held[number] = page.rows
-        self._held.move_to_end(number)
+        """Hold the rows of a page that starts anywhere; the least recently used pages are dropped."""
+        for index, row in enumerate(page.rows, page.offset):
+            self._held.setdefault(index // self.size, {})[index] = row
+        for number in range(page.offset // self.size, (page.offset + len(page.rows)) // self.size + 1):
+            if number in self._held:
+                self._held.move_to_end(number)
         while len(self._held) > self._keep:
             self._held.popitem(last=False)
 
@@ -75,7 +82,10 @@ class Pages(Generic[Row]):
         return [
             number * self.size
             for number in numbers
-            if len(self._held.get(number, ())) <= min(last - number * self.size, self.size - 1)
+            if any(
+                index not in self._held.get(number, {})
+                for index in range(max(first, number * self.size), min(last + 1, (number + 1) * self.size))
+            )
         ]
 
     def clear(self) -> None:

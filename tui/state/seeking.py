@@ -30,7 +30,8 @@ def message_source(log: MessageLog, matching: str) -> Source[MessageRow]:
 
     async def read(offset: int, limit: int) -> Page[MessageRow]:
         page = await log.messages(offset=offset, limit=limit, matching=matching)
-        return Page(offset, page.messages, page.total)
+        begins = offset if offset >= 0 else page.total - len(page.messages)
+        return Page(begins, page.messages, page.total, page.indexed)
 
     return read
 

@@ -6,31 +6,26 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.faults import Fault
-from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.status import Status
-from rdss_sandbox.shapes.streams import StreamDetail
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of the sandbox at ``at``, and its readers at ``readers_at`` (seconds of the event loop).
-
-    ``listed`` is how many messages can be listed, None while they cannot.
-    """
+    """The state of the sandbox at ``at`` (seconds of the event loop)."""
 
     at: float
-    readers_at: float
     status: Status
-    listed: int | None
-    streams: tuple[StreamDetail, ...]
     faults: tuple[Fault, ...]
-    readers: ReaderList
 
-    @property
-    def moved(self) -> tuple[int, int | None, int]:
-        """Counters that differ when a list may have changed: process id, messages, events."""
-        return self.status.pid, self.listed, self.status.events
+
+class NewsArrived(Message):
+    """Something happened in the sandbox."""
+
+    def __init__(self, news: News) -> None:
+        super().__init__()
+        self.news = news
 
 
 class SnapshotTaken(Message):

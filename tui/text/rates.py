@@ -9,18 +9,20 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 class Rates:
-    """The rates per second of named counters, for the last ``keep`` intervals between readings."""
+    """The rates per second of named counters, in the last ``keep`` intervals of ``least`` seconds."""
 
-    def __init__(self, keep: int = 60) -> None:
+    def __init__(self, keep: int = 60, least: float = 0.25) -> None:
         self._keep = keep
+        self._least = least
         self._last: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, deque[float]] = {}
 
     def note(self, name: str, at: float, count: int) -> None:
         """Add a reading of a counter at ``at`` seconds. A counter that fell was reset to 0."""
-        before, self._last[name] = self._last.get(name), (at, count)
-        if before is None or at <= before[0]:
+        before = self._last.setdefault(name, (at, count))
+        if at - before[0] < self._least:
             return
+        self._last[name] = at, count
         grown = count - before[1] if count >= before[1] else count
         self._rates.setdefault(name, deque(maxlen=self._keep)).append(grown / (at - before[0]))
 

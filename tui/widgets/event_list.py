@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.events import Event, News
 from tui.session import session_of
 from tui.state.paging import Page
 from tui.text import figures
@@ -18,11 +18,15 @@ EVENT_COLUMNS: tuple[Column[Event], ...] = (
 )
 
 
+def _happened(news: News) -> bool:
+    return news.first or bool(news.kinds)
+
+
 class EventList(RowList[Event]):
     """Shows the events live; it follows the newest until the user scrolls away."""
 
     def __init__(self) -> None:
-        super().__init__(EVENT_COLUMNS, live=True, empty="nothing happened yet", id="happened")
+        super().__init__(EVENT_COLUMNS, live=_happened, empty="nothing happened yet", id="happened")
 
     def on_mount(self) -> None:
         self.browse(self._read)
@@ -30,5 +34,7 @@ class EventList(RowList[Event]):
 
     async def _read(self, offset: int, limit: int) -> Page[Event]:
         client = session_of(self).client
+        last = await client.last_event()
         # Ids count from 1 without gaps, so the row at offset n has the id n + 1.
-        return Page(offset, await client.events(after=offset, limit=limit), await client.last_event())
+        begins = offset if offset >= 0 else max(0, last + offset)
+        return Page(begins, await client.events(after=begins, limit=limit), last)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rdss_sandbox.record_lines import RecordAddress, place_in_key
+from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from tui.text.columns import Column
@@ -56,6 +57,11 @@ AUDIT_COLUMNS = tuple(_SOURCE.get(column.title, column) for column in MESSAGE_CO
 """Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 
 
+def came(news: News) -> bool:
+    """Whether there may be new messages."""
+    return news.first or bool(news.streams) or "sandbox.reset" in news.kinds
+
+
 class MessageList(RowList[MessageRow]):
     """A live list of messages."""
 
@@ -64,7 +70,7 @@ class MessageList(RowList[MessageRow]):
     ) -> None:
         super().__init__(
             columns,
-            live=True,
+            live=came,
             marked=marked,
             empty="no messages; send one with: sandbox message sample --count 10 | sandbox send -",
         )

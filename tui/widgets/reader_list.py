@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.readers import Reader
 from tui.state.worker_messages import Snapshot
 from tui.text.columns import Column
@@ -65,13 +66,13 @@ class ReaderList(RowList[ReaderLine]):
         empty = "nobody reads; an iterator or a fan-out consumer shows here"
         super().__init__(READER_COLUMNS, empty=empty, id="readers")
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Draw the readers of a snapshot."""
-        if not snapshot.readers.known:
+    def show(self, snapshot: Snapshot, readers: readers.ReaderList) -> None:
+        """Draw the readers as of a snapshot."""
+        if not readers.known:
             self.show_empty("the streams are an upstream's, which does not say who reads them")
             return
         now = int(snapshot.status.clock.time)
-        lines = [ReaderLine(reader, now) for reader in snapshot.readers.readers]
+        lines = [ReaderLine(reader, now) for reader in readers.readers]
         lines.sort(
             key=lambda line: (not live(line.reader, now), -line.reader.behind, line.place, line.reader.began)
         )

@@ -23,10 +23,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rdss_sandbox.client import RefusedError, UnreachableError
+from rdss_sandbox.shapes.events import News
 from tui.keys.actions import Group, bindings
-from tui.state.movement import Movement
 from tui.state.paging import Page, Pages, Source
-from tui.state.worker_messages import Snapshot
 from tui.text.columns import Column, choose_columns, fit
 
 Row = TypeVar("Row")
@@ -38,9 +37,9 @@ _STRIPS_KEPT = 300
 class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     """Rows under a heading, one line each, with a cursor.
 
-    ``browse`` shows rows that are fetched page by page; a ``live`` list fetches again after each change in
-    the sandbox. ``fill`` shows given rows. While ``following``, the cursor stays on the last row. While
-    ``paused``, no rows are added and ``behind`` counts the new ones.
+    ``browse`` shows rows that are fetched page by page, and again at news for which ``live`` is true.
+    ``fill`` shows given rows. While ``following``, the cursor stays on the last row. While ``paused``, no
+    rows are added and ``behind`` counts the new ones.
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
@@ -118,7 +117,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self,
         columns: Sequence[Column[Row]],
         *,
-        live: bool = False,
+        live: Callable[[News], bool] | None = None,
         marked: Callable[[Row], bool] = lambda _: False,
         empty: str = "nothing here yet",
         id: str | None = None,  # noqa: A002 -- Textual's name for it
@@ -126,7 +125,6 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self._columns = columns
         self._live = live
-        self._movement = Movement()
         self._marked = marked
         self._empty = empty
         self._pages: Pages[Row] = Pages()
@@ -147,7 +145,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def on_mount(self) -> None:
         self._keep_fetching()
         if self._live:
-            self.watch(self.app, "snapshot", self._notice, init=False)
+            self.watch(self.app, "news", self._notice, init=False)
             self.watch(self.app, "lost", self.look_again, init=False)
 
     def browse(self, source: Source[Row], *, cursor: int = 0) -> None:
@@ -180,8 +178,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             self._look_again = True
             self._due.set()
 
-    def _notice(self, snapshot: Snapshot | None) -> None:
-        if self.screen in self.app.screen_stack and self._movement.since(snapshot):
+    def _notice(self, news: News) -> None:
+        if self._live and self._live(news):
             self.look_again()
 
     @property
@@ -213,13 +211,12 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         total = self.total + self.behind
         if self._look_again:
             self._look_again = False
-            page = await source(total // size * size, size)
-            if self.following and page.total > page.offset + size:
-                # The end is pages ahead. Fetch the last page before its length is shown, else the list
-                # would flash empty.
-                self.post_message(self.PageArrived(generation, Page(page.offset, page.rows, total)))
-                page = await source((page.total - 1) // size * size, size)
+            # A list that follows shows its end alone; rows before it are fetched when they come into view.
+            asked = -max(1, self.size.height - 1) if self.following else total // size * size
+            page = await source(asked, -asked if self.following else size)
             self.post_message(self.PageArrived(generation, page))
+            if not page.complete:
+                self.look_again()
         for offset in self._pages.missing(*self._in_view(), self.total):
             self.post_message(self.PageArrived(generation, await source(offset, size)))
 

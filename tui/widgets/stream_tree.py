@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from textual.message import Message
 
+from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.streams import Shard, StreamDetail
 from tui.state.worker_messages import Snapshot
 from tui.text import lineage
@@ -113,16 +114,16 @@ class StreamTree(RowList[TreeLine]):
         self.chosen: Branch | None = None
         super().__init__(TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", id="tree")
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Draw the streams of a snapshot and add it to the rates and lags."""
-        for stream in snapshot.streams:
+    def show(self, snapshot: Snapshot, streams: Sequence[StreamDetail], readers: ReaderList) -> None:
+        """Draw the streams and their readers as of a snapshot, and add them to the rates and lags."""
+        for stream in streams:
             self._rates.note(stream.name, snapshot.at, stream.records)
             for each in stream.shards:
                 self._rates.note(f"{stream.name}/{each.id}", snapshot.at, each.records)
-        self._behind = behind(snapshot.readers.readers, snapshot.status.clock.time, snapshot.streams)
+        self._behind = behind(readers.readers, snapshot.status.clock.time, streams)
         for name, records in self._behind.items():
             self._lags.note(name, records)
-        self.fill([self._line_of(branch) for branch in lineage.grow(snapshot.streams)])
+        self.fill([self._line_of(branch) for branch in lineage.grow(streams)])
 
     def _line_of(self, branch: Branch) -> TreeLine:
         rates, lags = self._rates.of(branch.key), self._lags.of(branch.key)
