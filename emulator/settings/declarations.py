@@ -1,4 +1,4 @@
-"""The declaration of a setting, in the annotation of its field.
+"""The declaration of a setting: a field of a dataclass.
 
 The option, the variable, the key in ``sandbox.toml``, their help and ``docs/settings.md`` are made from it.
 """
@@ -6,13 +6,16 @@ The option, the variable, the key in ``sandbox.toml``, their help and ``docs/set
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+T = TypeVar("T")
+
+_KEY: Final = "setting"
 _NOTHING: Final = (None, False, ())
 
 
@@ -86,19 +89,23 @@ class Declared:
         return get_args(self.type)[0] if get_origin(self.type) is tuple else None
 
 
-def declared(shape: type[msgspec.Struct]) -> dict[str, Declared]:
-    """The settings of ``shape`` by name, in its order."""
-    hints = get_type_hints(shape, include_extras=True)
-    found = {}
-    for field in msgspec.structs.fields(shape):
-        kind, *told = get_args(hints[field.name])
-        setting = next(each for each in told if isinstance(each, Setting))
-        found[field.name] = Declared(field.name, _bare(kind), field.default, setting)
-    return found
+def setting(default: T, help_: str, **said: Any) -> T:
+    """Declare a field: its default, the sentence of help, and what else ``Setting`` has."""
+    declaration: T = field(default=default, metadata={_KEY: Setting(help_, **said)})
+    return declaration
+
+
+def declared(shape: type) -> dict[str, Declared]:
+    """The settings of a dataclass by name, in its order."""
+    hints = get_type_hints(shape)
+    return {
+        each.name: Declared(each.name, _bare(hints[each.name]), each.default, each.metadata[_KEY])
+        for each in fields(shape)
+    }
 
 
 def _bare(kind: Any) -> Any:
-    """The type without None and without its bounds."""
+    """The type without None."""
     if get_origin(kind) in {Union, UnionType}:
-        kind = next(each for each in get_args(kind) if each is not NoneType)
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        return next(each for each in get_args(kind) if each is not NoneType)
+    return kind

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from emulator.settings.declarations import Declared, declared
-from emulator.settings.setting_errors import Origins, SettingsError, describe_error
+from emulator.settings.setting_errors import Origins, SettingsError, describe_error, describe_unknown_key
 
 FILE_NAME = "sandbox.toml"
 
-S = TypeVar("S", bound=msgspec.Struct)
+S = TypeVar("S")
 
 
 def variable_of(table: str, name: str) -> str:
@@ -49,6 +49,8 @@ def read_table(
         if value is not None:
             merged[name] = value
             origins.nearer[name] = settings[name].option if name in settings else f"--{name}"
+    for name in merged.keys() - settings.keys():
+        raise SettingsError(f"{origins.of(name)}: {describe_unknown_key(name, tuple(settings))}")
     given = {name for name, value in merged.items() if value != ""}
     for name, setting in settings.items():
         with origins.blamed(name):

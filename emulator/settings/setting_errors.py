@@ -19,6 +19,7 @@ _WHERE = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
+_OBJECTS = (msgspec.inspect.StructType, msgspec.inspect.DataclassType)
 _NOT_AMONG = re.compile(r"Invalid enum value .*")
 
 
@@ -85,7 +86,7 @@ def describe_unknown_key(name: str, keys: tuple[str, ...]) -> str:
 def _keys(shape: type, path: list[Step]) -> tuple[str, ...]:
     """The names that an object at this path of the shape can have."""
     kind = _kind(shape, path)
-    assert isinstance(kind, msgspec.inspect.StructType)
+    assert isinstance(kind, _OBJECTS)
     return tuple(each.encode_name for each in kind.fields)
 
 
@@ -107,9 +108,9 @@ def _kind(shape: type, path: list[Step]) -> Any:
     kind: Any = msgspec.inspect.type_info(shape)
     for step in [*path, None]:
         if isinstance(kind, msgspec.inspect.UnionType):
-            within = (msgspec.inspect.StructType, msgspec.inspect.VarTupleType)
+            within = (*_OBJECTS, msgspec.inspect.VarTupleType)
             kind = next((each for each in kind.types if isinstance(each, within)), kind)
-        if isinstance(kind, msgspec.inspect.StructType) and step is not None:
+        if isinstance(kind, _OBJECTS) and step is not None:
             kind = next(each.type for each in kind.fields if each.encode_name == step)
         elif isinstance(kind, msgspec.inspect.VarTupleType):
             kind = kind.item_type

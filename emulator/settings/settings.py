@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from emulator.rng import new_seed, new_uuid
-from emulator.settings.declarations import Setting
+from emulator.settings.declarations import setting
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
@@ -101,7 +102,8 @@ def _parse_topology(path: Path, text: str) -> Any:
         raise ValueError(" ".join(str(error).split())) from error
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
     """Everything that an emulator needs to start. A setting is declared here and nowhere else.
 
     Its option of ``sandbox up``, ``SANDBOX_<NAME>`` in the environment, its key under ``[sandbox]`` in
@@ -109,173 +111,139 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     # Where it stands.
-    profile: Annotated[Profile, Setting("What to run: see docs/profiles.md.")] = "embedded"
-    upstream_aws: Annotated[
-        str | None, Setting("Relay to this AWS endpoint.", metavar="URL", applies="embedded, relay, aws")
-    ] = None
-    upstream_amqp: Annotated[
-        str | None,
-        Setting("Relay to this broker: amqp://user:password@host/", metavar="URL", applies=_PROCESSES),
-    ] = None
-    upstream_owned: Annotated[
-        bool, Setting("Let a reset empty the AWS upstream.", option="", applies="embedded, relay")
-    ] = False
-    region: Annotated[str, Setting("The AWS region.", metavar="NAME", told="AWS_REGION, or {}")] = _REGION
-    topology: Annotated[
-        Topology,
-        Setting(
-            "The streams and buckets to make.",
-            metavar="FILE|default|rdss|none",
-            told="default",
-            read=_read_topology,
-        ),
-    ] = DEFAULT_TOPOLOGY
-    # Ports.
-    host: Annotated[str, Setting("The address to listen on.", metavar="ADDRESS", applies=_PROCESSES)] = (
-        "127.0.0.1"
+    profile: Profile = setting("embedded", "What to run: see docs/profiles.md.")
+    upstream_aws: str | None = setting(
+        None, "Relay to this AWS endpoint.", metavar="URL", applies="embedded, relay, aws"
     )
-    aws_port: Annotated[
-        int,
-        Setting(
-            "The port for Kinesis, S3 and the other AWS services.",
-            metavar="N",
-            told="{}; 0: any free",
-            check=_check_port,
-        ),
-    ] = 4566
-    control_port: Annotated[
-        int, Setting("The port of the control API.", metavar="N", told="{}; 0: any free", check=_check_port)
-    ] = 4570
-    queues_port: Annotated[
-        int | None,
-        Setting(
-            "The port of queues (Zaqar).",
-            metavar="N",
-            usual=None,
-            told=f"{QUEUES_PORT}, or any free; 0: any free",
-            check=_check_port,
-        ),
-    ] = 0
-    topics_port: Annotated[
-        int | None,
-        Setting(
-            "The port of topics (AMPS).",
-            metavar="N",
-            usual=None,
-            told=f"{TOPICS_PORT}, or any free; 0: any free",
-            check=_check_port,
-        ),
-    ] = 0
-    amqp_port: Annotated[
-        int, Setting("The port of RabbitMQ, where it is installed.", metavar="N", check=_check_port)
-    ] = 5672
-    amqp: Annotated[
-        Literal["auto", "off"], Setting("Whether to start RabbitMQ.", usual="auto", applies=_PROCESSES)
-    ] = "off"
+    upstream_amqp: str | None = setting(
+        None, "Relay to this broker: amqp://user:password@host/", metavar="URL", applies=_PROCESSES
+    )
+    upstream_owned: bool = setting(
+        False, "Let a reset empty the AWS upstream.", option="", applies="embedded, relay"
+    )
+    region: str = setting(_REGION, "The AWS region.", metavar="NAME", told="AWS_REGION, or {}")
+    topology: Topology = setting(
+        DEFAULT_TOPOLOGY,
+        "The streams and buckets to make.",
+        metavar="FILE|default|rdss|none",
+        told="default",
+        read=_read_topology,
+    )
+    # Ports.
+    host: str = setting("127.0.0.1", "The address to listen on.", metavar="ADDRESS", applies=_PROCESSES)
+    aws_port: int = setting(
+        4566,
+        "The port for Kinesis, S3 and the other AWS services.",
+        metavar="N",
+        told="{}; 0: any free",
+        check=_check_port,
+    )
+    control_port: int = setting(
+        4570, "The port of the control API.", metavar="N", told="{}; 0: any free", check=_check_port
+    )
+    queues_port: int | None = setting(
+        0,
+        "The port of queues (Zaqar).",
+        metavar="N",
+        usual=None,
+        told=f"{QUEUES_PORT}, or any free; 0: any free",
+        check=_check_port,
+    )
+    topics_port: int | None = setting(
+        0,
+        "The port of topics (AMPS).",
+        metavar="N",
+        usual=None,
+        told=f"{TOPICS_PORT}, or any free; 0: any free",
+        check=_check_port,
+    )
+    amqp_port: int = setting(
+        5672, "The port of RabbitMQ, where it is installed.", metavar="N", check=_check_port
+    )
+    amqp: Literal["auto", "off"] = setting(
+        "off", "Whether to start RabbitMQ.", usual="auto", applies=_PROCESSES
+    )
     # Who may call.
-    token: Annotated[
-        str | None,
-        Setting("The token that every port asks for.", option="", told="none; drawn beyond loopback"),
-    ] = None
-    allowed_hosts: Annotated[
-        tuple[str, ...],
-        Setting("Another host name that requests may use.", metavar="NAME", option="--allow-host"),
-    ] = ()
-    allowed_origins: Annotated[
-        tuple[str, ...],
-        Setting(
-            "A web page's origin that may use the ports, such as http://localhost:3000.",
-            metavar="URL",
-            option="--allow-origin",
-            check=_check_origins,
-        ),
-    ] = ()
-    access: Annotated[
-        tuple[KeyPermission, ...],
-        Setting("What access keys may do with streams; other keys may do everything.", option=""),
-    ] = ()
+    token: str | None = setting(
+        None, "The token that every port asks for.", option="", told="none; drawn beyond loopback"
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        (), "Another host name that requests may use.", metavar="NAME", option="--allow-host"
+    )
+    allowed_origins: tuple[str, ...] = setting(
+        (),
+        "A web page's origin that may use the ports, such as http://localhost:3000.",
+        metavar="URL",
+        option="--allow-origin",
+        check=_check_origins,
+    )
+    access: tuple[KeyPermission, ...] = setting(
+        (), "What access keys may do with streams; other keys may do everything.", option=""
+    )
     # Data.
-    data_dir: Annotated[
-        Path | None,
-        Setting(
-            "The folder for everything that is kept; :memory: keeps nothing.",
-            metavar="DIR",
-            applies=_PROCESSES,
-            read=_read_data_dir,
-        ),
-    ] = Path(STATE_DIRECTORY, "data")
-    fsync: Annotated[bool, Setting("Acknowledge only what survives a power cut.", applies=_PROCESSES)] = False
-    retention: Annotated[
-        float | None,
-        Setting(
-            "Remove events and objects of the audit log that are older: 7d, 12h.",
-            metavar="AGE",
-            told="never",
-            applies=_PROCESSES,
-            read=_read_retention,
-        ),
-    ] = None
+    data_dir: Path | None = setting(
+        Path(STATE_DIRECTORY, "data"),
+        "The folder for everything that is kept; :memory: keeps nothing.",
+        metavar="DIR",
+        applies=_PROCESSES,
+        read=_read_data_dir,
+    )
+    fsync: bool = setting(False, "Acknowledge only what survives a power cut.", applies=_PROCESSES)
+    retention: float | None = setting(
+        None,
+        "Remove events and objects of the audit log that are older: 7d, 12h.",
+        metavar="AGE",
+        told="never",
+        applies=_PROCESSES,
+        read=_read_retention,
+    )
     # Behaviour.
-    seed: Annotated[int, Setting("The seed of everything random.", metavar="N", told="drawn")] = 0
-    limits: Annotated[
-        Literal["relaxed", "strict"],
-        Setting("Whether to enforce AWS's throughput limits.", applies="embedded"),
-    ] = "relaxed"
-    transition_seconds: Annotated[
-        TransitionSeconds,
-        Setting(
-            "How long streams are CREATING, UPDATING, DELETING.",
-            metavar="S",
-            told="the topology's, or 0",
-            applies="embedded",
-        ),
-    ] = 0.0
-    faults: Annotated[
-        tuple[NewFault, ...],
-        Setting("The faults in force from the start, and again after a reset.", option=""),
-    ] = ()
-    containers: Annotated[
-        str | None,
-        Setting("The Compose project whose containers faults may strike.", option="", applies=_PROCESSES),
-    ] = None
-    targets: Annotated[
-        tuple[str, ...],
-        Setting(
-            "A process that the faults pause and kill may strike, by its id or the file that has it.",
-            metavar="NAME=PID|FILE",
-            option="--target",
-            applies=_PROCESSES,
-        ),
-    ] = ()
-    topics: Annotated[
-        Path | None,
-        Setting(
-            "A file that defines topics and who may use them: see docs/topics.md.",
-            metavar="FILE",
-            read=_read_file,
-        ),
-    ] = None
-    integration: Annotated[
-        Path | None,
-        Setting(
-            "A file that says how asynchronous messages are processed: see docs/processing.md.",
-            metavar="FILE",
-            applies=_PROCESSES,
-            read=_read_file,
-        ),
-    ] = None
-    confirm_subscriptions: Annotated[
-        bool,
-        Setting("Notify subscribers of queues only after they have agreed.", option="", applies=_PROCESSES),
-    ] = False
-    as_published: Annotated[
-        bool,
-        Setting(
-            "Judge by the published schema files alone, where no type settles the body.",
-            option="",
-            applies=_PROCESSES,
-        ),
-    ] = False
+    seed: int = setting(0, "The seed of everything random.", metavar="N", told="drawn")
+    limits: Literal["relaxed", "strict"] = setting(
+        "relaxed", "Whether to enforce AWS's throughput limits.", applies="embedded"
+    )
+    transition_seconds: TransitionSeconds = setting(
+        0.0,
+        "How long streams are CREATING, UPDATING, DELETING.",
+        metavar="S",
+        told="the topology's, or 0",
+        applies="embedded",
+    )
+    faults: tuple[NewFault, ...] = setting(
+        (), "The faults in force from the start, and again after a reset.", option=""
+    )
+    containers: str | None = setting(
+        None, "The Compose project whose containers faults may strike.", option="", applies=_PROCESSES
+    )
+    targets: tuple[str, ...] = setting(
+        (),
+        "A process that the faults pause and kill may strike, by its id or the file that has it.",
+        metavar="NAME=PID|FILE",
+        option="--target",
+        applies=_PROCESSES,
+    )
+    topics: Path | None = setting(
+        None,
+        "A file that defines topics and who may use them: see docs/topics.md.",
+        metavar="FILE",
+        read=_read_file,
+    )
+    integration: Path | None = setting(
+        None,
+        "A file that says how asynchronous messages are processed: see docs/processing.md.",
+        metavar="FILE",
+        applies=_PROCESSES,
+        read=_read_file,
+    )
+    confirm_subscriptions: bool = setting(
+        False, "Notify subscribers of queues only after they have agreed.", option="", applies=_PROCESSES
+    )
+    as_published: bool = setting(
+        False,
+        "Judge by the published schema files alone, where no type settles the body.",
+        option="",
+        applies=_PROCESSES,
+    )
 
     @property
     def loopback(self) -> bool:
@@ -293,10 +261,10 @@ def read_settings(
     found, given = read_table(Settings, "sandbox", options, environment, directory or Path())
     # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
-    drawn = {
+    drawn: dict[str, Any] = {
         "region": region,
         "token": None if found.loopback else new_uuid(),
         "seed": new_seed(),
         "transition_seconds": found.topology.transition_seconds,
     }
-    return msgspec.structs.replace(found, **{name: drawn[name] for name in drawn.keys() - given})
+    return replace(found, **{name: drawn[name] for name in drawn.keys() - given})

@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from emulator.settings.declarations import Setting
+from emulator.settings.declarations import setting
 from emulator.settings.reading import read_table
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
     """The settings that the specification requires ("Message Gateway"), and those of the sender.
 
     ``SANDBOX_GATEWAY_<NAME>``, a key under ``[gateway]`` in ``sandbox.toml`` and docs/settings.md are made of
     each.
     """
 
-    queue: Annotated[
-        Literal["kinesis", "rabbitmq", "mock"],
-        Setting("The type of queue; mock is in this process and needs nothing."),
-    ] = "kinesis"
-    address: Annotated[str, Setting("An AWS endpoint, or an AMQP URL; mock needs none.")] = (
-        "http://127.0.0.1:4566"
+    queue: Literal["kinesis", "rabbitmq", "mock"] = setting(
+        "kinesis", "The type of queue; mock is in this process and needs nothing."
     )
-    region: Annotated[str, Setting("The AWS region of the streams.")] = "us-east-1"
-    send: Annotated[Name, Setting("The channel that messages are sent to.")] = "input"
-    receive: Annotated[
-        Name,
-        Setting("The channel on which return messages arrive; on RabbitMQ no other application may read it."),
-    ] = "output"
-    retry_interval: Annotated[
-        Seconds, Setting("The pause between two reads for a return message, in seconds.")
-    ] = 0.2
-    timeout: Annotated[Seconds, Setting("The time to wait for a return message, in seconds.")] = 30.0
-    generator: Annotated[Name, Setting("The generator that messages name.")] = "rdss-sandbox"
-    tenant: Annotated[int, Setting("The institution's JiscID.")] = 1
-    machine: Annotated[Name, Setting("The machine's identifier in messageHistory.")] = "rdss-sandbox-gateway"
-    machine_address: Annotated[Name, Setting("The machine's address in messageHistory.")] = "localhost"
+    address: str = setting("http://127.0.0.1:4566", "An AWS endpoint, or an AMQP URL; mock needs none.")
+    region: str = setting("us-east-1", "The AWS region of the streams.")
+    send: Name = setting("input", "The channel that messages are sent to.")
+    receive: Name = setting(
+        "output", "The channel on which return messages arrive; on RabbitMQ no other application may read it."
+    )
+    retry_interval: Seconds = setting(0.2, "The pause between two reads for a return message, in seconds.")
+    timeout: Seconds = setting(30.0, "The time to wait for a return message, in seconds.")
+    generator: Name = setting("rdss-sandbox", "The generator that messages name.")
+    tenant: int = setting(1, "The institution's JiscID.")
+    machine: Name = setting("rdss-sandbox-gateway", "The machine's identifier in messageHistory.")
+    machine_address: Name = setting("localhost", "The machine's address in messageHistory.")
 
 
 def read_gateway_settings(environment: Mapping[str, str], directory: Path | None = None) -> GatewaySettings:

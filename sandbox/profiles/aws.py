@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import msgspec
+from dataclasses import replace
 
 from emulator.settings.settings import Settings
 from sandbox.profiles.in_process import CannotStartError, serve
@@ -17,4 +16,4 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
         raise CannotStartError(
             f"whoever reaches {settings.host} could use your AWS credentials: this profile stays on 127.0.0.1"
         )
-    serve(msgspec.structs.replace(settings, upstream_owned=False), ready)
+    serve(replace(settings, upstream_owned=False), ready)

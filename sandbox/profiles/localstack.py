@@ -13,10 +13,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
-
-import msgspec
 
 from emulator.clock import Clock
 from emulator.settings.settings import STATE_DIRECTORY, Settings
@@ -53,7 +52,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     home = Path(STATE_DIRECTORY, "localstack").resolve()
     install(home, _say)
     with started(home, os.environ, _say) as url:
-        serve(msgspec.structs.replace(settings, upstream_aws=url, upstream_owned=True), ready)
+        serve(replace(settings, upstream_aws=url, upstream_owned=True), ready)
 
 
 def install(home: Path, say: Callable[[str], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -36,7 +37,7 @@ class Exchange:
 
     def gateway(self, repository: Repository, **change: object) -> AbstractContextManager[MetadataGateway]:
         """An application's gateway, with some settings changed."""
-        settings = msgspec.structs.replace(self.settings, **change)
+        settings = replace(self.settings, **change)
         return open_gateway(settings, repository, self.clock, self.queues)
 
     def repository(self, name: str) -> Repository:
