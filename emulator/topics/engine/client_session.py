@@ -76,6 +76,11 @@ class Session:
             except CommandRefusedError as refused:
                 self._refuse(command, str(command.__struct_config__.tag), receipt, refused)
 
+    def flush_acks(self) -> None:
+        """Send the ``persisted`` acks that wait only for their time, since no command follows them soon."""
+        with self._registry.lock:
+            self.persistence.flush()
+
     def refuse(self, command: Undecoded, why: str) -> None:
         """Refuse an invalid command, in the acknowledgements that it asked for and as an event."""
         with self._registry.lock:

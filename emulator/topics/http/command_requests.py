@@ -79,6 +79,8 @@ async def execute_commands(conversation: Conversation, commands: Sequence[Comman
         acknowledged = msgspec.structs.replace(command, ack_type=_add_ack(command.ack_type, "processed"))
         await conversation.execute(acknowledged)
     durable = [each for each in commands if _asks_for(each.ack_type, "persisted")]
+    if durable:
+        await conversation.flush_acks()  # the request has no further commands to share an ack with
     messages = await _wait_for_acks(conversation.outbox, durable)
     failure = find_failure(messages)
     status = HTTPStatus.OK if failure is None else _choose_status(failure)

@@ -102,6 +102,10 @@ class Conversation:
         else:
             await self._do(partial(self._opened.execute, command))
 
+    async def flush_acks(self) -> None:
+        """Send the ``persisted`` acks that wait only for their time; they may wait for the disk."""
+        await asyncio.to_thread(self._opened.flush_acks)
+
     def refuse(self, error: BadCommandError) -> None:
         """Refuse an invalid command, in its acknowledgements and as an event."""
         self._opened.refuse(error.command, error.why)

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from emulator.clock import Clock
 from emulator.topics.configuration import TopicConfiguration, User
 from emulator.topics.engine import Entitlement, Topic
 from tests.emulator.topics.http.conftest import SECONDS, Port
@@ -35,6 +36,15 @@ async def test_commands_are_done_in_order_and_answered_together(port: Port) -> N
     assert record["data"] == {"id": "a", "n": 1, "m": 2}
     persisted = [each for each in messages if each.get("ack_type") == "persisted"]
     assert persisted[-1]["seq"] == 2
+
+
+async def test_a_request_does_not_wait_for_commands_that_cannot_follow(opened: Callable[..., Any]) -> None:
+    """Acknowledgements of persistence are conflated for a second; the last command of a request ends that."""
+    port = await opened(clock=Clock(frozen_at=1_790_000_000.0))
+    publish = {"cmd": "publish", "topic": "orders", "ack_type": "persisted"}
+    answer = await port.post(*({**publish, "data": {"id": n}, "seq": n} for n in (1, 2)))
+    messages = answer.json()["messages"]
+    assert [each["seq"] for each in messages if each["ack_type"] == "persisted"] == [2]
 
 
 @pytest.mark.parametrize(
