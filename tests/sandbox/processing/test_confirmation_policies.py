@@ -75,7 +75,7 @@ def _listening() -> Iterator[Source]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         source.url = f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield source
