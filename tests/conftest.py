@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+from httpx._transports import default as transports
 from hypothesis import settings
 
 from tests.compose.stack import stack
@@ -18,6 +20,9 @@ __all__ = ["broker_url", "houses", "stack"]
 # A property holds or it does not; how fast is for the benchmark to say, on a machine that does nothing else.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+# Every HTTP client reads the certificates of all authorities, 20 ms each time, and meets none of them here.
+transports.create_ssl_context = cache(transports.create_ssl_context)
 
 # The collector would go through all that was imported and collected again and again: a third of the time.
 _AS_PYTHON_HAS_IT = gc.get_threshold()
