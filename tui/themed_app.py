@@ -32,12 +32,15 @@ class ThemedApp(App[None]):
     def __init__(self, preferences: Preferences) -> None:
         super().__init__()
         self.preferences = preferences
-
-    def on_mount(self) -> None:
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         known = self.preferences.theme in self.available_themes
-        self.theme = self.preferences.theme if known else DARK.name
+        # A theme that is set later has every widget of the first screen styled twice.
+        self.set_reactive(App.theme, self.preferences.theme if known else DARK.name)
+        self.set_class(self.current_theme.dark, "-dark-mode", update=False)
+        self.set_class(not self.current_theme.dark, "-light-mode", update=False)
+
+    def on_mount(self) -> None:
         self.set_keymap(self.preferences.keymap)
 
     def action_go(self, screen: str) -> None:
