@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from functools import cache
 
@@ -23,6 +24,9 @@ settings.load_profile("unhurried")
 
 # Every HTTP client reads the certificates of all authorities, 20 ms each time, and meets none of them here.
 transports.create_ssl_context = cache(transports.create_ssl_context)
+
+# Nobody watches the TUI of a test: a screen that has changed is drawn a few times a second, not sixty times.
+os.environ.setdefault("TEXTUAL_FPS", "15")
 
 # The collector would go through all that was imported and collected again and again: a third of the time.
 _AS_PYTHON_HAS_IT = gc.get_threshold()

@@ -32,7 +32,10 @@ def main(arguments: list[str]) -> int:
         arguments = [*arguments, "--detach"]
     if arguments[:2] == ["adaptor", "example"]:
         arguments += ["--port", os.environ["EXAMPLE_PORT"]]
-    return os.execv(sys.executable, [*_REAL, *arguments])
+    from sandbox.cli import main as run
+
+    sys.argv = ["sandbox", *arguments]
+    return run(arguments)
 
 
 def _until_quiet(command: list[str], *, silent: bool) -> int:

@@ -87,7 +87,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     for library in app.screen.query("#library").results(RowList):
         await until(pilot, partial(_came, library))
     for _ in range(5):
-        await pilot.pause(0.05)
+        await pilot.pause(0.02)
 
 
 def _came(rows: RowList[Any]) -> bool:
