@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def audited(lines: DataFrame) -> DataFrame:
+def read_audit_log(lines: DataFrame) -> DataFrame:
     """Convert rows of the ``bucket`` source to ``RECORDS`` where each was dispatched.
 
     The partition key is null, since the audit log does not have it. A line that is not valid becomes a record
     with its place in the bucket; a later stage rejects it with its bytes.
     """
-    return lines.mapInArrow(records_of, RECORDS)
+    return lines.mapInArrow(read_audit_batches, RECORDS)
 
 
-def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
+def read_audit_line(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
     """Convert one line of the audit log to a row of ``RECORDS``."""
     try:
         told = read_line(line)
@@ -42,8 +42,8 @@ def record(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
     }
 
 
-def records_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Convert one partition as ``audited`` does, for use before another step in the same worker."""
+def read_audit_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Convert one partition as ``read_audit_log`` does, for use before another step in the same worker."""
     import pyarrow as pa
 
     kinds = {"BINARY": pa.binary(), "STRING": pa.string(), "TIMESTAMP": pa.timestamp("us", "UTC")}
@@ -51,4 +51,6 @@ def records_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     names = ("data", "bucket", "key", "line")
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in names)
-        yield pa.RecordBatch.from_pylist([record(*row) for row in zip(*columns, strict=True)], schema=schema)
+        yield pa.RecordBatch.from_pylist(
+            [read_audit_line(*row) for row in zip(*columns, strict=True)], schema=schema
+        )

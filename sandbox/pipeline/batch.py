@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sandbox.pipeline.deduplication import marked_in
-from sandbox.pipeline.figures import counted
+from sandbox.pipeline.deduplication import mark_batch
+from sandbox.pipeline.figures import count_figures
 from sandbox.pipeline.files import Attempt, write_here
 from sandbox.pipeline.identities import Identities
-from sandbox.pipeline.parsing import judging
-from sandbox.pipeline.routing import routed, write_outcomes
+from sandbox.pipeline.parsing import build_judge
+from sandbox.pipeline.routing import choose_tables, write_outcomes
 from sandbox.pipeline.sequences import write_finished
 from sandbox.pipeline.storing import Incoming, store
 from sandbox.pipeline.tables import Commit
@@ -18,7 +18,7 @@ from sandbox.pipeline.tables import Commit
 
 @dataclass(frozen=True)
 class Rules:
-    """What the stages go by. ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time.
+    """The settings of the stages. ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time.
 
     ``as_published`` judges messages as the published schema files do.
     """
@@ -30,20 +30,20 @@ class Rules:
 
 
 def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt, run: str) -> Commit:
-    """Take a batch through every stage and commit what came of it to the tables of ``past``."""
+    """Take a batch through every stage and commit the results to the tables of ``past``."""
     tables, oldest = past.tables, past.tables.oldest_open
-    stored = store(incoming, judging(rules.queues, as_published=rules.as_published), attempt)
+    stored = store(incoming, build_judge(rules.queues, as_published=rules.as_published), attempt)
     if not stored.files:
         commit = Commit(attempt.batch, run, None, None, oldest, ())
         tables.commit(commit)
         return commit
-    # Lines that are no records have no arrival either, and may be all that there is.
+    # A batch can consist of lines that are no records, which have no time of arrival.
     now = stored.even or datetime.fromtimestamp(0, UTC)
     first, last = (at.timestamp() if at else None for at in (stored.first, stored.last))
-    marked = marked_in(stored.rows, stored.keys, first or 0.0, past)
-    rows = routed(marked, rules.queues)
+    marked = mark_batch(stored.rows, stored.keys, first or 0.0, past)
+    rows = choose_tables(marked, rules.queues)
     outcomes = write_outcomes(rows, attempt)
-    files = [*stored.files, *outcomes, *write_here(counted(rows), "figures", attempt)]
+    files = [*stored.files, *outcomes, *write_here(count_figures(rows), "figures", attempt)]
     parts = [file for file in outcomes if file.table == "parts"]
     if parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
         limit, as_published = rules.sequence_limit, rules.as_published

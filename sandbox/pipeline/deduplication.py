@@ -16,7 +16,7 @@ ROW = ["part", "day", "row"]
 """The key of a row of a batch: its partition, its day, and its index in the file of the two."""
 
 
-def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
+def mark_duplicates(rows: DataFrame, seen: DataFrame) -> DataFrame:
     """Add the column ``duplicate``: true for all but the first arrival of an identity on its stream.
 
     ``seen`` holds the ``KEY`` of earlier batches within the deduplication window. A valid message and an
@@ -40,15 +40,15 @@ def marked(rows: DataFrame, seen: DataFrame) -> DataFrame:
     )
 
 
-def marked_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataFrame:
-    """Mark duplicates as ``marked`` does, if only rows whose ``key`` is in ``suspects`` can be duplicates.
+def mark_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataFrame:
+    """Mark duplicates if only rows whose ``key`` is in ``suspects`` can be duplicates.
 
     All other rows, which are nearly all, are neither sorted nor shuffled.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
     some = rows.join(F.broadcast(suspects), "key", "left_semi")
-    again = marked(some, seen).filter("duplicate").select(*ROW, F.lit(True).alias("again"))
+    again = mark_duplicates(some, seen).filter("duplicate").select(*ROW, F.lit(True).alias("again"))
     return (
         rows.join(F.broadcast(again), ROW, "left")
         .withColumn("duplicate", F.col("again").isNotNull())
@@ -56,8 +56,8 @@ def marked_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataF
     )
 
 
-def marked_in(rows: DataFrame, keys: np.ndarray[Any, Any], first: float, past: Identities) -> DataFrame:
-    """``marked_among`` for the rows of a batch: ``keys`` are theirs, ``first`` is the earliest arrival."""
+def mark_batch(rows: DataFrame, keys: np.ndarray[Any, Any], first: float, past: Identities) -> DataFrame:
+    """Mark the duplicates of a batch; ``keys`` are those of its rows, ``first`` is the earliest arrival."""
     import pyarrow as pa
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -68,4 +68,4 @@ def marked_in(rows: DataFrame, keys: np.ndarray[Any, Any], first: float, past: I
     listed = spark.createDataFrame(pa.table({"key": suspects}))
     paths = [file.path for file in files]
     seen = read_files(spark, past.tables.place, "stream STRING, identity STRING", paths)
-    return marked_among(rows, listed, seen).persist()
+    return mark_among(rows, listed, seen).persist()

@@ -30,7 +30,7 @@ class UsageError(PipelineFailedError):
     """The user's input is not valid: a statement, an option or a place."""
 
 
-def failure_of(error: BaseException) -> PipelineFailedError:
+def describe_failure(error: BaseException) -> PipelineFailedError:
     """Find the pipeline's error in an exception of Spark, which holds it as text."""
     text = str(error)
     if _WORKER_LATE in text:

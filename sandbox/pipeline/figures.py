@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("messages", "parts", "duplicates", "rejects", "queued")
 
 
-def counted(rows: DataFrame) -> DataFrame:
+def count_figures(rows: DataFrame) -> DataFrame:
     """Aggregate the routed rows of a batch to rows of ``figures``; ``outcome`` is the table of a row.
 
     Latency is the time from published to arrived in milliseconds; it is 0 if the sender's clock is ahead. A

@@ -1,4 +1,4 @@
-"""Writing rows into the files of tables, on the executors: one file a table, date and partition."""
+"""Write rows to the files of tables, on the executors: one file for each table, date and partition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNIQUE = {"data", "message_id", "identity", "sequence_number"}
 """Columns whose values do not repeat, for which a dictionary would be a waste."""
 
 WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT"
-"""What a writing task tells: its files."""
+"""The rows that a writing task returns: one for each of its files."""
 
 Batches = Iterator["pa.RecordBatch"]
 _DAY = 86_400_000_000
@@ -39,9 +39,9 @@ class Attempt:
     token: str
 
     def path(self, table: str, day: int | None, part: int) -> str:
-        """Where a partition's rows of a table and a day since 1970 go, relative to the place.
+        """Build the path, relative to the place, for the rows of a partition, a table and a day since 1970.
 
-        None is for rows of all days.
+        The day None is for rows of all days.
         """
         folder = "all" if day is None else (date(1970, 1, 1) + timedelta(days=day)).isoformat()
         return f"{table}/date={folder}/batch={self.batch:08d}/part-{part:05d}-{self.token}.parquet"
@@ -57,7 +57,7 @@ class Writers:
     rows: dict[str, int] = field(default_factory=dict)
 
     def add(self, table: str, day: int | None, rows: pa.RecordBatch) -> int:
-        """Write the columns of a table to its file of a day; how many rows the file had before."""
+        """Write the columns of a table to its file of a day; return the number of rows it had before."""
         from pyarrow import parquet
 
         rows, path = rows.select(NAMES[table]), self.attempt.path(table, day, self.part)
@@ -82,7 +82,7 @@ class Writers:
         return before
 
     def close(self) -> list[File]:
-        """Finish every file; on a disk it gets its name only now, so that a half-written one never has it."""
+        """Finish every file. On a disk it gets its name only now, so a half-written one never has it."""
         place, closed = self.attempt.place, []
         for path, (table, writer, target) in self.files.items():
             writer.close()
@@ -91,8 +91,8 @@ class Writers:
             closed.append(File(table, path, self.rows[path], place.size(path)))
         return closed
 
-    def written(self) -> Batches:
-        """Finish every file, and tell of them in rows of ``WRITTEN``."""
+    def finish(self) -> Batches:
+        """Finish every file; yield them as rows of ``WRITTEN``."""
         import pyarrow as pa
 
         if files := self.close():
@@ -100,7 +100,7 @@ class Writers:
 
 
 def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
-    """Write each row to the table that its column ``table`` names; the files that came of it."""
+    """Write each row to the table in its column ``table``; return the files."""
 
     def write_partition(batches: Batches) -> Batches:
         import pyarrow.compute as pc
@@ -110,13 +110,13 @@ def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
             for table in pc.unique(batch.column("table")).to_pylist():
                 for day, chosen in by_day(batch.filter(pc.equal(batch.column("table"), table))):
                     writers.add(table, day, chosen)
-        yield from writers.written()
+        yield from writers.finish()
 
     return collect(rows.mapInArrow(write_partition, WRITTEN))
 
 
 def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
-    """Write all rows to one table; the files that came of it."""
+    """Write all rows to one table; return the files."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's habit, heavy
 
     return write_routed(rows.withColumn("table", F.lit(table)), attempt)
@@ -138,12 +138,15 @@ def write_here(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
 
 
 def collect(files: DataFrame) -> list[File]:
-    """Have ``files``, rows of ``WRITTEN``, written."""
+    """Run the writing tasks of ``files``, a frame of ``WRITTEN``; return the files."""
     return [File(row.table, row.path, row.rows, row.bytes) for row in files.collect()]
 
 
 def by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
-    """Rows by the day since 1970 in their first time column; rows of a published table all under None."""
+    """Yield the rows by the day since 1970 in their first time column.
+
+    All rows of a published table, which has no such column, come under None.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

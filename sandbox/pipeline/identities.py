@@ -20,7 +20,7 @@ IDENTIFIED = ("messages", "parts", "rejects", "queued")
 """The tables whose rows count as first arrivals."""
 
 
-def keys(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
+def hash_identities(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
     """Hash each pair to an int64 that is the same in every process."""
     import numpy as np
     import pandas as pd
@@ -88,7 +88,7 @@ class Identities:
         for file in _files(commit):
             with parquet.ParquetFile(place.path(file.path), filesystem=place.filesystem) as stored:
                 rows = stored.read(columns=["stream", "identity"]).combine_chunks()
-            new += [keys(*(c.combine_chunks() for c in rows.columns))] if rows.num_rows else []
+            new += [hash_identities(*(c.combine_chunks() for c in rows.columns))] if rows.num_rows else []
         added = np.sort(np.concatenate(new)) if new else self._keys[:0]
         at = np.searchsorted(self._keys, added)
         self._keys = np.insert(self._keys, at, added)

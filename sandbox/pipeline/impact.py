@@ -89,7 +89,7 @@ def fetch_injections(control: Client, since: int = 0) -> list[Injected]:
     return found
 
 
-def by_interval(
+def count_by_interval(
     injected: Iterable[Injected], starts: Sequence[float], seconds: float
 ) -> list[dict[str, int]]:
     """Count the injections by type in intervals that begin at ``starts`` and last ``seconds``."""
@@ -123,10 +123,10 @@ def measure_impacts(spark: SparkSession, tables: Tables, injected: Sequence[Inje
     }
     others = _middle(found.get(None))[0]
     types = sorted({fault.type for fault in injected})
-    return [_impact(kind, injected, struck, found.get(kind), others) for kind in types]
+    return [_measure_impact(kind, injected, struck, found.get(kind), others) for kind in types]
 
 
-def _impact(
+def _measure_impact(
     kind: str, injected: Sequence[Injected], struck: Iterable[tuple[str, str]], row: Any, others: int | None
 ) -> Impact:
     p50, p95 = _middle(row)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PLACED = "object_uuid STRING, first_version STRING, version BIGINT, replaced_by STRING, deleted BOOLEAN"
 
 
-def placed(state: DataFrame) -> DataFrame:
+def place_versions(state: DataFrame) -> DataFrame:
     """Add to ``state`` the place of each object in the chains of isNewVersionOf and isPreviousVersionOf.
 
     The columns are ``first_version``, ``version`` from 1, ``replaced_by`` (null for the current version of a
@@ -37,7 +37,7 @@ def placed(state: DataFrame) -> DataFrame:
     alone = alone.withColumn("replaced_by", F.lit(None).cast("string"))
     if not pairs.num_rows:
         return alone
-    works = F.broadcast(state.sparkSession.createDataFrame(connected(pairs)))
+    works = F.broadcast(state.sparkSession.createDataFrame(find_components(pairs)))
     told = (
         state.withColumn("node", F.xxhash64("object_uuid"))
         .join(works, "node")
@@ -61,7 +61,7 @@ def _moments() -> list[Column]:
     return [F.col(name).cast("double").alias(name) for name in ("updated", "deleted_at")]
 
 
-def connected(pairs: pa.Table) -> pa.Table:
+def find_components(pairs: pa.Table) -> pa.Table:
     """Find connected components: ``node``, and ``work``, a number that all connected nodes share."""
     import numpy as np
     import pyarrow as pa

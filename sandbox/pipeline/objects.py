@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-from sandbox.pipeline.object_versions import placed
+from sandbox.pipeline.object_versions import place_versions
 from sandbox.pipeline.tables import COLUMNS
 
 CHANGE = [
@@ -21,7 +21,7 @@ _MESSAGE_TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataDelete", "Preserv
 _STATE = ["resource_type", "title", "message_type", "message_id", "replaces", "tenant"]
 
 
-def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
+def merge_objects(previous: DataFrame, changes: DataFrame) -> DataFrame:
     """Compute the rows of ``objects`` from the previous rows and ``CHANGE`` rows in any order, also repeated.
 
     The change with the latest ``published`` (or else the latest arrival) wins: a late update neither undoes a
@@ -58,7 +58,7 @@ def current(previous: DataFrame, changes: DataFrame) -> DataFrame:
     known = state.join(
         _collect_versions(previous, changes.filter(relevant)), "object_uuid", "left"
     ).localCheckpoint()
-    return placed(known).select(*(column.split()[0] for column in COLUMNS["objects"].split(", ")))
+    return place_versions(known).select(*(column.split()[0] for column in COLUMNS["objects"].split(", ")))
 
 
 def _collect_versions(*frames: DataFrame) -> DataFrame:

@@ -146,7 +146,7 @@ class Row(NamedTuple):
     following: tuple[str, ...] | None
 
 
-def row(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
+def judge_record(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
     """Judge any bytes that arrived at a time in seconds since the epoch.
 
     A ``queued`` message takes the code of its header, if it has one.
@@ -192,23 +192,23 @@ def _int64(number: int | None) -> int | None:
     return number if number is None or -(2**63) <= number < 2**63 else None
 
 
-def judged(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
+def judge_records(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
     """Convert ``RECORDS`` to rows of ``arrivals``: every record gives one row, whatever its bytes are.
 
     A receiver has judged the messages on ``queues`` already; they take the code of their header.
     """
-    return records.mapInArrow(judging(queues), COLUMNS["arrivals"])
+    return records.mapInArrow(build_judge(queues), COLUMNS["arrivals"])
 
 
-def judging(
+def build_judge(
     queues: Sequence[str], *, as_published: bool = False
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Judge one partition as ``judged`` does, for use before another step in the same worker."""
+    """Build a function that judges one partition, for use before another step in the same worker."""
     aside = frozenset(queues)
-    return lambda batches: (_judged_batch(batch, aside, as_published=as_published) for batch in batches)
+    return lambda batches: (_judge_batch(batch, aside, as_published=as_published) for batch in batches)
 
 
-def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
+def _judge_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
     import pyarrow as pa
 
     schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
@@ -216,7 +216,10 @@ def _judged_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published
     # Integers are used, since creating a datetime in Arrow takes longer than the rest of the row.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
     triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
-    rows = [row(raw, at, queued=stream in queues, as_published=as_published) for raw, at, stream in triples]
+    rows = [
+        judge_record(raw, at, queued=stream in queues, as_published=as_published)
+        for raw, at, stream in triples
+    ]
     given = {
         "stream": batch.column("streamName"),
         "shard": batch.column("shardId"),

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
-from sandbox.pipeline.audited import records_of
+from sandbox.pipeline.audited import read_audit_batches
 from sandbox.pipeline.batch import Rules, process
-from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, failure_of
+from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, describe_failure
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.publication import publish
@@ -179,7 +179,7 @@ def _open_query(
         query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
         yield query, tables
     except PySparkException as error:
-        raise (failed[0] if failed else failure_of(error)) from None
+        raise (failed[0] if failed else describe_failure(error)) from None
     finally:
         if query is not None:
             query.stop()
@@ -197,7 +197,7 @@ def arrivals(spark: SparkSession, job: Job) -> Incoming:
     service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})
     if job.source == "audit":
         lines = spark.readStream.format("bucket").options(bucket=job.bucket, **service).load()
-        return Incoming(lines, records_of)
+        return Incoming(lines, read_audit_batches)
     options = service | {
         "streamName": ",".join(job.streams),
         "startingPosition": job.starting_position,

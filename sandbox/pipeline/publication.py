@@ -18,11 +18,11 @@ def publish(spark: SparkSession, tables: Tables, token: str) -> None:
         return
     batch, after = tables.commits[-1].batch, tables.published.batch
     attempt = Attempt(tables.place, batch, token)
-    state = objects.current(tables.read(spark, "objects"), changes(spark, tables, after))
+    state = objects.merge_objects(tables.read(spark, "objects"), read_changes(spark, tables, after))
     tables.publish(Publication(batch, tuple(write(state, "objects", attempt))))
 
 
-def changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:
+def read_changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:
     """The changes of objects in batches behind ``after``, from messages and joined sequences."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 

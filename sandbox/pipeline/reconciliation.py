@@ -70,7 +70,7 @@ class Reconciliation(msgspec.Struct, frozen=True):
         ]
 
 
-def places(records: DataFrame) -> DataFrame:
+def list_places(records: DataFrame) -> DataFrame:
     """Convert the records of a source to ``PLACES``."""
     return records.mapInArrow(_places, PLACES)
 
@@ -97,7 +97,7 @@ def table_places(spark: SparkSession, tables: Tables) -> DataFrame:
     return first
 
 
-def compared(
+def compare_places(
     dispatched: DataFrame, audited: DataFrame, in_tables: DataFrame, received: DataFrame | None = None
 ) -> DataFrame:
     """Give one row for each known place: ``dispatched``, ``audited``, ``in_tables`` and ``received``.
@@ -131,7 +131,7 @@ def compared(
     )
 
 
-def summed(rows: DataFrame, most: int = 100) -> Reconciliation:
+def summarise(rows: DataFrame, most: int = 100) -> Reconciliation:
     """Summarise compared rows; list at most ``most`` missing records."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 

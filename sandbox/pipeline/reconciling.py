@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.audited import audited
-from sandbox.pipeline.failures import UsageError, failure_of
-from sandbox.pipeline.reconciliation import Reconciliation, compared, places, summed, table_places
+from sandbox.pipeline.audited import read_audit_log
+from sandbox.pipeline.failures import UsageError, describe_failure
+from sandbox.pipeline.reconciliation import (
+    Reconciliation,
+    compare_places,
+    list_places,
+    summarise,
+    table_places,
+)
 from sandbox.pipeline.tables import Tables
 
 if TYPE_CHECKING:
@@ -39,18 +45,20 @@ def reconcile(spark: SparkSession, tables: Tables, running: Running) -> Reconcil
     service = {"region": running.region}
     if running.endpoint_url:
         service["endpointUrl"] = running.endpoint_url
-    received = None if running.repository is None else _received(spark, running.repository)
+    received = None if running.repository is None else _read_received(spark, running.repository)
     names = ",".join(running.streams)
     dispatched = spark.read.format("kinesis").options(streamName=names, **service).load()
     lines = spark.read.format("bucket").options(bucket=running.bucket, **service).load()
-    logged = places(audited(lines)).filter(F.col("stream").isin(*running.streams))
+    logged = list_places(read_audit_log(lines)).filter(F.col("stream").isin(*running.streams))
     try:
-        return summed(compared(places(dispatched), logged, table_places(spark, tables), received))
+        return summarise(
+            compare_places(list_places(dispatched), logged, table_places(spark, tables), received)
+        )
     except PySparkException as failed:
-        raise failure_of(failed) from failed
+        raise describe_failure(failed) from failed
 
 
-def _received(spark: SparkSession, repository: Path) -> DataFrame:
+def _read_received(spark: SparkSession, repository: Path) -> DataFrame:
     try:
         with closing(sqlite3.connect(f"file:{repository}?mode=ro", uri=True)) as database:
             statement = "SELECT messageId FROM messages WHERE status = 'RECEIVED' AND messageId IS NOT NULL"

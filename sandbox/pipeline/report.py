@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sandbox.pipeline import figures
-from sandbox.pipeline.impact import Impact, Injected, by_interval, measure_impacts
+from sandbox.pipeline.impact import Impact, Injected, count_by_interval, measure_impacts
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.tables import Tables
 
@@ -131,11 +131,11 @@ def _by_code(sums: DataFrame, outcome: str) -> dict[str, int]:
 
 def _sequences(spark: SparkSession, tables: Tables) -> dict[str, int]:
     """Count finished sequences by status, and open ones."""
-    from sandbox.pipeline.sequences import standing
+    from sandbox.pipeline.sequences import summarise_open
 
     finished = tables.read(spark, "sequences")
     counts = {row.status: row["count"] for row in finished.groupBy("status").count().collect()}
-    return counts | {"open": standing(tables.read(spark, "parts"), finished).count()}
+    return counts | {"open": summarise_open(tables.read(spark, "parts"), finished).count()}
 
 
 def _objects(objects: DataFrame) -> dict[str, int]:
@@ -207,7 +207,7 @@ def _intervals(sums: DataFrame, minutes: int) -> list[Interval]:
 
 def _with_faults(intervals: list[Interval], injected: Sequence[Injected], minutes: int) -> list[Interval]:
     starts = [datetime.fromisoformat(interval.start).timestamp() for interval in intervals]
-    struck = by_interval(injected, starts, minutes * 60.0)
+    struck = count_by_interval(injected, starts, minutes * 60.0)
     return [
         msgspec.structs.replace(interval, faults=faults)
         for interval, faults in zip(intervals, struck, strict=True)

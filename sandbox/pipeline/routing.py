@@ -1,4 +1,4 @@
-"""Pipeline stage: choose the table of each row, and bring it there from ``arrivals``."""
+"""Pipeline stage: choose the table of each row, and copy it there from ``arrivals``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WITH_DATA = frozenset(table for table, names in NAMES.items() if "data" in name
 _LEAN = [name for name in NAMES["arrivals"] if name != "data"]
 
 
-def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
+def choose_tables(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
     """Add the column ``table``: the table of a row.
 
     Messages on the error and invalid ``queues`` were put there by a receiver and go to ``queued``. Rows with
@@ -36,7 +36,7 @@ def routed(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
 
 
 def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
-    """Write each ``routed`` row, whole, to its table; the files that came of it.
+    """Write each row, whole, to the table in its column ``table``; return the files.
 
     ``rows`` are in the partitions they came in. Each task reads what ``storing`` kept of its partition again,
     with the bytes only where a table has them.
@@ -52,13 +52,13 @@ def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
         for part, day, tables in _by_file(whole):
             for table, chosen in _rows(attempt, kept_path(attempt, day, part), tables):
                 writers.add(table, day, chosen)
-        yield from writers.written()
+        yield from writers.finish()
 
     return collect(rows.select("part", "day", "row", "table").mapInArrow(write_partition, WRITTEN))
 
 
 def _by_file(rows: pa.Table) -> Iterator[tuple[int, int, pa.Array]]:
-    """Partition and day of each kept file, and the table of each of its rows in order."""
+    """Yield the partition and day of each kept file, and the table of each of its rows in order."""
     import pyarrow.compute as pc
 
     for file in rows.select(["part", "day"]).group_by(["part", "day"]).aggregate([]).to_pylist():
@@ -67,7 +67,7 @@ def _by_file(rows: pa.Table) -> Iterator[tuple[int, int, pa.Array]]:
 
 
 def _rows(attempt: Attempt, path: str, tables: pa.Array) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of a kept file by table, with the path of the file they are in."""
+    """Yield the rows of a kept file by table, with the path of the file in the column ``file``."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import parquet

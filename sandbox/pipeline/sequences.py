@@ -23,7 +23,7 @@ _LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"da
 _SEQUENCES = COLUMNS["sequences"].split(", ")
 _REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
 OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])
-"""Columns of ``assembled``: those of ``sequences`` and ``rejects``, and the name of one of these tables."""
+"""Columns of ``join_parts``: those of ``sequences`` and ``rejects``, and the name of one of these tables."""
 
 
 def write_finished(
@@ -36,10 +36,10 @@ def write_finished(
     limit: float,
     as_published: bool,
 ) -> tuple[list[File], float | None]:
-    """Join what is complete, give up what is overdue after ``limit`` seconds; ``new`` are files of ``parts``.
+    """Join complete sequences and give up those that are overdue after ``limit`` seconds.
 
-    The files, and the first arrival of the oldest left open. Of the parts that came before, only those since
-    the oldest sequence left open can matter.
+    ``new`` are files of ``parts``. Returns the files written, and the first arrival of the oldest sequence
+    that stays open. Earlier parts matter only since the oldest sequence that was open before.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -49,8 +49,8 @@ def write_finished(
         paths += [file.path for file in tables.files("parts", since=oldest)]
     since = min(now.timestamp() - limit * 2, oldest or now.timestamp())
     finished = tables.read(spark, "sequences", columns="stream STRING, sequence STRING", since=since)
-    still = standing(read_files(spark, tables.place, _LEAN_PARTS, paths), finished)
-    verdicts = decided(still, now, limit).persist()
+    still = summarise_open(read_files(spark, tables.place, _LEAN_PARTS, paths), finished)
+    verdicts = decide_status(still, now, limit).persist()
     waits = F.when(F.col("status").isNull(), F.col("first_arrived"))
     found = verdicts.agg(F.min(waits).alias("oldest"), F.count("status").alias("acting")).collect()[0]
     files: list[File] = []
@@ -58,13 +58,13 @@ def write_finished(
         acting = verdicts.filter(F.col("status").isNotNull()).select(*KEY, "status")
         parts = read_files(spark, tables.place, COLUMNS["parts"], paths)
         whole = parts.join(F.broadcast(acting), KEY)
-        files = write_routed(assembled(whole, as_published=as_published), attempt)
+        files = write_routed(join_parts(whole, as_published=as_published), attempt)
     verdicts.unpersist()
     # Spark hands the driver naive times of the machine's own zone.
     return files, found.oldest.astimezone(UTC).timestamp() if found.oldest else None
 
 
-def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
+def summarise_open(parts: DataFrame, finished: DataFrame) -> DataFrame:
     """Give one row for each open sequence: positions ``present`` and ``of``, first and last arrival."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -80,7 +80,7 @@ def standing(parts: DataFrame, finished: DataFrame) -> DataFrame:
     )
 
 
-def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
+def decide_status(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
     """Add ``status``: ``joined`` if complete, ``overdue`` after ``limit`` seconds, null while it waits."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -89,7 +89,7 @@ def decided(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame
     return open_sequences.withColumn("status", status)
 
 
-def assembled(parts: DataFrame, *, as_published: bool = False) -> DataFrame:
+def join_parts(parts: DataFrame, *, as_published: bool = False) -> DataFrame:
     """Join parts with their data and ``status`` to rows of ``OUTCOME``.
 
     Every sequence gives a row for ``sequences``. A joined message that is not valid gives one reject with its
@@ -106,11 +106,11 @@ def _assemble(table: pa.Table, *, as_published: bool) -> pa.Table:
     fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
     names = [column.split()[0] for column in OUTCOME.split(", ")]
     schema = pa.schema([fields.get(name) or pa.field(name, pa.string()) for name in names])
-    rows = outcome(table.to_pylist(), as_published=as_published)
+    rows = decide_outcome(table.to_pylist(), as_published=as_published)
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=schema)
 
 
-def outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -> list[dict[str, Any]]:
+def decide_outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -> list[dict[str, Any]]:
     """Decide one sequence: return its row for ``sequences`` and its rejects."""
     parts = _one_of_each(parts)
     first, last = min(p["arrived"] for p in parts), max(p["arrived"] for p in parts)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.files import Attempt, Batches, Writers, by_day, partition
-from sandbox.pipeline.identities import keys
+from sandbox.pipeline.identities import hash_identities
 from sandbox.pipeline.tables import File
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def store(incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Atte
     """Judge the records and store each whole."""
     import pyarrow.compute as pc
 
-    opened, kept = incoming.opened, _keeping(attempt)
+    opened, kept = incoming.opened, _build_keeper(attempt)
     # All in one worker: between two, Spark would carry every message through the JVM.
     rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).persist()
     # A few dozen bytes a record come to the driver, which a batch has as many of as its source lets in.
@@ -84,7 +84,7 @@ def kept_path(attempt: Attempt, day: int, part: int) -> str:
     return attempt.path("arrivals", day, part)
 
 
-def _keeping(attempt: Attempt) -> Callable[[Batches], Batches]:
+def _build_keeper(attempt: Attempt) -> Callable[[Batches], Batches]:
     """For mapInArrow: write judged rows to ``arrivals``, pass on ``KEPT`` of each.
 
     The bytes of a message are thus handled once; everything behind works on a few dozen bytes a message.
@@ -94,13 +94,13 @@ def _keeping(attempt: Attempt) -> Callable[[Batches], Batches]:
         writers = Writers(attempt, partition())
         for batch in batches:
             for day, rows in by_day(batch):
-                yield _kept(rows, writers.part, day, writers.add("arrivals", day, rows))
+                yield _describe_kept(rows, writers.part, day, writers.add("arrivals", day, rows))
         writers.close()
 
     return kept
 
 
-def _kept(rows: pa.RecordBatch, part: int, day: int | None, before: int) -> pa.RecordBatch:
+def _describe_kept(rows: pa.RecordBatch, part: int, day: int | None, before: int) -> pa.RecordBatch:
     import numpy as np
     import pyarrow as pa
 
@@ -109,7 +109,7 @@ def _kept(rows: pa.RecordBatch, part: int, day: int | None, before: int) -> pa.R
         "part": pa.array(np.full(count, part, np.int32)),
         "day": pa.array(np.full(count, day or 0, np.int32)),
         "row": pa.array(np.arange(before, before + count, dtype=np.int32)),
-        "key": pa.array(keys(rows.column("stream"), rows.column("identity"))),
+        "key": pa.array(hash_identities(rows.column("stream"), rows.column("identity"))),
     }
     names = [column.split()[0] for column in KEPT.split(", ")]
     return pa.RecordBatch.from_arrays([made[n] if n in made else rows.column(n) for n in names], names=names)

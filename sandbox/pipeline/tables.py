@@ -179,7 +179,7 @@ class Tables:
 def read_files(spark: SparkSession, place: TableStorage, columns: str, paths: Sequence[str]) -> DataFrame:
     """Read columns of some files: with Spark's reader from a disk, with pyarrow on the executors from S3."""
     if not paths:
-        return nothing(spark, columns)
+        return empty_frame(spark, columns)
     if not place.remote:
         return spark.read.schema(columns).parquet(*(place.path(path) for path in paths))
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING")
@@ -189,7 +189,7 @@ def read_files(spark: SparkSession, place: TableStorage, columns: str, paths: Se
     )
 
 
-def nothing(spark: SparkSession, columns: str) -> DataFrame:
+def empty_frame(spark: SparkSession, columns: str) -> DataFrame:
     """An empty frame with these columns, which Spark's optimiser knows to be empty."""
     typed = (column.split() for column in columns.split(", "))
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS {name}" for name, kind in typed)).limit(0)

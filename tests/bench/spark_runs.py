@@ -172,11 +172,11 @@ def read_as_json(spark: SparkSession, file: Path) -> None:
     """Spark's own reader over messages, with the aggregation that makes the pipeline's figures."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    from sandbox.pipeline.figures import counted
+    from sandbox.pipeline.figures import count_figures
 
     frame: DataFrame = spark.read.schema(_HEADER).json(str(file))
     published = F.col("messageHeader.messageTimings.publishedTimestamp")
-    counted(
+    count_figures(
         frame.select(
             published.alias("arrived"),
             published.alias("published"),

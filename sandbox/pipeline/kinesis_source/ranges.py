@@ -23,7 +23,9 @@ RANGES = "shard STRING, after STRING, until STRING, records BIGINT"
 _SCHEMA = pa.schema([*((name, pa.string()) for name in ("shard", "after", "until")), ("records", pa.int64())])
 
 
-def reading(options: Mapping[str, str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def reading(
+    options: Mapping[str, str],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Build a function for mapInArrow that reads ``RANGES`` to records with the columns of ``kinesis``.
 
     Composed with later steps in one function, it keeps the bytes of records out of the JVM.
@@ -39,13 +41,13 @@ def _records(settings: Settings, batches: Iterator[pa.RecordBatch]) -> Iterator[
 
 
 @lru_cache(maxsize=8)
-def _kept_client(settings: Settings) -> Client:
+def _get_client(settings: Settings) -> Client:
     return Client(settings)
 
 
 def _client(settings: Settings) -> Client:
     """One client for each process; with a role, one for each range, since its credentials expire."""
-    return Client(settings) if settings.role_arn else _kept_client(settings)
+    return Client(settings) if settings.role_arn else _get_client(settings)
 
 
 def _row(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:

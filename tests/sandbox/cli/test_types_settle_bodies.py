@@ -70,7 +70,7 @@ def by_command(*command: str) -> Callable[..., str | None]:
 def by_pipeline(_ask: Ask, *options: str) -> str | None:
     import pyarrow as pa
 
-    from sandbox.pipeline.parsing import judging
+    from sandbox.pipeline.parsing import build_judge
 
     batch = pa.RecordBatch.from_pylist(
         [
@@ -84,7 +84,7 @@ def by_pipeline(_ask: Ask, *options: str) -> str | None:
             }
         ]
     )
-    (rows,) = judging(("error", "invalid"), as_published=bool(options))(iter([batch]))
+    (rows,) = build_judge(("error", "invalid"), as_published=bool(options))(iter([batch]))
     code: str | None = rows.column("code").to_pylist()[0]
     return code
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.failures import UsageError
-from sandbox.pipeline.impact import Injected, by_interval, read_injections
+from sandbox.pipeline.impact import Injected, count_by_interval, read_injections
 
 
 def test_events_are_read_as_a_run_leaves_them_and_as_the_control_api_tells_them(tmp_path: Path) -> None:
@@ -34,5 +34,5 @@ def test_a_file_that_holds_no_events_is_a_mistake_of_usage(tmp_path: Path, conte
 def test_faults_fall_into_the_interval_in_which_they_struck() -> None:
     """The start of an interval belongs to it, its end to the next; between intervals nothing is counted."""
     faults = [Injected("latency", at, None) for at in (0.0, 59.9, 60.0, 125.0)]
-    found = by_interval([*faults, Injected("reshard", 61.0, None)], [0.0, 60.0, 180.0], 60.0)
+    found = count_by_interval([*faults, Injected("reshard", 61.0, None)], [0.0, 60.0, 180.0], 60.0)
     assert found == [{"latency": 2}, {"latency": 1, "reshard": 1}, {}]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.pipeline.parsing import NAMES, Row, row, subject
+from sandbox.pipeline.parsing import NAMES, Row, judge_record, subject
 from schemas.envelope import decorate, serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
@@ -22,7 +22,7 @@ def _samples() -> Samples:
 def test_a_valid_message_is_described_by_its_header_and_its_object() -> None:
     """A message's row holds its header, its object and no code."""
     message = _samples().message("MetadataCreate", "dataset")
-    found = row(serialise(message), NOW)
+    found = judge_record(serialise(message), NOW)
     header, body = message["messageHeader"], message["messageBody"]
     assert found.code is None
     assert found.message_id == header["messageId"]
@@ -38,24 +38,24 @@ def test_a_valid_message_is_described_by_its_header_and_its_object() -> None:
 def test_a_bad_message_gets_the_code_that_the_contract_gives_it(code: str) -> None:
     """Every code that a message alone can cause is found, and says why."""
     raw = _samples().bad(ErrorCode(code))
-    found = row(raw, NOW)
+    found = judge_record(raw, NOW)
     assert (found.code, found.size) == (code, len(raw))
     assert found.description
 
 
 def test_an_oversize_message_is_the_systems_failure() -> None:
     """A message of more than a megabyte is rejected as GENERR006."""
-    found = row(b" " * 1_000_001, NOW)
+    found = judge_record(b" " * 1_000_001, NOW)
     assert found.code == "GENERR006"
 
 
 @pytest.mark.parametrize("raw", [b"", b"\xff\xfe", b"null", b"[]", b"{" * 100_000, b'{"messageHeader": 3}'])
 def test_no_bytes_whatever_stop_it(raw: bytes) -> None:
     """Any bytes are a row with a code; two records of the same unreadable bytes have one identity."""
-    found = row(raw, 0.0)
+    found = judge_record(raw, 0.0)
     assert found.code
-    assert found.identity == row(raw, NOW).identity
-    assert found.identity != row(raw + b" ", NOW).identity
+    assert found.identity == judge_record(raw, NOW).identity
+    assert found.identity != judge_record(raw + b" ", NOW).identity
 
 
 def test_numbers_that_no_column_holds_are_left_out() -> None:
@@ -63,7 +63,7 @@ def test_numbers_that_no_column_holds_are_left_out() -> None:
     message = _samples().message("MetadataDelete")
     message["messageHeader"]["tenantJiscID"] = 2**70
     message["messageHeader"]["messageSequence"]["position"] = 2**40
-    found = row(serialise(message), NOW)
+    found = judge_record(serialise(message), NOW)
     assert (found.tenant, found.position) == (None, None)
 
 
@@ -71,7 +71,7 @@ def test_a_queued_message_has_the_code_its_receiver_gave_it() -> None:
     """What lies on the invalid queue is not judged again: its header says why it is there."""
     raw = _samples().bad(ErrorCode.GENERR010)
     queued = decorate(raw, ErrorCode.GENERR002, "not supported here", now=NOW)
-    found = row(queued, NOW, queued=True)
+    found = judge_record(queued, NOW, queued=True)
     assert (found.code, found.description) == ("GENERR002", "not supported here")
 
 
@@ -80,8 +80,8 @@ def test_expiry_is_judged_at_arrival() -> None:
     message = _samples().message("MetadataDelete")
     message["messageHeader"]["messageTimings"]["expirationTimestamp"] = "2026-11-21T08:30:00Z"
     raw = serialise(message)
-    assert row(raw, NOW + 29 * 60).code is None
-    assert row(raw, NOW + 31 * 60).code == "GENERR003"
+    assert judge_record(raw, NOW + 29 * 60).code is None
+    assert judge_record(raw, NOW + 31 * 60).code == "GENERR003"
 
 
 def test_a_new_version_names_what_it_replaces() -> None:
@@ -105,8 +105,8 @@ def test_parts_that_share_a_message_id_are_told_apart() -> None:
     message = _samples().big_message(3, limit=20_000)
     header = message["messageHeader"]
     parts = split(message, limit=20_000, new_id=lambda: header["messageId"])
-    found = [row(part, NOW) for part in parts]
+    found = [judge_record(part, NOW) for part in parts]
     assert {each.message_id for each in found} == {header["messageId"]}
     assert {each.code for each in found} == {None}
     assert len({each.identity for each in found}) == len(parts)
-    assert row(parts[1], NOW).identity == found[1].identity
+    assert judge_record(parts[1], NOW).identity == found[1].identity

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from sandbox.pipeline import pipeline_run as running
-from sandbox.pipeline.failures import PipelineFailedError, WorkerLateError, failure_of
+from sandbox.pipeline.failures import PipelineFailedError, WorkerLateError, describe_failure
 from sandbox.pipeline.pipeline_run import Job
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
@@ -54,7 +54,7 @@ def test_a_query_that_starts_too_late_begins_anew_but_not_for_ever(
 
 def test_what_spark_says_of_a_late_python_is_known_as_such() -> None:
     """The line that Spark fails with becomes that error, and no other does."""
-    late = failure_of(RuntimeError("Job aborted ...: Python worker failed to connect back.\n\tat ..."))
+    late = describe_failure(RuntimeError("Job aborted ...: Python worker failed to connect back.\n\tat ..."))
     assert isinstance(late, WorkerLateError)
     assert "too busy" in str(late)
-    assert type(failure_of(RuntimeError("no space left"))) is PipelineFailedError
+    assert type(describe_failure(RuntimeError("no space left"))) is PipelineFailedError

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.pipeline.parsing import row
-from sandbox.pipeline.sequences import outcome
+from sandbox.pipeline.parsing import judge_record
+from sandbox.pipeline.sequences import decide_outcome
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.sequence import body_of, split
@@ -30,7 +30,7 @@ def _parts(raw: bytes, status: str = "joined") -> list[dict[str, Any]]:
     pieces = split(decode(raw), limit=len(raw) // 3, new_id=lambda: next(ids))
     assert len(pieces) > 2
     return [
-        row(piece, NOW.timestamp())._asdict()
+        judge_record(piece, NOW.timestamp())._asdict()
         | {
             "data": piece,
             "stream": "input",
@@ -50,7 +50,7 @@ def test_parts_in_any_order_and_more_than_once_join_byte_for_byte(data: st.DataO
     raw = _message()
     parts = _parts(raw)
     shuffled = data.draw(st.permutations(parts + data.draw(st.lists(st.sampled_from(parts), max_size=4))))
-    (found,) = outcome(shuffled)
+    (found,) = decide_outcome(shuffled)
     assert found["status"] == "joined"
     assert found["body_sha256"] == sha256(body_of(raw)).hexdigest()
     assert (found["parts"], found["total"]) == (len(parts), len(parts))
@@ -61,7 +61,7 @@ def test_parts_in_any_order_and_more_than_once_join_byte_for_byte(data: st.DataO
 def test_parts_that_came_too_late_are_rejects_with_their_bytes() -> None:
     """After the time limit every part that came is a reject, and the sequence says how many came."""
     parts = _parts(_message(), "overdue")[:-1]
-    sequence, *rejects = outcome(parts)
+    sequence, *rejects = decide_outcome(parts)
     assert (sequence["table"], sequence["status"], sequence["code"]) == ("sequences", "overdue", "GENERR003")
     assert f"{len(parts)} of {len(parts) + 1} parts" in sequence["description"]
     assert [(r["table"], r["data"]) for r in rejects] == [("rejects", part["data"]) for part in parts]
@@ -70,7 +70,7 @@ def test_parts_that_came_too_late_are_rejects_with_their_bytes() -> None:
 def test_a_joined_message_that_is_not_valid_is_one_reject_with_its_whole_bytes() -> None:
     """The body is judged after joining, and what is rejected is the joined message."""
     raw = _message().replace(b'"objectTitle":', b'"objectTitel":')
-    sequence, reject = outcome(_parts(raw))
+    sequence, reject = decide_outcome(_parts(raw))
     assert (sequence["status"], sequence["code"], reject["code"]) == ("refused", "GENERR001", "GENERR001")
     assert body_of(reject["data"]) == body_of(raw)
 
@@ -83,7 +83,7 @@ def test_parts_that_do_not_belong_together_are_rejects(change: str) -> None:
         parts[1]["data"] = parts[1]["data"].replace(b'"total":', b'"total":1')
     else:
         parts[1]["data"] = parts[1]["data"].replace(b'"messageBody":"', b'"messageBody":3,"x":"')
-    sequence, *rejects = outcome(parts)
+    sequence, *rejects = decide_outcome(parts)
     assert sequence["status"] == "refused"
     assert sequence["code"] == "GENERR004"
     assert len(rejects) == len(parts)

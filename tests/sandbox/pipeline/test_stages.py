@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from emulator.rng import Chance
 from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
-from sandbox.pipeline.object_versions import connected
-from sandbox.pipeline.parsing import RECORDS, judged
+from sandbox.pipeline.object_versions import find_components
+from sandbox.pipeline.parsing import RECORDS, judge_records
 from sandbox.pipeline.tables import COLUMNS
 from schemas.envelope import serialise
 from schemas.samples import Samples
@@ -35,7 +35,7 @@ def test_every_record_is_judged_into_one_row(spark: SparkSession) -> None:
     rows = [
         (data, "key", "input", "shard-0", str(n), _at(n)) for n, data in enumerate([good, b"{", b"", None])
     ]
-    found = judged(spark.createDataFrame(rows, RECORDS)).orderBy("sequence_number").collect()
+    found = judge_records(spark.createDataFrame(rows, RECORDS)).orderBy("sequence_number").collect()
     assert [row.code for row in found] == [None, "GENERR007", "GENERR007", "GENERR007"]
     assert [row.sequence_number for row in found] == ["0", "1", "2", "3"]
     assert bytes(found[0].data) == good
@@ -60,7 +60,9 @@ def test_only_the_first_arrival_is_no_duplicate(spark: SparkSession) -> None:
     seen = spark.createDataFrame(
         [("input", "message b"), ("input", "message z")], "stream STRING, identity STRING"
     )
-    found = {row.sequence_number: row.duplicate for row in deduplication.marked(rows, seen).collect()}
+    found = {
+        row.sequence_number: row.duplicate for row in deduplication.mark_duplicates(rows, seen).collect()
+    }
     assert found == {"4": False, "30": True, "1": False, "5": False, "6": True, "9": False, "10": True}
 
 
@@ -77,7 +79,7 @@ def test_each_row_has_one_table(spark: SparkSession) -> None:
         ],
         "stream STRING, duplicate BOOLEAN, code STRING, total INT",
     )
-    found = [row.table for row in routing.routed(rows, ["error"]).collect()]
+    found = [row.table for row in routing.choose_tables(rows, ["error"]).collect()]
     assert found == ["messages", "parts", "rejects", "queued", "duplicates", "messages"]
 
 
@@ -94,8 +96,8 @@ def test_sequences_are_due_when_complete_or_late(spark: SparkSession) -> None:
         columns,
     )
     finished = spark.createDataFrame([("input", "finished")], "stream STRING, sequence STRING")
-    still = sequences.standing(parts, finished)
-    found = {row.sequence: row.status for row in sequences.decided(still, _at(110), 60.0).collect()}
+    still = sequences.summarise_open(parts, finished)
+    found = {row.sequence: row.status for row in sequences.decide_status(still, _at(110), 60.0).collect()}
     assert found == {"whole": "joined", "late": "overdue", "open": None}
 
 
@@ -129,9 +131,9 @@ def _changes(spark: SparkSession, events: list[tuple[Any, ...]]) -> Any:
 def test_the_current_state_does_not_depend_on_the_order_of_messages(spark: SparkSession) -> None:
     """Late updates, deletes and versions end in the same state in one batch, in two, or repeated."""
     nothing = spark.createDataFrame([], COLUMNS["objects"])
-    at_once = objects.current(nothing, _changes(spark, _EVENTS))
-    split = objects.current(
-        objects.current(nothing, _changes(spark, _EVENTS[::-2])), _changes(spark, _EVENTS)
+    at_once = objects.merge_objects(nothing, _changes(spark, _EVENTS))
+    split = objects.merge_objects(
+        objects.merge_objects(nothing, _changes(spark, _EVENTS[::-2])), _changes(spark, _EVENTS)
     )
     found = {row.object_uuid: row for row in at_once.collect()}
     assert found == {row.object_uuid: row for row in split.collect()}
@@ -180,7 +182,7 @@ def test_versions_end_the_same_in_any_order(spark: SparkSession, seed: int) -> N
     half = len(rows) // 2
     state = spark.createDataFrame([], COLUMNS["objects"])
     for some in (rows[:half], rows[half:]):
-        state = objects.current(state, spark.createDataFrame(some, ", ".join(columns)))
+        state = objects.merge_objects(state, spark.createDataFrame(some, ", ".join(columns)))
     found = {row.object_uuid: row for row in state.collect()}
     expected = places(_told())
     assert {u: (r.first_version, r.version, r.replaced_by, r.deleted) for u, r in found.items()} == {
@@ -209,7 +211,9 @@ def test_what_is_connected_comes_together(pairs: list[tuple[int, int]]) -> None:
     import pyarrow as pa
 
     one, other = zip(*pairs, strict=True)
-    table = connected(pa.table({"one": pa.array(one, pa.int64()), "other": pa.array(other, pa.int64())}))
+    table = find_components(
+        pa.table({"one": pa.array(one, pa.int64()), "other": pa.array(other, pa.int64())})
+    )
     works = dict(zip(table["node"].to_pylist(), table["work"].to_pylist(), strict=True))
     groups = [{node} for node in works]
     for pair in pairs:
@@ -226,7 +230,7 @@ def test_figures_count_by_minute_tenant_and_outcome(spark: SparkSession) -> None
     columns += ", table STRING"
     rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10, "messages") for n in range(60)]
     rows += [(_at(61), None, "input", None, "GENERR007", 3, "rejects")]
-    found = figures.counted(spark.createDataFrame(rows, columns)).withColumn(
+    found = figures.count_figures(spark.createDataFrame(rows, columns)).withColumn(
         "p50", figures.quantile("latency", 0.5)
     )
     good, bad = sorted(found.collect(), key=lambda row: row.outcome)
@@ -251,7 +255,7 @@ def test_reconciliation_says_what_is_missing_where(spark: SparkSession) -> None:
         "outcome", F.when(F.col("message_id") == "d", "rejects").otherwise("messages")
     )
     received = spark.createDataFrame([("a",)], "message_id STRING")
-    found = reconciliation.summed(reconciliation.compared(dispatched, audited, tables, received))
+    found = reconciliation.summarise(reconciliation.compare_places(dispatched, audited, tables, received))
     assert not found.exact
     assert (found.dispatched, found.audited, found.in_tables, found.received) == (4, 4, 3, 1)
     assert found.missing_from == {"audit log": 1, "tables": 1, "receiver": 1}
@@ -260,6 +264,8 @@ def test_reconciliation_says_what_is_missing_where(spark: SparkSession) -> None:
         ("b", ("tables",)),
         ("c", ("audit log", "receiver")),
     ]
-    assert reconciliation.summed(
-        reconciliation.compared(dispatched, dispatched, dispatched.withColumn("outcome", F.lit("parts")))
+    assert reconciliation.summarise(
+        reconciliation.compare_places(
+            dispatched, dispatched, dispatched.withColumn("outcome", F.lit("parts"))
+        )
     ).exact
