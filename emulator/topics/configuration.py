@@ -51,7 +51,7 @@ class TopicConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         return Access(entitlements=self.entitlements, reveal_users=self.reveal_users)
 
 
-def with_ours(access: Access) -> Access:
+def add_own_access(access: Access) -> Access:
     """Add to ``access`` that the sandbox itself may do everything."""
     rules = access.entitlements
     ours = None if rules is None else (Entitlement(user=OURS, topic="*"), *rules)
@@ -64,7 +64,7 @@ NO_CONFIGURATION: Final = TopicConfiguration()
 def read_configuration(path: Path) -> TopicConfiguration:
     """Read a TOML, YAML or JSON file. Raises SettingsError."""
     try:
-        found = msgspec.convert(_parsed(path), TopicConfiguration)
+        found = msgspec.convert(_parse(path), TopicConfiguration)
         _assemble(found)
     except (OSError, ValueError) as error:
         raise SettingsError(f"topics {path} cannot be used: {error}") from error
@@ -90,7 +90,7 @@ def _assemble(configuration: TopicConfiguration) -> None:
     ).close()
 
 
-def _parsed(path: Path) -> Any:
+def _parse(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
         return tomllib.loads(text)

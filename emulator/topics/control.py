@@ -38,10 +38,12 @@ class TopicResources:
     def records(self, topic: str, *, matching: str, orderby: str, offset: int, limit: int) -> TopicRecordPage:
         if topic == OBJECTS:
             self._service.catch_up()
-        from emulator.topics.record_pages import found
+        from emulator.topics.record_pages import find_page
 
         try:
-            return found(self._service.open(), topic, matching, orderby=orderby, offset=offset, limit=limit)
+            return find_page(
+                self._service.open(), topic, matching, orderby=orderby, offset=offset, limit=limit
+            )
         except ValueError as error:
             raise _refused(error) from error
 

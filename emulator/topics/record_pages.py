@@ -12,7 +12,7 @@ from rdss_sandbox.shapes.topics import OURS, TopicRecord, TopicRecordPage
 _BATCH: Final = 100
 
 
-def found(
+def find_page(
     topics: Topics, topic: str, filter_: str, *, orderby: str, offset: int, limit: int
 ) -> TopicRecordPage:
     """Read up to ``limit`` matching records behind ``offset`` others. Raises ValueError for a bad query."""
@@ -32,10 +32,10 @@ def found(
         session.execute(query)
     finally:
         session.close()
-    return _page(messages)
+    return _build_page(messages)
 
 
-def _page(messages: list[Message]) -> TopicRecordPage:
+def _build_page(messages: list[Message]) -> TopicRecordPage:
     """Build a page from the answer to a query; its ``stats`` ack has the total number."""
     total, records = 0, []
     for message in messages:

@@ -146,10 +146,10 @@ class TopicService:
 
         Records that a subscription may no longer see leave it. Raises BadDefinitionError.
         """
-        from emulator.topics.configuration import with_ours
+        from emulator.topics.configuration import add_own_access
 
         with self._lock:
-            self.open().entitle(with_ours(access))
+            self.open().entitle(add_own_access(access))
             self._access = access
         self._events.emit("topic.access_changed", access=msgspec.to_builtins(access))
 
@@ -215,7 +215,7 @@ class TopicService:
         from emulator.background_worker import BackgroundWorker
         from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
         from emulator.scheduler import Scheduler
-        from emulator.topics.configuration import with_ours
+        from emulator.topics.configuration import add_own_access
         from emulator.topics.engine import Topics
         from emulator.topics.link_settings import TopicLinks
         from emulator.topics.object_projection import ObjectProjection
@@ -228,7 +228,7 @@ class TopicService:
                 self.clock,
                 self._events,
                 self.configuration.definitions,
-                access=with_ours(self.access),
+                access=add_own_access(self.access),
                 downstreams=self.downstreams,
                 fsync=self._fsync,
                 retention=self.configuration.retention,

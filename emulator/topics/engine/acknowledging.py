@@ -58,7 +58,7 @@ class Persistence:
         """Acknowledge a command as soon as its effect is durable."""
         last = self._waiting[-1] if self._waiting else None
         if last is not None and settled.covers(last):
-            settled.place = last.place.joined(settled.place)
+            settled.place = last.place.merge(settled.place)
             self._waiting[-1] = settled
             return
         self._waiting.append(settled)
@@ -73,7 +73,7 @@ class Persistence:
             one.due = True
         self._send(self._waiting)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Send the acknowledgements that waited only for a downstream sandbox, which has advanced."""
         self._send([one for one in self._waiting if one.due])
 
@@ -123,7 +123,7 @@ class Receipt:
         self._command = command
         self.asked = asked
 
-    def give(self, ack_type: str, **said: Any) -> None:
+    def acknowledge(self, ack_type: str, **said: Any) -> None:
         """Send an acknowledgement if the command asked for it; ``said`` are its further headers."""
         if ack_type not in self.asked:
             return
@@ -132,21 +132,21 @@ class Receipt:
         said.setdefault("status", "success")
         self._session.deliver(Ack(ack_type, cmd_id=command.cmd_id, seq=seq, **said))
 
-    def done(self, reason: str = "", **counts: Any) -> None:
+    def acknowledge_done(self, reason: str = "", **counts: Any) -> None:
         """Acknowledge that the command is done; the ``stats`` acknowledgement has the counts."""
-        self.give("processed", reason=reason)
-        self.give("completed", reason=reason)
+        self.acknowledge("processed", reason=reason)
+        self.acknowledge("completed", reason=reason)
         if counts:
-            self.give("stats", reason=reason, **counts)
+            self.acknowledge("stats", reason=reason, **counts)
 
-    def persisted(self, place: Place) -> None:
+    def acknowledge_persisted(self, place: Place) -> None:
         """Acknowledge persistence as soon as ``place`` is durable here and in its downstream sandboxes."""
         self._settle("success", "", place)
 
-    def refused(self, refused: CommandRefusedError, *, persists: bool) -> None:
+    def acknowledge_refusal(self, refused: CommandRefusedError, *, persists: bool) -> None:
         """Acknowledge a refusal; ``persists`` means that the command also has a ``persisted`` ack."""
-        self.give("processed", status="failure", reason=refused.reason)
-        self.give("completed", status="failure", reason=refused.reason)
+        self.acknowledge("processed", status="failure", reason=refused.reason)
+        self.acknowledge("completed", status="failure", reason=refused.reason)
         if persists:
             self._settle("failure", refused.reason, NOWHERE)
 

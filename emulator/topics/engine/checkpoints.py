@@ -15,7 +15,7 @@ from emulator.topics.engine.definitions import Definition, Topic
 from emulator.topics.engine.leased_queues import MessageQueue
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.topic_registry import TopicRegistry
-from emulator.topics.engine.transaction_log import Entry, published
+from emulator.topics.engine.transaction_log import Entry, build_entry
 from rdss_sandbox.rewriting import rewriting
 
 ENTRIES_BETWEEN: Final = 100_000
@@ -125,7 +125,7 @@ class Checkpoints:
 def read_checkpoint(path: Path) -> Checkpoint | None:
     """Read the checkpoint at ``path``; None when it is missing or damaged."""
     try:
-        return _checked(path.read_bytes())
+        return _parse_checkpoint(path.read_bytes())
     except FileNotFoundError:
         return None
 
@@ -142,7 +142,7 @@ def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
         file.write(payload)
 
 
-def _checked(raw: bytes) -> Checkpoint | None:
+def _parse_checkpoint(raw: bytes) -> Checkpoint | None:
     """Parse the bytes of a checkpoint file; None when they are damaged."""
     frame = frames.parse(raw, 0)
     payload = memoryview(raw)[frames.HEADER_BYTES :]
@@ -155,10 +155,10 @@ def _records(topic: LiveTopic) -> Iterator[Entry]:
     if topic.store is None or not isinstance(topic.definition, Topic):
         return
     for record in topic.store:
-        yield published(record.said(topic.name))
+        yield build_entry(record.to_update(topic.name))
 
 
 def _waiting(topic: LiveTopic) -> Iterator[Waiting]:
     if isinstance(topic.queue, MessageQueue):
         for update in topic.queue.outstanding():
-            yield Waiting(topic.name, update.number, published(update))
+            yield Waiting(topic.name, update.number, build_entry(update))

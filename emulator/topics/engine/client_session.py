@@ -70,7 +70,7 @@ class Session:
             try:
                 if command.ack_type:
                     receipt = Receipt(self, self.persistence, command, known_ack_types(command.ack_type))
-                    receipt.give("received")
+                    receipt.acknowledge("received")
                     check_ack_types(command.ack_type)
                 self._handlers[type(command)](registry, self, command, receipt)
             except CommandRefusedError as refused:
@@ -86,7 +86,7 @@ class Session:
         with self._registry.lock:
             asked = known_ack_types(command.ack_type)
             receipt = Receipt(self, self.persistence, command, asked)
-            receipt.give("received")
+            receipt.acknowledge("received")
             self._refuse(command, command.cmd, receipt, CommandRefusedError("bad command", why))
 
     def deliver(self, message: Message) -> None:
@@ -123,7 +123,7 @@ class Session:
     def _refuse(
         self, command: Command | Undecoded, name: str, receipt: Receipt, refused: CommandRefusedError
     ) -> None:
-        receipt.refused(refused, persists=name in _PERSIST)
+        receipt.acknowledge_refusal(refused, persists=name in _PERSIST)
         self._registry.events.emit(
             "topic.command_failed",
             command=name,

@@ -24,11 +24,11 @@ class Conflator:
         self._interval = definition.interval
         self._pending: dict[str, Update | Reason] = {}
 
-    def updated(self, update: Update) -> None:
+    def handle_update(self, update: Update) -> None:
         """Note that a record of the origin is new or different."""
         self._wait(update.key, update)
 
-    def withdrawn(self, withdrawal: Withdrawal) -> None:
+    def handle_withdrawal(self, withdrawal: Withdrawal) -> None:
         """Note that a record of the origin is deleted."""
         self._wait(withdrawal.record.key, withdrawal.reason)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import SowDelete
-from emulator.topics.engine.headers import listed, read_options
+from emulator.topics.engine.headers import read_options, split_list
 from emulator.topics.engine.live_topic import LiveTopic, check_fields
 from emulator.topics.engine.publishing import repeats
 from emulator.topics.engine.querying import read_filter
@@ -24,15 +24,15 @@ def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, re
     # The entry of a repeated command is somewhere in the log; waiting for its end is safe.
     number = registry.log.next - 1 if repeat else 0
     if not repeat:
-        topic = registry.passing(command.topic)
+        topic = registry.find_published(command.topic)
         if topic.queue is not None:
             deleted = _settle(registry, session, command, topic)
         else:
             deleted, number = _delete(registry, session, command, topic)
         if command.seq is not None:
             session.processed(command.seq)
-    receipt.done("duplicate" if repeat else "", records_deleted=deleted)
-    receipt.persisted(registry.place(command.topic, number))
+    receipt.acknowledge_done("duplicate" if repeat else "", records_deleted=deleted)
+    receipt.acknowledge_persisted(registry.place(command.topic, number))
 
 
 def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
@@ -45,7 +45,7 @@ def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic
         raise CommandRefusedError(
             "not entitled", f"{session.user!r} may not take from the queue {topic.name!r}"
         )
-    return topic.queue.settle(session, listed(command.bookmark), options)
+    return topic.queue.settle(session, split_list(command.bookmark), options)
 
 
 def _delete(
@@ -60,7 +60,7 @@ def _delete(
     rights = registry.door.rights(session.user, topic.name)
     if not rights.write:
         raise CommandRefusedError("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
-    records = [one for one in _chosen(store, topic, command) if rights.covers(one.data)]
+    records = [one for one in _choose(store, topic, command) if rights.covers(one.data)]
     now = registry.clock.time()
     entries = [Entry("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
     if entries and command.seq is not None:
@@ -71,7 +71,7 @@ def _delete(
     return len(records), first + len(records) - 1
 
 
-def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
+def _choose(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
     said = [name for name in ("filter", "sow_keys", "data", "bookmark") if getattr(command, name)]
     if said == ["bookmark"]:
         raise CommandRefusedError(
@@ -88,7 +88,7 @@ def _chosen(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
             check_fields(topic)
         return [one for one in store if filtered is not None and filtered.holds(one.data)]
     if command.sow_keys:
-        keys = dict.fromkeys(listed(command.sow_keys))
+        keys = dict.fromkeys(split_list(command.sow_keys))
     elif store.key_fields is None:
         raise CommandRefusedError(
             "bad sow key", f"publishers give the keys of {topic.name!r}, so data has none; use sow_keys"

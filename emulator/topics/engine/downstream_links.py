@@ -67,7 +67,7 @@ class Link:
         self._moved = self._clock.elapsed()
         self._watch()
 
-    def logged(self, number: int) -> None:
+    def note_logged(self, number: int) -> None:
         """Note that the log has a new entry for it."""
         if not self.behind:
             self._moved = self._clock.elapsed()
@@ -149,7 +149,7 @@ class Place(NamedTuple):
     number: int
     links: tuple[Link, ...]
 
-    def joined(self, later: Place) -> Place:
+    def merge(self, later: Place) -> Place:
         """Combine two places: the higher number and all links."""
         return Place(max(self.number, later.number), tuple(dict.fromkeys(self.links + later.links)))
 

@@ -23,7 +23,7 @@ class Rights:
         """Whether the rights include the message ``data``."""
         return self.holds is None or self.holds(data)
 
-    def narrowed(self, test: Test | None) -> Test | None:
+    def narrow(self, test: Test | None) -> Test | None:
         """Combine ``test`` with the test of the rights."""
         if self.holds is None or test is None:
             return test or self.holds

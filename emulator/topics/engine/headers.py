@@ -39,7 +39,7 @@ class Options(msgspec.Struct, frozen=True):
 def read_options(opts: str, allowed: frozenset[str]) -> Options:
     """Read ``opts``. Raises CommandRefusedError for an option that is not valid or not in ``allowed``."""
     said: dict[str, bool | int] = {}
-    for option in listed(opts):
+    for option in split_list(opts):
         name, equals, number = option.partition("=")
         if name not in allowed:
             raise CommandRefusedError(
@@ -58,25 +58,25 @@ def read_options(opts: str, allowed: frozenset[str]) -> Options:
 @lru_cache(maxsize=256)
 def known_ack_types(ack_type: str) -> frozenset[str]:
     """Read the requested acknowledgements; an unknown one becomes ``processed``, which reports the error."""
-    return frozenset(one if one in ACK_TYPES else "processed" for one in listed(ack_type))
+    return frozenset(one if one in ACK_TYPES else "processed" for one in split_list(ack_type))
 
 
 @lru_cache(maxsize=256)
 def check_ack_types(ack_type: str) -> None:
     """Raise CommandRefusedError for an unknown acknowledgement type."""
-    for one in listed(ack_type):
+    for one in split_list(ack_type):
         if one not in ACK_TYPES:
             raise CommandRefusedError(
                 "bad acknowledgement type", f"{one[:80]!r} is none; there are {', '.join(ACK_TYPES)}"
             )
 
 
-def listed(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     """Split a comma-separated list into its entries."""
     return [one for one in (part.strip() for part in text.split(",")) if one]
 
 
-def base64_only(text: str, category: Category) -> None:
+def check_base64(text: str, category: Category) -> None:
     """Raise CommandRefusedError if ``text`` has characters outside of Base64 (RFC 4648, section 4)."""
     if not _BASE64.fullmatch(text):
         raise CommandRefusedError(

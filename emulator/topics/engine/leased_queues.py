@@ -55,13 +55,13 @@ class MessageQueue:
     def __len__(self) -> int:
         return len(self._waiting) + len(self._leased)
 
-    def updated(self, update: Update) -> None:
+    def handle_update(self, update: Update) -> None:
         """Add a message to the queue."""
         self._waiting[update.number] = update
         self._watch(update)
         self._dispatch()
 
-    def withdrawn(self, withdrawal: Withdrawal) -> None:
+    def handle_withdrawal(self, withdrawal: Withdrawal) -> None:
         """Do nothing: the message of a deleted record stays in the queue."""
 
     def recall(self, update: Update) -> None:
@@ -73,7 +73,7 @@ class MessageQueue:
         for number in numbers:
             self._waiting.pop(number, None)
 
-    def recalled(self) -> None:
+    def finish_recall(self) -> None:
         """Finish the restoring: parse the messages and schedule their expiry."""
         for update in self._waiting.values():
             update.data = self._topic.message_type.parse(update.body)
@@ -138,7 +138,7 @@ class MessageQueue:
         chosen: list[tuple[Update, Subscription]] = []
         free = [one for one in self.takers if one.backlog < self._most(one) and not one.session.closed]
         for update in self._waiting.values() if free else ():
-            taker = next((one for one in free if _suits(self.takers[one], update)), None)
+            taker = next((one for one in free if _matches(self.takers[one], update)), None)
             if taker is None:
                 continue
             chosen.append((update, taker))
@@ -259,5 +259,5 @@ class MessageQueue:
         )
 
 
-def _suits(test: Test | None, update: Update) -> bool:
+def _matches(test: Test | None, update: Update) -> bool:
     return test is None or test(update.data)

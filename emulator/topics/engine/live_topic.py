@@ -29,10 +29,10 @@ class Withdrawal(NamedTuple):
 class Follower(Protocol):
     """A topic that is derived from another: a queue, a view or a conflated topic."""
 
-    def updated(self, update: Update) -> None:
+    def handle_update(self, update: Update) -> None:
         """Handle an update of the origin."""
 
-    def withdrawn(self, withdrawal: Withdrawal) -> None:
+    def handle_withdrawal(self, withdrawal: Withdrawal) -> None:
         """Handle the removal of a record of the origin."""
 
 
@@ -99,9 +99,9 @@ class LiveTopic:
             return
         rights = self._door.rights(subscription.session.user, self.name)
         if rights.read and self.queue is not None:
-            self.queue.join(subscription, rights.narrowed(subscription.holds))
+            self.queue.join(subscription, rights.narrow(subscription.holds))
         elif rights.read:
-            self.subscriptions.add(subscription, rights.narrowed(subscription.holds))
+            self.subscriptions.add(subscription, rights.narrow(subscription.holds))
 
     def detach(self, subscription: Subscription) -> None:
         """Stop sending it messages of this topic."""
@@ -123,7 +123,7 @@ class LiveTopic:
         if matching:
             send(update, matching, entering)
         for follower in self.followers:
-            follower.updated(update)
+            follower.handle_update(update)
 
     def withdraw(self, record: Record, reason: Reason) -> None:
         """Remove ``record`` from the state of the world, and send an oof to its holders."""
@@ -131,7 +131,7 @@ class LiveTopic:
             self.store.drop(record.key)
         self._out(record, list(record.holders), reason)
         for follower in self.followers:
-            follower.withdrawn(Withdrawal(self.name, record, reason))
+            follower.handle_withdrawal(Withdrawal(self.name, record, reason))
 
     def reconsider(self, door: AccessRules) -> None:
         """Apply new access rules; records that a subscription may no longer see leave it.
@@ -162,7 +162,7 @@ class LiveTopic:
     def _out(self, record: Record, lost: list[Subscription], reason: Reason) -> None:
         together: dict[object, list[Subscription]] = {}
         for one in lost:
-            one.let_go(record)
+            one.forget(record)
             together.setdefault(one.session, []).append(one)
         secret = reason == "entitlement"
         for folded in together.values():

@@ -13,15 +13,15 @@ import msgspec
 _encode = msgspec.json.Encoder().encode
 
 
-def changed(before: dict[str, Any], after: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
+def find_changes(before: dict[str, Any], after: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
     """The fields of ``after`` that are new or different, and those in ``kept``."""
     return {
         name: value
         for name, value in after.items()
-        if name in kept or name not in before or not _same(before[name], value)
+        if name in kept or name not in before or not _is_same(before[name], value)
     }
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     # 1 == True in Python, but 1 and true differ in JSON.
     return one == other and (one is other or _encode(one) == _encode(other))

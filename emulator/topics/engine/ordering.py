@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from emulator.topics.engine.filters import read_path, reader
 from emulator.topics.engine.filters.values import elements, is_null, number_in, text_of
-from emulator.topics.engine.headers import listed
+from emulator.topics.engine.headers import split_list
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.state_of_world import Record
 
@@ -26,17 +26,17 @@ class Term(NamedTuple):
 
 def read_order(orderby: str) -> list[Term]:
     """Read the terms of ``orderby``, the most important first. Raises CommandRefusedError."""
-    return [_term(one) for one in listed(orderby)]
+    return [_parse_term(one) for one in split_list(orderby)]
 
 
-def ordered(records: list[Record], terms: list[Term]) -> list[Record]:
+def sort_records(records: list[Record], terms: list[Term]) -> list[Record]:
     """Sort ``records`` by ``terms``."""
     for term in reversed(terms):
         records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
     return records
 
 
-def _term(text: str) -> Term:
+def _parse_term(text: str) -> Term:
     field, *words = text.split()
     words = [word.upper() for word in words]
     if words not in ([], ["ASC"], ["DESC"], ["TEXT"], ["ASC", "TEXT"], ["DESC", "TEXT"]):

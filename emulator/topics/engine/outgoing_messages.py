@@ -117,7 +117,7 @@ Message: TypeAlias = PublishMessage | SowMessage | OofMessage | GroupBegin | Gro
 Subscribed: TypeAlias = PublishMessage | OofMessage
 
 
-def handed_to(message: Subscribed) -> Iterator[tuple[str, Subscribed]]:
+def split_by_subscription(message: Subscribed) -> Iterator[tuple[str, Subscribed]]:
     """Yield each subscription id of a message, with a copy of the message for that id alone."""
     for sub_id in message.sids.split(","):
         yield sub_id, msgspec.structs.replace(message, sids=sub_id)

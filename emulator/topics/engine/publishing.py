@@ -11,12 +11,12 @@ from emulator.topics.engine.acknowledging import Receipt
 from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import DeltaPublish, Publish
 from emulator.topics.engine.entitlements import Rights
-from emulator.topics.engine.headers import base64_only
+from emulator.topics.engine.headers import check_base64
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.state_of_world import Record, Store
 from emulator.topics.engine.topic_registry import TopicRegistry
-from emulator.topics.engine.transaction_log import Arrival, Entry, bookmark_of, published
+from emulator.topics.engine.transaction_log import Arrival, Entry, bookmark_of, build_entry
 from emulator.topics.engine.update import Update
 
 
@@ -37,8 +37,8 @@ def publish(registry: TopicRegistry, session: Session, command: Publish, receipt
     if command.seq is not None and not repeat:
         session.processed(command.seq)
     if receipt.asked:
-        receipt.done("duplicate" if repeat else "")
-        receipt.persisted(registry.place(command.topic, number))
+        receipt.acknowledge_done("duplicate" if repeat else "")
+        receipt.acknowledge_persisted(registry.place(command.topic, number))
 
 
 def repeats(session: Session, seq: int) -> bool:
@@ -52,7 +52,7 @@ def repeats(session: Session, seq: int) -> bool:
     return last is not None and seq <= last
 
 
-def considered(
+def build_update(
     registry: TopicRegistry, topic: LiveTopic, command: Publish, user: str
 ) -> tuple[Update, Record | None]:
     """Build the update and the record for a command of ``user``, without changing any state.
@@ -67,7 +67,7 @@ def considered(
     if topic.store is None:
         update = Update(topic.name, body, data, registry.clock.time(), "", command.correlation_id)
     else:
-        update, record = _overlaid(registry, topic.store, topic, command, data)
+        update, record = _build_stored_update(registry, topic.store, topic, command, data)
     if rights.holds is not None and not rights.holds(update.data):
         raise CommandRefusedError(
             "not entitled", f"{user!r} may not write this message to topic {topic.name!r}"
@@ -83,7 +83,7 @@ def commit(
     The log comes first: an update that could not be logged changes nothing. Raises CommandRefusedError.
     """
     update.user_id = author.user_id if registry.door.reveals_users else ""
-    number = registry.keep(topic, _entry(update, author)) if registry.keeps(topic) else 0
+    number = registry.keep(topic, _build_authored_entry(update, author)) if registry.keeps(topic) else 0
     if topic.logged:
         update.number, update.bookmark = number, bookmark_of(number)
     if record is not None and topic.store is not None:
@@ -95,19 +95,19 @@ def commit(
     return number
 
 
-def _entry(update: Update, author: Author) -> Entry:
+def _build_authored_entry(update: Update, author: Author) -> Entry:
     body = bytes(update.body)
     if b"\n" in body:
         update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
-    entry = published(update)
+    entry = build_entry(update)
     entry.user_id, entry.publisher, entry.seq = author.user_id, author.publisher, author.seq
     entry.arrived = author.arrived
     return entry
 
 
 def _take(registry: TopicRegistry, session: Session, command: Publish) -> int:
-    topic = registry.passing(command.topic)
-    update, record = considered(registry, topic, command, session.user)
+    topic = registry.find_published(command.topic)
+    update, record = build_update(registry, topic, command, session.user)
     update.expires = _expiry(topic, command, update.time)
     publisher = session.publisher if command.seq is not None else ""
     return commit(registry, topic, update, record, Author(session.user, publisher, command.seq))
@@ -121,7 +121,7 @@ def _check(topic: LiveTopic, command: Publish, rights: Rights, user: str) -> Non
     if not rights.write:
         raise CommandRefusedError("not entitled", f"{user!r} may not write to topic {topic.name!r}")
     if command.correlation_id:
-        base64_only(command.correlation_id, "bad correlation id")
+        check_base64(command.correlation_id, "bad correlation id")
     if command.sow_key and (topic.store is None or topic.store.key_fields is not None):
         raise CommandRefusedError(
             "bad sow key", f"topic {topic.name!r} takes none from publishers; leave it out"
@@ -131,7 +131,7 @@ def _check(topic: LiveTopic, command: Publish, rights: Rights, user: str) -> Non
         raise CommandRefusedError("bad expiration", f"{expiration} is no number of seconds from 0 on")
 
 
-def _overlaid(
+def _build_stored_update(
     registry: TopicRegistry, store: Store, topic: LiveTopic, command: Publish, data: Any
 ) -> tuple[Update, Record]:
     """Build the update and the record for a topic with a state of the world, without changing any state."""
@@ -163,7 +163,7 @@ def _key(store: Store, topic: LiveTopic, command: Publish, data: Any) -> str:
         raise CommandRefusedError(
             "bad sow key", f"a publisher gives the keys of topic {topic.name!r}; this message has none"
         )
-    base64_only(command.sow_key, "bad sow key")
+    check_base64(command.sow_key, "bad sow key")
     return command.sow_key
 
 

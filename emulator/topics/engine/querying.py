@@ -10,9 +10,9 @@ from emulator.topics.engine.client_session import Session
 from emulator.topics.engine.commands import Sow, SowAndSubscribe
 from emulator.topics.engine.filters import Filter as CompiledFilter
 from emulator.topics.engine.filters import FilterError, compile_filter
-from emulator.topics.engine.headers import listed, read_options
+from emulator.topics.engine.headers import read_options, split_list
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.ordering import ordered, read_order
+from emulator.topics.engine.ordering import read_order, sort_records
 from emulator.topics.engine.outgoing_messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.state_of_world import Record
@@ -34,10 +34,10 @@ def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receip
     filtered = read_filter(command.filter)
     asking.by_content = filtered is not None and filtered.by_content
     result = Result(registry, asking, command, filtered, skip=options.skip_n)
-    receipt.give("processed", query_id=result.query_id)
+    receipt.acknowledge("processed", query_id=result.query_id)
     result.send(session)
-    receipt.give("completed", query_id=result.query_id)
-    receipt.give("stats", **result.counts())
+    receipt.acknowledge("completed", query_id=result.query_id)
+    receipt.acknowledge("stats", **result.counts())
 
 
 def read_filter(text: str) -> CompiledFilter | None:
@@ -70,16 +70,16 @@ class Result:
         self._batch_size = command.batch_size
         _check(command)
         terms = read_order(command.orderby)
-        keys = listed(command.sow_keys)
+        keys = split_list(command.sow_keys)
         found: list[tuple[LiveTopic, Record]] = []
         self._in_topic = 0
-        for topic in registry.fitting(asking):
+        for topic in registry.find_readable(asking):
             if terms:
                 _check_order(topic)
-            visible = _visible(registry, asking, topic, keys)
+            visible = _find_visible(registry, asking, topic, keys)
             self._in_topic += len(visible)
             matching = [one for one in visible if filtered is None or filtered.holds(one.data)]
-            found += [(topic, one) for one in (ordered(matching, terms) if terms else matching)]
+            found += [(topic, one) for one in (sort_records(matching, terms) if terms else matching)]
         self._matches = len(found)
         end = None if command.top_n is None else skip + command.top_n
         self._found = found[skip:end]
@@ -123,7 +123,7 @@ def _check_order(topic: LiveTopic) -> None:
         raise CommandRefusedError("bad order", why)
 
 
-def _visible(
+def _find_visible(
     registry: TopicRegistry, asking: Subscription, topic: LiveTopic, keys: list[str]
 ) -> list[Record]:
     """The records of ``topic`` that the user may read; ``keys`` restricts them unless it is empty."""

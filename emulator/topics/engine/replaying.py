@@ -30,11 +30,11 @@ class Replay:
         self._subscription = subscription
         self._receipt = receipt
         self._next, self._left_out = registry.log.start(bookmark)
-        if subscription.pattern is None and not registry.named(subscription.topic).replays:
+        if subscription.pattern is None and not registry.get_or_add(subscription.topic).replays:
             why = f"{subscription.topic!r} is not in the transaction log; subscribe without a bookmark"
             raise CommandRefusedError("invalid topic", why)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Send the next slice, and schedule the one after it, so that other commands get their turn."""
         registry, subscription = self._registry, self._subscription
         if not subscription.live:
@@ -44,10 +44,10 @@ class Replay:
                 self._send(number, entry)
         self._next = max(self._next + SLICE, registry.log.first)
         if self._next < registry.log.next:
-            registry.schedule.put(0.0, self.go_on)
+            registry.schedule.put(0.0, self.resume)
             return
         registry.attach(subscription)
-        self._receipt.give("completed", sub_id=subscription.sub_id)
+        self._receipt.acknowledge("completed", sub_id=subscription.sub_id)
 
     def _concerns(self, entry: Entry) -> bool:
         pattern = self._subscription.pattern
@@ -61,8 +61,10 @@ class Replay:
     def _send(self, number: int, entry: Entry) -> None:
         registry, subscription = self._registry, self._subscription
         rights = registry.door.rights(subscription.session.user, entry.topic)
-        test = rights.narrowed(subscription.holds)
-        if not rights.read or (test is not None and not test(_parsed(registry.named(entry.topic), entry))):
+        test = rights.narrow(subscription.holds)
+        if not rights.read or (
+            test is not None and not test(_parse(registry.get_or_add(entry.topic), entry))
+        ):
             return
         user_id = entry.user_id if registry.door.reveals_users else ""
         update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id, user_id)
@@ -70,7 +72,7 @@ class Replay:
         subscription.session.deliver(update.message(subscription.sub_id, subscription, whole=True))
 
 
-def _parsed(topic: LiveTopic, entry: Entry) -> Any:
+def _parse(topic: LiveTopic, entry: Entry) -> Any:
     """The parsed data of ``entry``; None if ``topic`` had another message type then."""
     try:
         return topic.message_type.parse(entry.data)

@@ -23,7 +23,7 @@ from emulator.topics.engine.commands import Publish
 from emulator.topics.engine.definitions import BadDefinitionError, Definition, Topic
 from emulator.topics.engine.downstream_links import Link
 from emulator.topics.engine.live_topic import LiveTopic
-from emulator.topics.engine.publishing import Author, commit, considered
+from emulator.topics.engine.publishing import Author, build_update, commit
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Arrival, Entry
@@ -108,11 +108,11 @@ class Replication:
 
     def check(self, downstreams: Sequence[Downstream]) -> None:
         """Raise BadDefinitionError if one is not valid, or a topic names one that is missing."""
-        _checked(downstreams, self._topics)
+        _check_downstreams(downstreams, self._topics)
 
     def point(self, downstreams: Sequence[Downstream]) -> None:
         """Replace the downstreams; their positions are unknown at first. Raises BadDefinitionError."""
-        named = _checked(downstreams, self._topics)
+        named = _check_downstreams(downstreams, self._topics)
         registry = self._registry
         with registry.lock:
             for name, downstream in named.items():
@@ -227,7 +227,7 @@ class Replication:
         repeated = known is not None and entry.seq is not None and entry.seq <= known
         if repeated or arrived.origin == self.identity:
             return
-        topic = registry.passing(entry.topic)
+        topic = registry.find_published(entry.topic)
         author = Author(entry.user_id, entry.publisher, entry.seq, arrived)
         if entry.kind == "published":
             self._publish(user, topic, entry, author)
@@ -240,7 +240,7 @@ class Replication:
         given = topic.store is not None and topic.store.key_fields is None
         command = Publish(entry.topic, entry.data, correlation_id=entry.correlation_id)
         command.sow_key = entry.key if given else ""
-        update, record = considered(self._registry, topic, command, user)
+        update, record = build_update(self._registry, topic, command, user)
         update.expires = None if topic.expiration is None else entry.expires
         commit(self._registry, topic, update, record, author)
 
@@ -270,7 +270,9 @@ def _origin(entry: Entry, shipment: Shipment) -> str:
     return shipment.source if entry.arrived is None else entry.arrived.origin
 
 
-def _checked(downstreams: Sequence[Downstream], topics: dict[str, list[str]]) -> dict[str, Downstream]:
+def _check_downstreams(
+    downstreams: Sequence[Downstream], topics: dict[str, list[str]]
+) -> dict[str, Downstream]:
     named: dict[str, Downstream] = {}
     for one in downstreams:
         if one.name in named or not one.name:

@@ -39,7 +39,7 @@ class Record:
         self.correlation_id, self.user_id = update.correlation_id, update.user_id
         self.expires, self.time = update.expires, update.time
 
-    def said(self, topic: str) -> Update:
+    def to_update(self, topic: str) -> Update:
         """Build an update with the current content of the record."""
         update = Update(topic, self.body, self.data, self.time, self.key, self.correlation_id)
         update.user_id, update.expires = self.user_id, self.expires

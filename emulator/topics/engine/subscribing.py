@@ -13,7 +13,7 @@ from emulator.topics.engine.commands import (
     Subscribe,
     Unsubscribe,
 )
-from emulator.topics.engine.headers import Options, listed, read_options
+from emulator.topics.engine.headers import Options, read_options, split_list
 from emulator.topics.engine.querying import Result, read_filter
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.replaying import Replay
@@ -32,15 +32,15 @@ def subscribe(registry: TopicRegistry, session: Session, command: Subscribe, rec
     options = read_options(command.opts, _OPTIONS)
     subscription = _subscription(session, command, options, delta=isinstance(command, DeltaSubscribe))
     subscription.max_backlog = options.max_backlog
-    registry.fitting(subscription)
+    registry.find_readable(subscription)
     replay = Replay(registry, subscription, receipt, command.bookmark) if command.bookmark else None
     _enter(session, subscription, options)
-    receipt.give("processed", sub_id=subscription.sub_id)
+    receipt.acknowledge("processed", sub_id=subscription.sub_id)
     if replay is not None:
-        replay.go_on()
+        replay.resume()
         return
     registry.attach(subscription)
-    receipt.give("completed", sub_id=subscription.sub_id)
+    receipt.acknowledge("completed", sub_id=subscription.sub_id)
 
 
 def sow_and_subscribe(
@@ -50,15 +50,15 @@ def sow_and_subscribe(
     options = read_options(command.opts, _OPTIONS_WITH_QUERY)
     subscription = _subscription(session, command, options, delta=isinstance(command, SowAndDeltaSubscribe))
     subscription.oof = options.oof
-    keys = listed(command.sow_keys)
+    keys = split_list(command.sow_keys)
     subscription.keys = frozenset(keys) if keys else None
     result = Result(registry, subscription, command, read_filter(command.filter), skip=options.skip_n)
     _enter(session, subscription, options)
-    receipt.give("processed", sub_id=subscription.sub_id, query_id=result.query_id)
+    receipt.acknowledge("processed", sub_id=subscription.sub_id, query_id=result.query_id)
     result.send(session, subscription)
     registry.attach(subscription)
-    receipt.give("completed", sub_id=subscription.sub_id, query_id=result.query_id)
-    receipt.give("stats", **result.counts())
+    receipt.acknowledge("completed", sub_id=subscription.sub_id, query_id=result.query_id)
+    receipt.acknowledge("stats", **result.counts())
 
 
 def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe, receipt: Receipt) -> None:
@@ -73,7 +73,7 @@ def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe
         )
     for subscription in leaving:
         session.drop(subscription)
-    receipt.done()
+    receipt.acknowledge_done()
 
 
 def _subscription(session: Session, command: Subscribing, options: Options, *, delta: bool) -> Subscription:
@@ -90,7 +90,7 @@ def _subscription(session: Session, command: Subscribing, options: Options, *, d
     if filtered is not None:
         subscription.holds, subscription.equalities = filtered.holds, filtered.equalities
         subscription.by_content = filtered.by_content
-    subscription.shaped(timestamp=options.timestamp, delta=delta, no_empties=options.no_empties)
+    subscription.set_form(timestamp=options.timestamp, delta=delta, no_empties=options.no_empties)
     return subscription
 
 

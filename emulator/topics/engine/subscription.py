@@ -74,7 +74,7 @@ class Subscription:
         self.live = True
         self.held: set[Holdable] = set()
 
-    def shaped(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
+    def set_form(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
         """Set the form of its messages."""
         self.timestamp, self.delta, self.no_empties = timestamp, delta, no_empties
         self.shape = timestamp + 2 * delta + 4 * no_empties
@@ -86,7 +86,7 @@ class Subscription:
         record.holders[self] = None
         self.held.add(record)
 
-    def let_go(self, record: Holdable) -> None:
+    def forget(self, record: Holdable) -> None:
         """Forget that ``record`` was sent."""
         record.holders.pop(self, None)
         self.held.discard(record)

@@ -48,7 +48,7 @@ def assemble(registry: TopicRegistry, definitions: Sequence[Definition], checkpo
         _recall_checkpoint(registry, checkpoint)
     for number, entry in registry.log.entries(checkpoint.next if checkpoint is not None else 1):
         _recall(registry, number, entry)
-    _take_up(registry)
+    _finish_recall(registry)
     for definition in sorted(definitions, key=lambda one: isinstance(one, ConflatedTopic)):
         if isinstance(definition, View | ConflatedTopic):
             _attach_copy(registry, definition)
@@ -146,7 +146,7 @@ def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> 
     for origin in followed:
         origin.followers.append(maker)
         for record in origin.store or ():
-            maker.updated(record.said(origin.name))
+            maker.handle_update(record.to_update(origin.name))
     if isinstance(maker, Conflator):
         maker.tell()
 
@@ -165,11 +165,11 @@ def _recall_checkpoint(registry: TopicRegistry, checkpoint: Checkpoint) -> None:
     for entry in checkpoint.records:
         topic = registry.topics.get(entry.topic)
         if topic is not None and topic.store is not None:
-            _recall_record(topic.store, _said(registry, entry, 0))
+            _recall_record(topic.store, _to_update(registry, entry, 0))
     for one in checkpoint.waiting:
         topic = registry.topics.get(one.queue)
         if topic is not None and isinstance(topic.queue, MessageQueue):
-            topic.queue.recall(_said(registry, one.entry, one.number))
+            topic.queue.recall(_to_update(registry, one.entry, one.number))
 
 
 def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
@@ -192,7 +192,7 @@ def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
 
 
 def _recall_published(registry: TopicRegistry, topic: LiveTopic, number: int, entry: Entry) -> None:
-    update = _said(registry, entry, number)
+    update = _to_update(registry, entry, number)
     if topic.store is not None and entry.key:
         _recall_record(topic.store, update)
     for follower in topic.followers:
@@ -206,7 +206,7 @@ def _recall_record(store: Store, update: Update) -> None:
     store.add(record)
 
 
-def _said(registry: TopicRegistry, entry: Entry, number: int) -> Update:
+def _to_update(registry: TopicRegistry, entry: Entry, number: int) -> Update:
     """Convert a log entry to an update, unparsed."""
     update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id)
     update.user_id = entry.user_id if registry.door.reveals_users else ""
@@ -215,7 +215,7 @@ def _said(registry: TopicRegistry, entry: Entry, number: int) -> Update:
     return update
 
 
-def _take_up(registry: TopicRegistry) -> None:
+def _finish_recall(registry: TopicRegistry) -> None:
     """Parse the restored records and messages, and schedule their expiry."""
     for topic in registry.topics.values():
         try:
@@ -223,7 +223,7 @@ def _take_up(registry: TopicRegistry) -> None:
                 record.data = topic.message_type.parse(record.body)
                 registry.watch(topic, record)
             if isinstance(topic.queue, MessageQueue):
-                topic.queue.recalled()
+                topic.queue.finish_recall()
         except CommandRefusedError as refused:
             raise BadDefinitionError(
                 f"topic {topic.name!r} holds what is not {topic.message_type.name} ({refused.reason}); "

@@ -24,7 +24,7 @@ _RETRY_SECONDS = 1.0
 class Held(Protocol):
     """Acknowledgements that wait for downstream sandboxes."""
 
-    def go_on(self) -> None: ...
+    def resume(self) -> None: ...
 
 
 class TopicRegistry:
@@ -63,11 +63,11 @@ class TopicRegistry:
                 topic.attach(subscription)
         return topic
 
-    def named(self, name: str) -> LiveTopic:
+    def get_or_add(self, name: str) -> LiveTopic:
         """Find the topic ``name``, or add it as an undefined one."""
         return self.topics.get(name) or self.add(LiveTopic(name, None, self.door, None))
 
-    def passing(self, name: str) -> LiveTopic:
+    def find_published(self, name: str) -> LiveTopic:
         """Find the topic that a publish to ``name`` goes to; an undefined one is kept only if subscribed to.
 
         Raises CommandRefusedError.
@@ -82,7 +82,7 @@ class TopicRegistry:
         self._prune(topic)
         return topic
 
-    def fitting(self, subscription: Subscription) -> list[LiveTopic]:
+    def find_readable(self, subscription: Subscription) -> list[LiveTopic]:
         """Find the topics of ``subscription`` that its user may read.
 
         Raises CommandRefusedError.
@@ -93,7 +93,7 @@ class TopicRegistry:
                 raise CommandRefusedError(
                     "not entitled", f"{user!r} may not read topic {subscription.topic!r}"
                 )
-            topic = self.named(subscription.topic)
+            topic = self.get_or_add(subscription.topic)
             if subscription.by_content:
                 check_fields(topic)
             return [topic]
@@ -121,7 +121,7 @@ class TopicRegistry:
             topic.detach(subscription)
             self._prune(topic)
         for record in tuple(subscription.held):
-            subscription.let_go(record)
+            subscription.forget(record)
 
     def entitle(self, door: AccessRules) -> None:
         """Set the access rules, also for open subscriptions."""
@@ -135,7 +135,7 @@ class TopicRegistry:
     def _meant(self, subscription: Subscription) -> list[LiveTopic]:
         """Find the topics that ``subscription`` names, without regard to access."""
         if subscription.pattern is None:
-            return [self.named(subscription.topic)]
+            return [self.get_or_add(subscription.topic)]
         fits = subscription.pattern.fits
         return [topic for name, topic in self.topics.items() if fits(name) and topic.queue is None]
 
@@ -177,7 +177,7 @@ class TopicRegistry:
             return 0
         first = self.log.append(*entries)
         for link in topic.links:
-            link.logged(first + len(entries) - 1)
+            link.note_logged(first + len(entries) - 1)
         return first
 
     def place(self, topic: str, number: int) -> Place:
@@ -188,7 +188,7 @@ class TopicRegistry:
     def release(self) -> None:
         """Send acknowledgements that no longer have to wait for a downstream sandbox."""
         for one in tuple(self.held):
-            one.go_on()
+            one.resume()
 
     def keeps(self, topic: LiveTopic) -> bool:
         """Whether changes of ``topic`` are logged."""

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from emulator.journal import Segments
-from emulator.topics.engine.headers import listed
+from emulator.topics.engine.headers import split_list
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.update import Update
 
@@ -142,7 +142,7 @@ class TransactionLog:
 
         A list of bookmarks starts after the earliest and leaves out the others. Raises CommandRefusedError.
         """
-        numbers = [self._number(one) for one in listed(bookmark)]
+        numbers = [self._number(one) for one in split_list(bookmark)]
         return min(numbers) + 1, frozenset(numbers)
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class TransactionLog:
         return self._segments.first_at_or_after(round(moment.timestamp() * 1000)) - 1
 
 
-def published(update: Update) -> Entry:
+def build_entry(update: Update) -> Entry:
     """Build the log entry of an update."""
     return Entry(
         "published",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.topics.engine.merging import changed
+from emulator.topics.engine.merging import find_changes
 from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.outgoing_messages import PublishMessage
 from emulator.topics.engine.subscription import Subscription
@@ -40,7 +40,7 @@ class Update(msgspec.Struct, gc=False):
     def delta(self) -> dict[str, Any]:
         """Compute the delta once: the changed fields, and those in ``kept``."""
         if self.made is None:
-            self.made = changed(self.before or {}, self.data, self.kept)
+            self.made = find_changes(self.before or {}, self.data, self.kept)
         return self.made
 
     def message(self, sids: str, subscription: Subscription, *, whole: bool) -> PublishMessage:

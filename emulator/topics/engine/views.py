@@ -34,7 +34,7 @@ class ViewMaker:
         self._members: dict[str, dict[Member, dict[str, Any]]] = {}
         self._group_of: dict[Member, str] = {}
 
-    def updated(self, update: Update) -> None:
+    def handle_update(self, update: Update) -> None:
         """Handle a new or changed record of an origin."""
         member = (update.topic, update.key)
         group = opaque_key(self._topic.name, [read(update.data) for read in self._keys.values()])
@@ -47,7 +47,7 @@ class ViewMaker:
         self._group_of[member] = group
         self._show(group)
 
-    def withdrawn(self, withdrawal: Withdrawal) -> None:
+    def handle_withdrawal(self, withdrawal: Withdrawal) -> None:
         """Handle the removal of a record of an origin."""
         member = (withdrawal.topic, withdrawal.record.key)
         if member in self._group_of:

@@ -12,9 +12,9 @@ from emulator.topics.engine.filters.indexing import literal_keys, value_keys
 from emulator.topics.engine.filters.paths import reader
 from emulator.topics.engine.filters.values import (
     Relation,
-    calculated,
-    compared,
     elements,
+    extend_operation,
+    extend_relation,
     is_null,
     remainder,
     text_of,
@@ -24,77 +24,77 @@ Read: TypeAlias = Callable[[Any], Any]
 Test: TypeAlias = Callable[[Any], bool]
 
 RELATIONS: Final[dict[str, Relation]] = {
-    "=": compared(op.eq),
-    "!=": compared(op.ne),
-    "<": compared(op.lt),
-    "<=": compared(op.le),
-    ">": compared(op.gt),
-    ">=": compared(op.ge),
+    "=": extend_relation(op.eq),
+    "!=": extend_relation(op.ne),
+    "<": extend_relation(op.lt),
+    "<=": extend_relation(op.le),
+    ">": extend_relation(op.gt),
+    ">=": extend_relation(op.ge),
 }
 _OPERATIONS: Final = {
-    "+": calculated(op.add),
-    "-": calculated(op.sub),
-    "*": calculated(op.mul),
-    "/": calculated(op.truediv),
-    "%": calculated(remainder),
+    "+": extend_operation(op.add),
+    "-": extend_operation(op.sub),
+    "*": extend_operation(op.mul),
+    "/": extend_operation(op.truediv),
+    "%": extend_operation(remainder),
 }
 
 
 @singledispatch
-def compiled(condition: s.Condition) -> Test:
+def compile_condition(condition: s.Condition) -> Test:
     """Compile ``condition`` to a test of a record, which never raises."""
     raise TypeError(f"{condition!r} is no condition")
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.And) -> Test:
-    tests = tuple(compiled(one) for one in condition.conditions)
+    tests = tuple(compile_condition(one) for one in condition.conditions)
     if len(tests) == 2:
         one, other = tests
         return lambda record: one(record) and other(record)
     return lambda record: all(test(record) for test in tests)
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Or) -> Test:
-    tests = tuple(compiled(one) for one in condition.conditions)
+    tests = tuple(compile_condition(one) for one in condition.conditions)
     if len(tests) == 2:
         one, other = tests
         return lambda record: one(record) or other(record)
     return lambda record: any(test(record) for test in tests)
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Not) -> Test:
-    test = compiled(condition.condition)
+    test = compile_condition(condition.condition)
     return lambda record: not test(record)
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Otherwise) -> Test:
-    read, test = _read(condition.value), compiled(condition.condition)
+    read, test = _read(condition.value), compile_condition(condition.condition)
     return lambda record: not is_null(read(record)) and not test(record)
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.IsNull) -> Test:
     read = _read(condition.value)
     return lambda record: is_null(read(record))
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Comparison) -> Test:
     compare, left, right = RELATIONS[condition.operator], _read(condition.left), condition.right
     if isinstance(right, s.Literal):
         constant = right.value
         if condition.operator == "=" and isinstance(constant, str) and constant:
-            return _says(left, constant)
+            return _test_text(left, constant)
         return lambda record: compare(left(record), constant)
     other = _read(right)
     return lambda record: compare(left(record), other(record))
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Between) -> Test:
     read, low, high = _read(condition.value), _read(condition.low), _read(condition.high)
     least, most = RELATIONS[">="], RELATIONS["<="]
@@ -106,7 +106,7 @@ def _(condition: s.Between) -> Test:
     return test
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Membership) -> Test:
     read, items = _read(condition.value), condition.items
     constants = [item.value for item in items if isinstance(item, s.Literal)]
@@ -122,7 +122,7 @@ def _(condition: s.Membership) -> Test:
     return test
 
 
-@compiled.register
+@compile_condition.register
 def _(condition: s.Match) -> Test:
     read, found_in = _read(condition.value), condition.pattern.found_in
 
@@ -147,7 +147,7 @@ def _read(value: s.Value) -> Read:
             return lambda record: calculate(one(record), other(record))
 
 
-def _says(read: Read, text: str) -> Test:
+def _test_text(read: Read, text: str) -> Test:
     equal = RELATIONS["="]
 
     def test(record: Any) -> bool:

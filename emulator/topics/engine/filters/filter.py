@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.topics.engine.filters.compiling import compiled
+from emulator.topics.engine.filters.compiling import compile_condition
 from emulator.topics.engine.filters.indexing import Equality, equalities
 from emulator.topics.engine.filters.parsing import parse
 from emulator.topics.engine.filters.syntax import has_identifier
@@ -32,4 +32,4 @@ class Filter:
 def compile_filter(text: str) -> Filter:
     """Compile a filter. Raises FilterError, which gives the position of the error."""
     condition = parse(text)
-    return Filter(text, equalities(condition), compiled(condition), has_identifier(condition))
+    return Filter(text, equalities(condition), compile_condition(condition), has_identifier(condition))

@@ -95,7 +95,7 @@ def _place(error: UnexpectedInput, text: str) -> int:
     return len(text) if place is None or place < 0 or ended else place
 
 
-def _unquoted(token: Token) -> str:
+def _unquote(token: Token) -> str:
     quote = token[0]
     return str(token[1:-1]).replace(quote * 2, quote)
 
@@ -171,7 +171,7 @@ class _Builder:
         return s.Literal(number_in(str(token)))
 
     def string(self, token: Token) -> s.Value:
-        return s.Literal(_unquoted(token))
+        return s.Literal(_unquote(token))
 
     def path(self, token: Token) -> s.Value:
         return s.Identifier(steps(str(token)))
@@ -193,7 +193,7 @@ class _Builder:
 
     def _pattern(self, token: Token) -> Pattern:
         try:
-            return Pattern(_unquoted(token))
+            return Pattern(_unquote(token))
         except BadPatternError as error:
             place = (token.start_pos or 0) + 1
             raise FilterError(f"no regular expression ({error})", self._text, place) from None

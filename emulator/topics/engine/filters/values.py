@@ -49,7 +49,7 @@ def elements(value: Any) -> Iterator[Any]:
             yield one
 
 
-def compared(holds: Relation) -> Relation:
+def extend_relation(holds: Relation) -> Relation:
     """Extend a relation between two strings or two numbers to any two values."""
 
     def compare(left: Any, right: Any) -> bool:
@@ -86,7 +86,7 @@ def text_of(value: Any) -> str:
         return str(math.inf if value > 0 else -math.inf)
 
 
-def calculated(operation: Callable[[Number, Number], Number]) -> Callable[[Any, Any], Number | None]:
+def extend_operation(operation: Callable[[Number, Number], Number]) -> Callable[[Any, Any], Number | None]:
     """Extend an operation to any two values; it gives NULL if an operand or the result is not a number."""
 
     def calculate(left: Any, right: Any) -> Number | None:

@@ -32,7 +32,7 @@ from emulator.topics.engine.outgoing_messages import (
     OofMessage,
     PublishMessage,
     SowMessage,
-    handed_to,
+    split_by_subscription,
 )
 from tests.emulator.topics.engine.conftest import NOON, Client, World, raw, said
 
@@ -271,7 +271,7 @@ def test_a_handler_sees_its_own_id_alone(world: World) -> None:
     ann.do(SowDelete("objects", filter="1=1"))
     for message in (bob.published[0], bob.oofs[0]):
         assert message.sids == "s1,s2"
-        assert [(sub_id, one.sids, said(one)) for sub_id, one in handed_to(message)] == [
+        assert [(sub_id, one.sids, said(one)) for sub_id, one in split_by_subscription(message)] == [
             ("s1", "s1", {"id": 1}),
             ("s2", "s2", {"id": 1}),
         ]
