@@ -93,7 +93,7 @@ _IDLE = "idle.pid"
 
 
 @dataclass
-class House:
+class ProfileSandbox:
     """A sandbox of some profile, for clients; the streams that a test makes are removed behind it.
 
     ``project`` is the Compose project whose containers its faults can strike; ``idle`` a file that names the
@@ -201,10 +201,12 @@ def settings(**more: Any) -> Settings:
     return Settings(**given)
 
 
-def house_of(profile: str, running: Embedded, stack: ExitStack, folder: Path, *behind: Embedded) -> House:
+def build_sandbox(
+    profile: str, running: Embedded, stack: ExitStack, folder: Path, *behind: Embedded
+) -> ProfileSandbox:
     controls = [stack.enter_context(Client(each.control)) for each in (running, *behind)]
     clock = SandboxClock(*controls)
-    return House(profile, running.aws, amqp_of(running), controls[0], clock, idle=folder / _IDLE)
+    return ProfileSandbox(profile, running.aws, amqp_of(running), controls[0], clock, idle=folder / _IDLE)
 
 
 def idle_in(folder: Path) -> tuple[str, ...]:
@@ -223,15 +225,15 @@ def amqp_of(running: Embedded) -> str | None:
 
 
 @contextmanager
-def embedded_house(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[House]:
+def open_embedded(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
     """With ``amqp`` the sandbox starts RabbitMQ by itself, as a user's does where there is one."""
     with ExitStack() as stack:
         asked = settings(amqp="auto" if amqp else "off", targets=idle_in(folder))
-        yield house_of("embedded", stack.enter_context(embedded(asked)), stack, folder)
+        yield build_sandbox("embedded", stack.enter_context(embedded(asked)), stack, folder)
 
 
 @contextmanager
-def relay_house(request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[House]:
+def open_relay(request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
     """In front of an embedded sandbox, as in front of anybody's endpoint, and of a broker."""
     with ExitStack() as stack:
         behind = stack.enter_context(embedded(settings(seed=1, topology=Topology())))
@@ -241,11 +243,11 @@ def relay_house(request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> 
             upstream_amqp=request.getfixturevalue("broker_url") if amqp else None,
             targets=idle_in(folder),
         )
-        yield house_of("relay", stack.enter_context(embedded(asked)), stack, folder, behind)
+        yield build_sandbox("relay", stack.enter_context(embedded(asked)), stack, folder, behind)
 
 
 @contextmanager
-def localstack_house(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[House]:
+def open_localstack(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
     """LocalStack itself in host mode, installed from the package registries, and RabbitMQ beside it."""
     from sandbox.profiles import localstack
 
@@ -261,7 +263,7 @@ def localstack_house(_request: pytest.FixtureRequest, folder: Path, *, amqp: boo
             amqp="auto",
             targets=idle_in(folder),
         )
-        yield house_of("localstack", stack.enter_context(embedded(asked)), stack, folder)
+        yield build_sandbox("localstack", stack.enter_context(embedded(asked)), stack, folder)
 
 
 def answers(command: str) -> bool:
@@ -271,32 +273,34 @@ def answers(command: str) -> bool:
 
 
 @contextmanager
-def compose_house(request: pytest.FixtureRequest, _folder: Path, *, amqp: bool) -> Iterator[House]:
+def open_compose(request: pytest.FixtureRequest, _folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
     stack = request.getfixturevalue("stack")
     with Client(stack.said["control"], token=stack.said["token"]) as control:
         said = stack.said
         clock = SandboxClock(control)
-        house = House("compose", said["aws"], said["amqp"], control, clock, stack.name, token=said["token"])
-        yield house
+        sandbox = ProfileSandbox(
+            "compose", said["aws"], said["amqp"], control, clock, stack.name, token=said["token"]
+        )
+        yield sandbox
 
 
-class OpenHouse(Protocol):
+class OpenSandbox(Protocol):
     """Brings up the sandbox of a profile, with RabbitMQ behind it or not; LocalStack's always have it."""
 
     def __call__(
         self, request: pytest.FixtureRequest, folder: Path, /, *, amqp: bool
-    ) -> AbstractContextManager[House]: ...
+    ) -> AbstractContextManager[ProfileSandbox]: ...
 
 
-HOUSES: dict[str, OpenHouse] = {
-    "embedded": embedded_house,
-    "relay": relay_house,
-    "localstack": localstack_house,
-    "compose": compose_house,
+OPENERS: dict[str, OpenSandbox] = {
+    "embedded": open_embedded,
+    "relay": open_relay,
+    "localstack": open_localstack,
+    "compose": open_compose,
 }
 
 
-class Houses:
+class ProfileSandboxes:
     """Each profile's sandbox, brought up when first asked for; what prevents one is said to every test."""
 
     def __init__(
@@ -305,10 +309,10 @@ class Houses:
         self._request = request
         self._folders = folders
         self._stack = stack
-        self._up: dict[str, House] = {}
+        self._up: dict[str, ProfileSandbox] = {}
         self._refused: dict[str, BaseException] = {}
 
-    def of(self, profile: str, *, amqp: bool) -> House:
+    def of(self, profile: str, *, amqp: bool) -> ProfileSandbox:
         """The profile's sandbox; ``amqp`` asks for one with RabbitMQ behind it."""
         key = f"{self._instance(profile)} {amqp and profile in IN_PROCESS}"
         if key in self._refused:
@@ -316,7 +320,7 @@ class Houses:
         if key not in self._up:
             folder = self._folders.mktemp(profile)
             try:
-                opened = self._stack.enter_context(HOUSES[profile](self._request, folder, amqp=amqp))
+                opened = self._stack.enter_context(OPENERS[profile](self._request, folder, amqp=amqp))
             except BaseException as error:
                 self._refused[key] = error
                 raise
@@ -333,15 +337,19 @@ class Houses:
 
 
 @pytest.fixture(scope="session")
-def houses(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Houses]:
+def profile_sandboxes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ProfileSandboxes]:
     with ExitStack() as stack:
-        yield Houses(request, tmp_path_factory, stack)
+        yield ProfileSandboxes(request, tmp_path_factory, stack)
 
 
 @contextmanager
-def use_sandbox(profile: str, request: pytest.FixtureRequest, kind: str = "kinesis") -> Iterator[House]:
+def use_sandbox(
+    profile: str, request: pytest.FixtureRequest, kind: str = "kinesis"
+) -> Iterator[ProfileSandbox]:
     """The sandbox of a profile for one test, with what the kind of channel needs."""
-    houses: Houses = request.getfixturevalue("houses")
-    found = houses.of(profile, amqp=kind == "rabbitmq")
+    profile_sandboxes: ProfileSandboxes = request.getfixturevalue("profile_sandboxes")
+    found = profile_sandboxes.of(profile, amqp=kind == "rabbitmq")
     yield found
     found.put_away()

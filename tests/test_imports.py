@@ -1,4 +1,4 @@
-"""How the files of the house import one another."""
+"""How our files import one another."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def build_components(
         stack.callback(topics.close)
         topics.look()
         startup.close()
-        parts = Components(
+        components = Components(
             settings=settings,
             clock=clock,
             events=events,
@@ -267,9 +267,9 @@ def build_components(
             damage=tuple(damage),
             destinations=destinations,
         )
-        parts.populate()
-        parts.add_faults()
-        yield parts
+        components.populate()
+        components.add_faults()
+        yield components
 
 
 def _build_access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:

@@ -68,7 +68,7 @@ class Embedded:
     control: str
     queues: str
     topics: str
-    parts: Components
+    components: Components
 
     def __init__(
         self, settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
@@ -82,9 +82,11 @@ class Embedded:
     async def __aenter__(self) -> Self:
         self._started_at = stopwatch()
         try:
-            self.parts = self._stack.enter_context(build_components(self.settings, self._clock, served=True))
+            self.components = self._stack.enter_context(
+                build_components(self.settings, self._clock, served=True)
+            )
             self.aws = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)
-            self.parts.infrastructure.set_endpoint(self.aws, self.settings.token)
+            self.components.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()
             self.control = await self._listen(
                 serve_asgi, self._build_control_app(), self.settings.control_port
@@ -92,37 +94,39 @@ class Embedded:
             self._stack.callback(self._live.close)
             await self._listen_for_queues()
             await self._listen_for_topics()
-            self._stack.push_async_callback(asyncio.to_thread, self.parts.archives.close)
-            self.parts.archives.start()
-            self._stack.push_async_callback(asyncio.to_thread, self.parts.pruning.close)
-            self.parts.pruning.start()
+            self._stack.push_async_callback(asyncio.to_thread, self.components.archives.close)
+            self.components.archives.start()
+            self._stack.push_async_callback(asyncio.to_thread, self.components.pruning.close)
+            self.components.pruning.start()
             self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
             if self.broker.url is not None:
-                self.parts.destinations.add_port(urlsplit(self.broker.url).port or 0)
+                self.components.destinations.add_port(urlsplit(self.broker.url).port or 0)
         except BaseException:
             await self._stack.aclose()
             raise
-        self.parts.events.emit("sandbox.started", version=VERSION, pid=os.getpid(), seed=self.settings.seed)
+        self.components.events.emit(
+            "sandbox.started", version=VERSION, pid=os.getpid(), seed=self.settings.seed
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.parts.events.emit("sandbox.stopped")
+        self.components.events.emit("sandbox.stopped")
         await self._stack.aclose()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Hints for people about the state of the sandbox."""
-        return (*self.parts.infrastructure.notes(), *self.broker.notes, *self._notes)
+        return (*self.components.infrastructure.notes(), *self.broker.notes, *self._notes)
 
     def status(self) -> Status:
         """The status that the control API shows. Messages that are not indexed are counted, and left so."""
-        parts, settings = self.parts, self.settings
-        notes = [*parts.damage, *self.notes]
-        indexed, read_up_to = parts.index.progress()
-        if parts.events.trouble:
-            notes.append(parts.events.trouble)
+        components, settings = self.components, self.settings
+        notes = [*components.damage, *self.notes]
+        indexed, read_up_to = components.index.progress()
+        if components.events.trouble:
+            notes.append(components.events.trouble)
         return Status(
             version=VERSION,
             profile=settings.profile,
@@ -133,10 +137,10 @@ class Embedded:
             amqp=self.broker.url if self.broker.answers else None,
             data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
             seed=settings.seed,
-            clock=read_clock(parts.clock),
-            streams=summarise_streams(parts.catalogue),
-            messages=indexed + parts.catalogue.count_waiting(read_up_to),
-            events=parts.events.last,
+            clock=read_clock(components.clock),
+            streams=summarise_streams(components.catalogue),
+            messages=indexed + components.catalogue.count_waiting(read_up_to),
+            events=components.events.last,
             topology=settings.topology,
             notes=tuple(notes),
             queues=self.queues,
@@ -144,22 +148,26 @@ class Embedded:
         )
 
     def reset(self) -> None:
-        self.parts.reset()
+        self.components.reset()
 
     def populate(self, topology: Topology | None) -> Populated:
-        return self.parts.populate(topology)
+        return self.components.populate(topology)
 
     def _build_broker(self) -> Broker:
-        parts = self.parts
+        components = self.components
         if self.settings.upstream_amqp is None:
-            return SidecarBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
+            return SidecarBroker(
+                self.settings, components.clock, components.events, components.fault_engine, components.amqp
+            )
         from emulator.assembly.relayed_broker import RelayedBroker
 
-        return RelayedBroker(self.settings, parts.clock, parts.events, parts.fault_engine, parts.amqp)
+        return RelayedBroker(
+            self.settings, components.clock, components.events, components.fault_engine, components.amqp
+        )
 
     async def _listen(self, serve_port: Callable[..., Awaitable[Server]], app: App, port: int) -> str:
         server = await serve_port(
-            app, self.settings.host, port, on_failure=self._report_failure, clock=self.parts.clock
+            app, self.settings.host, port, on_failure=self._report_failure, clock=self.components.clock
         )
         return self._register_server(server)
 
@@ -167,25 +175,25 @@ class Embedded:
         port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
         app = self._guard(LazyApp(self._build_queues_app), access_policies.QUEUES)
         self.queues = await self._listen_at(port, app)
-        self.parts.queues.watch()
+        self.components.queues.watch()
         self._notify_subscribers()
 
     def _build_queues_app(self) -> App:
         from emulator.queues.http import QueuesApp
 
-        return QueuesApp(self.parts.queues, self.parts.events, self.settings.token)
+        return QueuesApp(self.components.queues, self.components.events, self.settings.token)
 
     def _notify_subscribers(self) -> None:
-        parts, settings = self.parts, self.settings
+        components, settings = self.components, self.settings
         notifier = Notifier(
-            parts.queues, parts.clock, parts.events, confirming=settings.confirm_subscriptions
+            components.queues, components.clock, components.events, confirming=settings.confirm_subscriptions
         )
-        self._stack.enter_context(parts.events.subscribed(notifier.note_event))
-        self._stack.callback(parts.streams.on_records(notifier.note_records))
+        self._stack.enter_context(components.events.subscribed(notifier.note_event))
+        self._stack.callback(components.streams.on_records(notifier.note_records))
         self._stack.push_async_callback(asyncio.to_thread, notifier.close)
 
     async def _listen_for_topics(self) -> None:
-        settings, topics = self.settings, self.parts.topics
+        settings, topics = self.settings, self.components.topics
         app = TopicsApp(topics, self._report_failure)
         own_tokens = bool(settings.topics and topics.configuration.users)
         self.topics = await self._listen_at(
@@ -198,46 +206,48 @@ class Embedded:
 
     async def _listen_at(self, port: FallbackPort, app: App) -> str:
         server, note = await serve_at(
-            port, app, self.settings.host, on_failure=self._report_failure, clock=self.parts.clock
+            port, app, self.settings.host, on_failure=self._report_failure, clock=self.components.clock
         )
         self._notes += [note] if note else []
         return self._register_server(server)
 
     def _register_server(self, server: Server) -> str:
         self._stack.push_async_callback(server.close)
-        self.parts.destinations.add_port(server.port)
+        self.components.destinations.add_port(server.port)
         return server.url
 
     def _build_aws_app(self) -> App:
-        parts, infrastructure = self.parts, self.parts.infrastructure
-        interceptors = [KinesisFaults(parts.fault_engine, parts.clock, infrastructure.stream_of_iterator)]
+        components, infrastructure = self.components, self.components.infrastructure
+        interceptors = [
+            KinesisFaults(components.fault_engine, components.clock, infrastructure.stream_of_iterator)
+        ]
         self._put_record = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
         return self._guard(
-            infrastructure.app(interceptors, VERSION, parts.access, self.reset), access_policy.AWS
+            infrastructure.app(interceptors, VERSION, components.access, self.reset), access_policy.AWS
         )
 
     def _build_control_app(self) -> App:
-        parts, settings = self.parts, self.settings
+        components, settings = self.components, self.settings
         counts = EventCounts()
-        self._stack.enter_context(parts.events.subscribed(counts))
+        self._stack.enter_context(components.events.subscribed(counts))
         resources: list[object] = [
-            StateResources(self, VERSION, parts.clock, parts.events, self._live),
-            StreamResources(parts.streams, parts.catalogue),
-            ReaderResources(parts.streams, parts.catalogue),
-            MessageResources(lambda: parts.index, parts.events),
-            SendResources(self._put_record, parts.catalogue),
-            SequenceResources(parts.index),
-            EventResources(parts.events, self._live, (parts.streams, parts.amqp)),
-            FaultResources(parts.fault_engine),
-            AccessResources(parts.access, parts.events),
-            ChaosResources(parts.fault_engine, settings.region),
-            BucketResources(parts.buckets.client),
-            AuditResources(parts.archives, parts.audit_log, parts.events),
-            PruneResources(parts.pruning),
-            TopicResources(parts.topics),
-            QueueResources(parts.queues),
-            MetricsResources(self.status, parts.fault_engine.list, counts),
-            *(make(parts) for make in self._more),
+            StateResources(self, VERSION, components.clock, components.events, self._live),
+            StreamResources(components.streams, components.catalogue),
+            ReaderResources(components.streams, components.catalogue),
+            MessageResources(lambda: components.index, components.events),
+            SendResources(self._put_record, components.catalogue),
+            SequenceResources(components.index),
+            EventResources(components.events, self._live, (components.streams, components.amqp)),
+            FaultResources(components.fault_engine),
+            AccessResources(components.access, components.events),
+            ChaosResources(components.fault_engine, settings.region),
+            BucketResources(components.buckets.client),
+            AuditResources(components.archives, components.audit_log, components.events),
+            PruneResources(components.pruning),
+            TopicResources(components.topics),
+            QueueResources(components.queues),
+            MetricsResources(self.status, components.fault_engine.list, counts),
+            *(make(components) for make in self._more),
         ]
         return self._guard(control_app(resources, VERSION, self._report_failure), access_policies.CONTROL)
 
@@ -245,11 +255,11 @@ class Embedded:
         settings = self.settings
         hosts = (settings.host, *settings.allowed_hosts)
         admission = Admission.of(hosts, settings.allowed_origins, settings.token)
-        return Guard(app, policy, admission, self.parts.events)
+        return Guard(app, policy, admission, self.components.events)
 
     def _report_failure(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))
-        self.parts.events.emit("request.failed", error=repr(error), trace=trace)
+        self.components.events.emit("request.failed", error=repr(error), trace=trace)
 
 
 @contextmanager

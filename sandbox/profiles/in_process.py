@@ -222,7 +222,7 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         queues=emulator.queues,
         topics=emulator.topics,
         notes=emulator.notes,
-        damage=emulator.parts.damage,
+        damage=emulator.components.damage,
     )
 
 

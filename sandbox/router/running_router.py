@@ -30,7 +30,7 @@ def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
     Sources are read in this process, without cost while they are empty. Targets are published to over the AWS
     port as by any client, so that faults apply. A failure is an event ``router.failed`` and is retried.
     """
-    parts = emulator.parts
+    parts = emulator.components
     with ExitStack() as stack:
         folder = emulator.settings.data_dir or Path(stack.enter_context(TemporaryDirectory()))
         repository = stack.enter_context(closing(Repository(folder / "router.sqlite3", parts.clock)))
@@ -50,7 +50,7 @@ class _Work:
     """Runs a router; builds a new one after a source stream was deleted and created again."""
 
     def __init__(self, emulator: Embedded, routes: Routes, repository: Repository) -> None:
-        self._parts = emulator.parts
+        self._parts = emulator.components
         self._endpoint = Endpoint(emulator.aws, emulator.settings.region, emulator.settings.token)
         self._routes = routes
         self._repository = repository

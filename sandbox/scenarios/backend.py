@@ -102,7 +102,7 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBack
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
 
-    return ScenarioBackend(running.parts, channel, 0.0, running.control)
+    return ScenarioBackend(running.components, channel, 0.0, running.control)
 
 
 def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:

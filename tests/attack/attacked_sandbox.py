@@ -24,7 +24,7 @@ _ATTACK_SECONDS = 90
 _NAMES = ("aws", "control", "queues", "topics")
 
 
-class House:
+class AttackedSandbox:
     """A running sandbox. ``ports`` are by their names, ``pid`` is its process.
 
     It listens on loopback, keeps its data in ``folder``, and ends with the context, at the latest with this

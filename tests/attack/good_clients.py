@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pika
 
 from emulator.clock import stopwatch
-from tests.attack.attacked_sandbox import House
+from tests.attack.attacked_sandbox import AttackedSandbox
 
 PROMISE = 0.5
 """Seconds that one client may make another wait at most."""
@@ -52,10 +52,10 @@ def assert_nobody_waited(seen: Seen, promise: float = PROMISE) -> None:
 
 
 @contextmanager
-def watched(house: House) -> Iterator[Seen]:
+def watched(sandbox: AttackedSandbox) -> Iterator[Seen]:
     """Have good clients work on every port while the context lasts; afterwards it says what they saw."""
     seen = Seen()
-    command = [sys.executable, "-m", "tests.attack.good_clients", json.dumps(house.urls)]
+    command = [sys.executable, "-m", "tests.attack.good_clients", json.dumps(sandbox.urls)]
     process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -128,7 +128,7 @@ def clients_of(urls: dict[str, str]) -> dict[str, Callable[[], None]]:
         {**kinesis, "x-amz-target": "Kinesis_20131202.CreateStream"},
         b'{"StreamName": "good", "ShardCount": 1}',
     )
-    with suppress(OSError):  # of an earlier watch in the same house
+    with suppress(OSError):  # of an earlier watch in the same sandbox
         made.ask()
     put = {**kinesis, "x-amz-target": "Kinesis_20131202.PutRecord"}
     record = b'{"StreamName": "good", "Data": "aGVsbG8=", "PartitionKey": "k"}'

@@ -5,42 +5,42 @@ from __future__ import annotations
 import pytest
 
 from tests.attack import amqp_attacks
-from tests.attack.attacked_sandbox import House, attack
+from tests.attack.attacked_sandbox import AttackedSandbox, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
 
 SECONDS = 2.0
 
 
-def test_heartbeats(rabbit_house: House) -> None:
+def test_heartbeats(rabbit_sandbox: AttackedSandbox) -> None:
     """As fast as they are taken."""
-    with watched(rabbit_house) as seen:
-        attack(amqp_attacks.heartbeats, rabbit_house.urls["amqp"], SECONDS)
+    with watched(rabbit_sandbox) as seen:
+        attack(amqp_attacks.heartbeats, rabbit_sandbox.urls["amqp"], SECONDS)
     assert_nobody_waited(seen)
 
 
 @pytest.mark.parametrize("size", [0, 100, 4_000_000, 20_000_000])
-def test_publishes(rabbit_house: House, size: int) -> None:
+def test_publishes(rabbit_sandbox: AttackedSandbox, size: int) -> None:
     """Messages that nobody gets, small ones and large ones."""
-    rabbit_house.forget_peak()
-    with watched(rabbit_house) as seen:
-        attack(amqp_attacks.publishes, rabbit_house.urls["amqp"], size, SECONDS, 240_000_000)
+    rabbit_sandbox.forget_peak()
+    with watched(rabbit_sandbox) as seen:
+        attack(amqp_attacks.publishes, rabbit_sandbox.urls["amqp"], size, SECONDS, 240_000_000)
     assert_nobody_waited(seen)
-    assert rabbit_house.peak_megabytes() < 400
+    assert rabbit_sandbox.peak_megabytes() < 400
 
 
-def test_messages_that_are_never_finished(rabbit_house: House) -> None:
+def test_messages_that_are_never_finished(rabbit_sandbox: AttackedSandbox) -> None:
     """1 MB each on 1,000 channels."""
-    rabbit_house.forget_peak()
-    with watched(rabbit_house) as seen:
-        attack(amqp_attacks.unfinished, rabbit_house.urls["amqp"], 1000)
+    rabbit_sandbox.forget_peak()
+    with watched(rabbit_sandbox) as seen:
+        attack(amqp_attacks.unfinished, rabbit_sandbox.urls["amqp"], 1000)
     assert_nobody_waited(seen)
-    assert rabbit_house.peak_megabytes() < 400
+    assert rabbit_sandbox.peak_megabytes() < 400
 
 
-def test_a_frame_without_end(rabbit_house: House) -> None:
+def test_a_frame_without_end(rabbit_sandbox: AttackedSandbox) -> None:
     """100 MB of a frame of 4 GB."""
-    rabbit_house.forget_peak()
-    with watched(rabbit_house) as seen:
-        attack(amqp_attacks.long_frame, rabbit_house.urls["amqp"], 100_000_000)
+    rabbit_sandbox.forget_peak()
+    with watched(rabbit_sandbox) as seen:
+        attack(amqp_attacks.long_frame, rabbit_sandbox.urls["amqp"], 100_000_000)
     assert_nobody_waited(seen)
-    assert rabbit_house.peak_megabytes() < 300
+    assert rabbit_sandbox.peak_megabytes() < 300

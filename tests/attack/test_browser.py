@@ -216,8 +216,8 @@ def s3(running: Embedded) -> Any:
 def held(running: Embedded) -> tuple[Any, ...]:
     """What the sandbox has, that an attack would change."""
     queue = httpx.get(f"{running.queues}/v2/queues/mine/stats", headers=_CLIENT, trust_env=False)
-    resets = [event for event in running.parts.events.since() if event.kind == "sandbox.reset"]
-    topics = running.parts.topics.open().summaries()
+    resets = [event for event in running.components.events.since() if event.kind == "sandbox.reset"]
+    topics = running.components.topics.open().summaries()
     return (
         [bucket["Name"] for bucket in s3(running).list_buckets()["Buckets"]],
         queue.json()["messages"]["total"],

@@ -8,23 +8,23 @@ import threading
 
 import pytest
 
-from tests.attack.attacked_sandbox import House
+from tests.attack.attacked_sandbox import AttackedSandbox
 from tests.attack.good_clients import BYSTANDER, assert_nobody_waited, watched
 
 
-def test_nobody_waits_where_nobody_attacks(house: House) -> None:
+def test_nobody_waits_where_nobody_attacks(sandbox: AttackedSandbox) -> None:
     """The baseline: each port answers good clients, again and again."""
-    with watched(house) as seen:
+    with watched(sandbox) as seen:
         threading.Event().wait(2)
     assert_nobody_waited(seen)
-    assert set(seen.answers) == {*house.ports, BYSTANDER}
+    assert set(seen.answers) == {*sandbox.ports, BYSTANDER}
 
 
-def test_a_stall_is_seen(house: House) -> None:
+def test_a_stall_is_seen(sandbox: AttackedSandbox) -> None:
     """A process that stands still for a second and a half is found to break the promise."""
-    with watched(house) as seen:
-        os.kill(house.pid, signal.SIGSTOP)
+    with watched(sandbox) as seen:
+        os.kill(sandbox.pid, signal.SIGSTOP)
         threading.Event().wait(1.5)
-        os.kill(house.pid, signal.SIGCONT)
+        os.kill(sandbox.pid, signal.SIGCONT)
     with pytest.raises(AssertionError, match="waited longer"):
         assert_nobody_waited(seen)

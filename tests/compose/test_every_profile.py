@@ -31,8 +31,8 @@ FIFTY = [(serialise(message), "k") for message in Samples(SEED).stream(50)]
 def bench(request: pytest.FixtureRequest) -> Iterator[ProfileBench]:
     """Kinesis as a client of each profile has it."""
     profile, _, kind = request.param.partition(" ")
-    with use_sandbox(profile, request) as house:
-        found = ProfileBench(house, kind)
+    with use_sandbox(profile, request) as sandbox:
+        found = ProfileBench(sandbox, kind)
         yield found
         found.close()
 

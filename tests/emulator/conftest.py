@@ -165,7 +165,7 @@ def bench_of(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         with opened_bench(request.param, request) as found:
             yield found
         return
-    with use_sandbox(profile, request, kind) as house, closing(ProfileBench(house, kind)) as found:
+    with use_sandbox(profile, request, kind) as sandbox, closing(ProfileBench(sandbox, kind)) as found:
         yield found
 
 

@@ -18,7 +18,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.endpoint import Endpoint
-from tests.profile_sandboxes import REGION, House, SandboxClock
+from tests.profile_sandboxes import REGION, ProfileSandbox, SandboxClock
 
 _SPEED = 60.0
 _SETTLED_SECONDS = 20.0
@@ -31,13 +31,13 @@ class ProfileBench:
     leeway = _SPEED
     """Seconds of the clock that may pass beside a wait: one of the machine's."""
 
-    def __init__(self, house: House, kind: str) -> None:
+    def __init__(self, sandbox: ProfileSandbox, kind: str) -> None:
         self.kind = kind
-        self.clock: SandboxClock = house.clock
+        self.clock: SandboxClock = sandbox.clock
         self.on_the_wire = kind == "rabbitmq"
         self.name = f"input-{new_uuid()[:8]}"
-        self._house = house
-        self._since = house.control.last_event()
+        self._sandbox = sandbox
+        self._since = sandbox.control.last_event()
         self._opened: list[Channel] = []
 
     def create(self, shards: int = 1) -> None:
@@ -48,15 +48,15 @@ class ProfileBench:
         channel: Channel
         if self.kind == "rabbitmq":
             options.pop("attempts", None)
-            channel = RabbitMQChannel(self._house.broker(), self.name, clock=Clock(), **options)
+            channel = RabbitMQChannel(self._sandbox.broker(), self.name, clock=Clock(), **options)
         else:
-            client = Endpoint(self._house.aws, REGION, self._house.token).kinesis()
+            client = Endpoint(self._sandbox.aws, REGION, self._sandbox.token).kinesis()
             channel = KinesisChannel(client, self.name, clock=Clock(), checkpoints=checkpoints, **options)
         self._opened.append(channel)
         return channel
 
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
-        return self._house.call(operation, {"StreamName": self.name, **request})
+        return self._sandbox.call(operation, {"StreamName": self.name, **request})
 
     def split(self, shard: str, at: int) -> None:
         self.call("SplitShard", ShardToSplit=shard, NewStartingHashKey=str(at))
@@ -68,12 +68,12 @@ class ProfileBench:
     def fault(self, type_: str, **fields: Any) -> str:
         wanted = NewFault(type_, **{"channel": self.name, **fields})
         try:
-            return self._house.control.add_fault(wanted).name
+            return self._sandbox.control.add_fault(wanted).name
         except RefusedError as error:
             raise FaultRefusedError(str(error)) from error
 
     def injected(self, name: str) -> int:
-        return self._house.control.fault(name).injected
+        return self._sandbox.control.fault(name).injected
 
     def injections(self) -> list[Event]:
         return self._events("fault.injected")
@@ -94,8 +94,8 @@ class ProfileBench:
         """The name of a process that does nothing."""
         self._process = subprocess.Popen(["sleep", "600"])
         self._did: list[str] = []
-        assert self._house.idle is not None
-        self._house.idle.write_text(str(self._process.pid))
+        assert self._sandbox.idle is not None
+        self._sandbox.idle.write_text(str(self._process.pid))
         yield "idle"
         self._process.kill()
         self._process.wait()
@@ -126,5 +126,5 @@ class ProfileBench:
             channel.close()
 
     def _events(self, kind: str) -> list[Event]:
-        found = self._house.control.events(after=self._since, limit=10_000)
+        found = self._sandbox.control.events(after=self._since, limit=10_000)
         return [event for event in found if event.kind == kind and event.fields["channel"] == self.name]

@@ -192,7 +192,7 @@ def post(emulator: Embedded, queue: str) -> None:
 
 
 def events(emulator: Embedded, kind: str, subscriber: str) -> list[dict[str, Any]]:
-    found = [each.fields for each in emulator.parts.events.since(limit=100_000) if each.kind == kind]
+    found = [each.fields for each in emulator.components.events.since(limit=100_000) if each.kind == kind]
     return [fields for fields in found if fields["subscriber"] == subscriber]
 
 
@@ -226,7 +226,7 @@ def test_a_name_that_leads_elsewhere_at_delivery_is_not_called(
     emulator: Embedded, monkeypatch: pytest.MonkeyPatch, later: str
 ) -> None:
     """It was harmless when it was subscribed."""
-    before = emulator.parts.events.last
+    before = emulator.components.events.last
     port = own_ports(emulator)[1]
     address = "127.0.0.1" if later == "own" else later
     url = f"http://rebound-{later}.example:{port}/reset"
@@ -236,7 +236,7 @@ def test_a_name_that_leads_elsewhere_at_delivery_is_not_called(
         post(emulator, f"rebound-{later}")
         (failed, *_) = until(lambda: events(emulator, "queue.notification_failed", url))
     assert "refused" in failed["why"]
-    assert not [each for each in emulator.parts.events.since(before) if each.kind == "sandbox.reset"]
+    assert not [each for each in emulator.components.events.since(before) if each.kind == "sandbox.reset"]
 
 
 def test_the_address_that_was_looked_at_is_the_one_that_is_called(
@@ -286,7 +286,7 @@ def test_sns_tells_a_subscriber_of_the_users_own(emulator: Embedded, subscriber:
 
 def test_sns_follows_no_redirect_to_the_sandbox(emulator: Embedded, subscriber: Subscriber) -> None:
     """307 would have it POST to the control API."""
-    before = emulator.parts.events.last
+    before = emulator.components.events.last
     client = sns(emulator)
     topic = client.create_topic(Name="redirected")["TopicArn"]
     client.subscribe(TopicArn=topic, Protocol="http", Endpoint=subscriber.url)
@@ -294,7 +294,7 @@ def test_sns_follows_no_redirect_to_the_sandbox(emulator: Embedded, subscriber: 
     client.publish(TopicArn=topic, Message="hello")
     (failed, *_) = until(lambda: events(emulator, "sns.notification_failed", subscriber.url))
     assert "the sandbox itself" in failed["why"]
-    assert not [each for each in emulator.parts.events.since(before) if each.kind == "sandbox.reset"]
+    assert not [each for each in emulator.components.events.since(before) if each.kind == "sandbox.reset"]
 
 
 def test_sns_does_not_call_a_name_that_leads_elsewhere_by_then(

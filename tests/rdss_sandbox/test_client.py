@@ -88,11 +88,11 @@ async def test_events_are_followed_across_a_restart(tmp_path_factory: pytest.Tem
 
     reader = asyncio.create_task(follow())
     async with Embedded(settings) as first:
-        first.parts.events.emit("before")
+        first.components.events.emit("before")
         async with asyncio.timeout(60):
             await reached["before"].wait()
     async with Embedded(settings) as second:
-        second.parts.events.emit("the last")
+        second.components.events.emit("the last")
         async with asyncio.timeout(60):
             await reached["the last"].wait()
     reader.cancel()

@@ -66,7 +66,7 @@ def test_jumps_are_followed_within_fifty_milliseconds(control: Client, following
 def test_every_change_is_followed(sandbox: Embedded, control: Client, following: FollowingClock) -> None:
     """Advanced, frozen, at a pace and back to real time, both clocks show the same."""
     real = following.time()
-    assert abs(real - sandbox.parts.clock.time()) < 1
+    assert abs(real - sandbox.components.clock.time()) < 1
 
     control.change_clock(ClockChange("advance", seconds=90_000))
     seconds_until(lambda: following.time() - real >= 90_000)

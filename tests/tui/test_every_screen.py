@@ -317,7 +317,7 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
     sandbox.send(NewMessage("error", data))
     queues = sandbox.queues.list().queues
     (queue,) = (each for each in queues if each.name == "error")
-    waiting = running.parts.clock
+    waiting = running.components.clock
 
     def claim() -> Any:
         return sandbox.queues.claim(queue.project, "error", NewClaim("reviewer"))

@@ -84,15 +84,15 @@ async def test_a_view_whose_stream_is_gone_says_so() -> None:
 async def test_what_lands_in_the_error_queue_is_seen_and_held() -> None:
     """Against a sandbox: a record in the stream is a message in the queue, and a claim on it is shown."""
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
-        parts = emulator.parts
+        components = emulator.components
         record = {"StreamName": "error", "Data": b'{"n": 1}', "PartitionKey": "1"}
-        parts.streams.call("PutRecord", record, parts.home)
+        components.streams.call("PutRecord", record, components.home)
         async with opened(AsyncClient(emulator.control)) as pilot:
             await pilot.press(KEY)
             await until(pilot, lambda: rows(pilot, "messages").total == 1)
             assert '{"n": 1}' in text_of(pilot)
-            at = next(each.at for each in parts.queues.queues.overview() if each.at.name == "error")
-            parts.queues.claims.create(at, client="carla")
+            at = next(each.at for each in components.queues.queues.overview() if each.at.name == "error")
+            components.queues.claims.create(at, client="carla")
             await until(pilot, lambda: "carla" in text_of(pilot))
 
 

@@ -57,7 +57,7 @@ class Bucket:
         return [read_line(line) for body in bodies for line in body.splitlines()]
 
 
-class House:
+class ArchiveBench:
     """An engine with the default streams, and its archives."""
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -103,8 +103,8 @@ class House:
 
 
 @contextmanager
-def house(directory: Path | None = None) -> Iterator[House]:
-    opened = House(directory)
+def open_bench(directory: Path | None = None) -> Iterator[ArchiveBench]:
+    opened = ArchiveBench(directory)
     try:
         yield opened
     finally:
@@ -117,7 +117,7 @@ def messages(count: int, start: int = 0) -> list[bytes]:
 
 async def test_every_message_of_every_tapped_stream_is_in_the_audit_bucket_once() -> None:
     """With the place it was dispatched at; the error queue's messages are in their own bucket as well."""
-    with house() as there:
+    with open_bench() as there:
         there.send(*messages(1200))
         there.send(*messages(7, start=5000), stream="error")
         await there.archives.drain()
@@ -130,7 +130,7 @@ async def test_every_message_of_every_tapped_stream_is_in_the_audit_bucket_once(
 
 async def test_what_was_published_through_amqp_is_audited_once(tmp_path: Path) -> None:
     """Under the queue's name, beside the stream's of that name; a restart copies none of it again."""
-    with house(tmp_path) as there:
+    with open_bench(tmp_path) as there:
         there.send(*messages(3))
         there.amqp.record("input", [(data, "key") for data in messages(4, start=100)])
         there.amqp.record("error", [(data, "key") for data in messages(2, start=200)])
@@ -138,7 +138,7 @@ async def test_what_was_published_through_amqp_is_audited_once(tmp_path: Path) -
         await there.archives.drain()
         assert len(there.bucket.lines("rdss-audit")) == 9
         assert len(there.bucket.lines("rdss-error")) == 2
-    with house(tmp_path) as there:
+    with open_bench(tmp_path) as there:
         there.amqp.record("input", [(data, "key") for data in messages(1, start=104)])
         await there.archives.drain()
         lines = there.bucket.lines("rdss-audit")
@@ -152,7 +152,7 @@ async def test_what_was_published_through_amqp_is_audited_once(tmp_path: Path) -
 
 async def test_the_audit_log_says_when_it_is_complete() -> None:
     """``pending`` counts what is not in its bucket yet, and is 0 once all is."""
-    with house() as there:
+    with open_bench() as there:
         there.bucket.failing = True
         there.send(*messages(30))
         with pytest.raises(ConnectionError):
@@ -169,7 +169,7 @@ async def test_the_audit_log_says_when_it_is_complete() -> None:
 
 async def test_a_batch_that_failed_is_delivered_again_under_the_same_name() -> None:
     """So that nothing is lost and nothing is there twice when S3 comes back."""
-    with house() as there:
+    with open_bench() as there:
         there.send(*messages(10))
         await there.archives.drain()
         first = dict(there.bucket.objects)
@@ -181,7 +181,7 @@ async def test_a_batch_that_failed_is_delivered_again_under_the_same_name() -> N
 
 async def test_it_keeps_up_by_itself_while_messages_come() -> None:
     """Without anybody asking for it."""
-    with house() as there:
+    with open_bench() as there:
         there.send(*messages(50))
         real = Clock()
         while len(there.bucket.lines("rdss-audit")) < 50:
@@ -191,14 +191,14 @@ async def test_it_keeps_up_by_itself_while_messages_come() -> None:
 
 async def test_nothing_is_audited_twice_after_a_restart(tmp_path: Path) -> None:
     """The tap goes on where it was, also when it crashed between copying and writing down how far it was."""
-    with house(tmp_path) as there:
+    with open_bench(tmp_path) as there:
         there.send(*messages(600))
         await there.archives.drain()
         positions = (tmp_path / "positions").read_bytes()
         there.send(*messages(300, start=600))
         await there.archives.drain()
     (tmp_path / "positions").write_bytes(positions)
-    with house(tmp_path) as again:
+    with open_bench(tmp_path) as again:
         again.send(*messages(100, start=900))
         await again.archives.drain()
         assert sorted(json.loads(data)["n"] for data in again.stored("audit")) == list(range(1000))
@@ -206,10 +206,10 @@ async def test_nothing_is_audited_twice_after_a_restart(tmp_path: Path) -> None:
 
 async def test_the_buckets_are_loaded_anew_by_the_next_process(tmp_path: Path) -> None:
     """The streams last, the buckets of the sandbox do not."""
-    with house(tmp_path) as there:
+    with open_bench(tmp_path) as there:
         there.send(*messages(20))
         await there.archives.drain()
-    with house(tmp_path) as again:
+    with open_bench(tmp_path) as again:
         assert again.bucket.objects == {}
         await again.archives.drain()
         assert len(again.bucket.lines("rdss-audit")) == 20
@@ -217,7 +217,7 @@ async def test_the_buckets_are_loaded_anew_by_the_next_process(tmp_path: Path) -
 
 async def test_the_audit_follows_a_reshard() -> None:
     """Of a tapped stream, and of the audit stream itself."""
-    with house() as there:
+    with open_bench() as there:
         for number, stream in enumerate(("input", "audit", "input")):
             there.send(*messages(100, start=100 * number))
             await there.archives.drain()
@@ -233,7 +233,7 @@ async def test_the_audit_follows_a_reshard() -> None:
 
 async def test_a_message_as_large_as_a_stream_takes_is_audited() -> None:
     """Although its copy has a longer key."""
-    with house() as there:
+    with open_bench() as there:
         there.send(b"x" * (1_048_576 - 20))
         await there.archives.drain()
         assert [len(line.data) for line in there.bucket.lines("rdss-audit")] == [1_048_576 - 20]
@@ -241,7 +241,7 @@ async def test_a_message_as_large_as_a_stream_takes_is_audited() -> None:
 
 async def test_a_stream_made_anew_under_its_name_is_audited_from_its_beginning(tmp_path: Path) -> None:
     """Deleted and created by an application: no message of the new one is missed."""
-    with house(tmp_path) as there:
+    with open_bench(tmp_path) as there:
         there.send(*messages(20))
         await there.archives.drain()
         there.call("DeleteStream", StreamName="input")
@@ -257,7 +257,7 @@ async def test_a_stream_made_anew_under_its_name_is_audited_from_its_beginning(t
 
 async def test_a_reset_begins_anew() -> None:
     """With streams and buckets made anew, and messages that come after it."""
-    with house() as there:
+    with open_bench() as there:
         there.send(*messages(20))
         await there.archives.drain()
         for name, shards in TOPOLOGY.streams.items():
@@ -308,7 +308,7 @@ def test_the_handler_is_configured_by_its_environment(monkeypatch: pytest.Monkey
     monkeypatch.setenv("AUDIT_BUCKET", "a")
     monkeypatch.setenv("AUDIT_PREFIX", "log/")
     monkeypatch.setattr(audit_tap, "s3_connector", lambda _: lambda: bucket)
-    with house() as there:
+    with open_bench() as there:
         there.send(b"1")
         channel = MemoryChannel(there.engine, "input", clock=there.clock, checkpoints=MemoryCheckpoints())
         batch = channel.read()

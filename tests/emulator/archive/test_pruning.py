@@ -37,10 +37,10 @@ def client(emulator: Embedded) -> Iterator[Client]:
 def _send(client: Client, emulator: Embedded, count: int = 1) -> None:
     """Have as many messages in the audit bucket, in an object of their own."""
     for number in range(count):
-        emulator.parts.streams.call(
+        emulator.components.streams.call(
             "PutRecord",
             {"StreamName": "output", "PartitionKey": "k", "Data": b'{"number": %d}' % number},
-            emulator.parts.home,
+            emulator.components.home,
         )
     client.drain_audit()
 
@@ -99,7 +99,7 @@ def test_what_users_put_is_removed_only_where_they_name_the_bucket(
     client: Client, emulator: Embedded
 ) -> None:
     """In the audit's bucket, too: only what was loaded from a stream is taken for the sandbox's own."""
-    s3 = emulator.parts.buckets.client()
+    s3 = emulator.components.buckets.client()
     s3.create_bucket(Bucket="mine")
     s3.put_object(Bucket="mine", Key="thesis", Body=b"x")
     s3.put_object(Bucket="rdss-audit", Key="notes", Body=b"x")
@@ -112,7 +112,7 @@ def test_what_users_put_is_removed_only_where_they_name_the_bucket(
 
 
 def test_a_bucket_that_is_not_there_is_refused(client: Client, emulator: Embedded) -> None:
-    emulator.parts.buckets.client().list_buckets()
+    emulator.components.buckets.client().list_buckets()
 
     with pytest.raises(RefusedError, match="no bucket nowhere"):
         client.prune(Prune(keep_bytes=0, buckets=("nowhere",)))
@@ -126,7 +126,7 @@ def test_asking_for_nothing_in_particular_is_refused(client: Client) -> None:
 def test_nothing_is_imported_to_prune_buckets_that_nobody_used(client: Client, emulator: Embedded) -> None:
     """Without a single object only events are looked at."""
     assert [part.name for part in client.prune(Prune(older_than=DAY)).parts] == ["events"]
-    assert not emulator.parts.buckets.started
+    assert not emulator.components.buckets.started
 
 
 def test_the_asynchronous_client_prunes_too(emulator: Embedded) -> None:
@@ -151,7 +151,7 @@ def test_retention_is_applied_on_the_sandboxs_clock() -> None:
             ):
                 pruned.set()
 
-        with emulator.parts.events.subscribed(note):
+        with emulator.components.events.subscribed(note):
             client.change_clock(ClockChange("advance", seconds=6 * DAY))
             assert len(_keys(client)) == 1
             client.change_clock(ClockChange("advance", seconds=2 * DAY))

@@ -56,24 +56,26 @@ def settings(folder: Path) -> Settings:
 
 def fill(emulator: Embedded) -> None:
     """Have something in every service, so that every durable file there is has been made."""
-    parts = emulator.parts
+    components = emulator.components
     for number in range(20):
         record = {"StreamName": "input", "PartitionKey": str(number), "Data": b"input %d" % number}
-        parts.streams.call("PutRecord", record, parts.home)
-    parts.streams.call("PutRecord", {"StreamName": "error", "PartitionKey": "e", "Data": b"{}"}, parts.home)
-    parts.amqp.record("exchange", [(b"amqp %d" % number, "key") for number in range(5)])
+        components.streams.call("PutRecord", record, components.home)
+    components.streams.call(
+        "PutRecord", {"StreamName": "error", "PartitionKey": "e", "Data": b"{}"}, components.home
+    )
+    components.amqp.record("exchange", [(b"amqp %d" % number, "key") for number in range(5)])
     with httpx.Client(trust_env=False, headers=PROJECT) as client:
         queue = f"{emulator.queues}/v2/queues/jobs"
         client.put(queue)
         for number in range(5):
             client.post(f"{queue}/messages", json={"messages": [{"body": number, "ttl": 86400}]})
         client.get(f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
-    topics = parts.topics.open()
+    topics = components.topics.open()
     assert topics.replication.identity
     session = topics.session("ada", lambda _: None)
     for number in range(20):
         session.execute(Publish("prices", data=_raw({"id": number}), ack_type="persisted"))
-    emulator.parts.archives._worker.drain()
+    emulator.components.archives._worker.drain()
 
 
 def _raw(value: object) -> Any:
@@ -82,18 +84,18 @@ def _raw(value: object) -> Any:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def kept(parts: Components) -> dict[str, list[bytes]]:
+def kept(components: Components) -> dict[str, list[bytes]]:
     """All that was acknowledged and can be read."""
     found: dict[str, list[bytes]] = {}
-    for name, service in (("stream", parts.streams), ("amqp", parts.amqp)):
-        for view in service.streams(parts.home):
+    for name, service in (("stream", components.streams), ("amqp", components.amqp)):
+        for view in service.streams(components.home):
             for shard in view.shards:
-                records = service.read(view.name, shard.id, None, 1000, parts.home)
+                records = service.read(view.name, shard.id, None, 1000, components.home)
                 found.setdefault(f"{name} {view.name}", []).extend(each.data for each in records)
-    for queue in parts.queues._store.state.queues.values():
+    for queue in components.queues._store.state.queues.values():
         found[f"queue {queue.at.name}"] = [bytes(str(each.body), "utf-8") for each in queue.messages]
     answers: list[Any] = []
-    session = parts.topics.open().session("bob", answers.append)
+    session = components.topics.open().session("bob", answers.append)
     session.execute(Sow("prices"))
     records = [each for answer in answers if isinstance(answer, SowMessage) for each in answer.data]
     found["topic prices"] = [bytes(each.data) for each in records]
@@ -116,9 +118,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(original: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
     folder = tmp_path_factory.mktemp("whole") / "data"
     shutil.copytree(original, folder)
-    with build_components(settings(folder)) as parts:
-        assert not parts.damage
-        return kept(parts)
+    with build_components(settings(folder)) as components:
+        assert not components.damage
+        return kept(components)
 
 
 def durable(folder: Path) -> list[str]:
@@ -207,9 +209,11 @@ def test_no_file_is_lost_in_silence(
 
 def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
     try:
-        with build_components(settings(folder)) as parts:
-            now = kept(parts)
-            lines = [line for event in parts.events.since(0, 10_000) if (line := told.describe_damage(event))]
+        with build_components(settings(folder)) as components:
+            now = kept(components)
+            lines = [
+                line for event in components.events.since(0, 10_000) if (line := told.describe_damage(event))
+            ]
     except DamagedLogError as error:
         said = str(error)
     else:
@@ -224,9 +228,11 @@ def judge(folder: Path, name: str, whole: dict[str, list[bytes]]) -> None:
     if any(lost.values()) or name not in contents(folder):
         assert about, f"{name}: {lost}, {lines}"
         assert all("\n" not in line for line in about)
-    with build_components(settings(folder)) as parts:
-        assert not parts.damage, f"{name}: told twice"
-        assert {key: set(values) - set(kept(parts).get(key, ())) for key, values in whole.items()} == lost
+    with build_components(settings(folder)) as components:
+        assert not components.damage, f"{name}: told twice"
+        assert {
+            key: set(values) - set(kept(components).get(key, ())) for key, values in whole.items()
+        } == lost
 
 
 def garbage(path: Path) -> None:
@@ -259,8 +265,8 @@ def test_after_a_repair_everything_starts(
             assert each.put_aside is not None
             assert Path(each.put_aside).read_bytes() == hurt
         assert repair(folder) == []
-        with build_components(settings(folder)) as parts:
-            now = kept(parts)
+        with build_components(settings(folder)) as components:
+            now = kept(components)
         for key in now:
             assert set(now[key]) <= set(whole[key]), f"{name}: {key}"
         others = sum(set(now.get(key, ())) == set(values) for key, values in whole.items())
@@ -268,9 +274,9 @@ def test_after_a_repair_everything_starts(
         shutil.rmtree(folder.parent)
 
 
-def put(parts: Components, data: bytes) -> tuple[str, str]:
-    answer = parts.streams.call(
-        "PutRecord", {"StreamName": "input", "PartitionKey": "k", "Data": data}, parts.home
+def put(components: Components, data: bytes) -> tuple[str, str]:
+    answer = components.streams.call(
+        "PutRecord", {"StreamName": "input", "PartitionKey": "k", "Data": data}, components.home
     )
     return str(answer["ShardId"]), str(answer["SequenceNumber"])
 
@@ -279,9 +285,9 @@ def put(parts: Components, data: bytes) -> tuple[str, str]:
 def test_numbers_that_lost_records_had_are_not_given_again(harm: Any, tmp_path: Path) -> None:
     """A reader that had come to the last of them finds what is put after the loss, and nothing is pending."""
     folder = tmp_path / "data"
-    with build_components(settings(folder)) as parts:
-        shard, last = [put(parts, b"%d" % number * 50) for number in range(9)][-1]
-        view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
+    with build_components(settings(folder)) as components:
+        shard, last = [put(components, b"%d" % number * 50) for number in range(9)][-1]
+        view = next(view for view in components.streams.streams(components.home) if view.name == "input")
     (path,) = (
         path
         for path in folder.glob("streams/streams/*/*/*.log")
@@ -295,18 +301,20 @@ def test_numbers_that_lost_records_had_are_not_given_again(harm: Any, tmp_path: 
         path.write_bytes(raw)
         assert repair(folder)
     for _ in range(2):
-        with build_components(settings(folder)) as parts:
-            view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
-            assert sum(parts.streams.unread("input", each, None) for each in view.shards) <= 8
+        with build_components(settings(folder)) as components:
+            view = next(view for view in components.streams.streams(components.home) if view.name == "input")
+            assert sum(components.streams.unread("input", each, None) for each in view.shards) <= 8
             seen = next(each for each in view.shards if each.id == shard)
-            assert parts.streams.unread("input", seen, last) == 0
-            assert parts.streams.read("input", shard, last, 10, parts.home) == []
-    with build_components(settings(folder)) as parts:
-        assert put(parts, b"after")[1] > last
-        assert [each.data for each in parts.streams.read("input", shard, last, 10, parts.home)] == [b"after"]
-        view = next(view for view in parts.streams.streams(parts.home) if view.name == "input")
+            assert components.streams.unread("input", seen, last) == 0
+            assert components.streams.read("input", shard, last, 10, components.home) == []
+    with build_components(settings(folder)) as components:
+        assert put(components, b"after")[1] > last
+        assert [each.data for each in components.streams.read("input", shard, last, 10, components.home)] == [
+            b"after"
+        ]
+        view = next(view for view in components.streams.streams(components.home) if view.name == "input")
         seen = next(each for each in view.shards if each.id == shard)
-        assert parts.streams.unread("input", seen, last) == 1
+        assert components.streams.unread("input", seen, last) == 1
         assert seen.put < 100
 
 
@@ -316,9 +324,9 @@ def test_records_that_no_state_names_are_put_aside(original: Path, tmp_path: Pat
     shutil.copytree(original, folder)
     records = {path.name: path.read_bytes() for path in folder.glob("streams/streams/*/*/*.log")}
     emptied(folder / "streams" / "state.log")
-    with build_components(settings(folder)) as parts:
-        lines = parts.damage
-        put(parts, b"new")
+    with build_components(settings(folder)) as components:
+        lines = components.damage
+        put(components, b"new")
     aside = list((folder / "streams" / "put-aside").rglob("*.log"))
     assert {path.name: path.read_bytes() for path in aside} == records
     assert f"{folder / 'streams/state.log'} is empty: the names and shards of the streams is gone" in lines
@@ -330,15 +338,15 @@ def test_records_that_no_state_names_are_put_aside(original: Path, tmp_path: Pat
 def test_what_a_deletion_left_undone_is_still_removed(tmp_path: Path) -> None:
     """A process that died between saying that a stream is gone and removing it left nothing to put aside."""
     folder = tmp_path / "data"
-    with build_components(settings(folder)) as parts:
-        put(parts, b"x")
+    with build_components(settings(folder)) as components:
+        put(components, b"x")
         (stream,) = {path.parents[1] for path in folder.glob("streams/streams/*/*/*.log")}
         shutil.copytree(stream, tmp_path / "kept")
-        parts.streams.call("DeleteStream", {"StreamName": "input"}, parts.home)
-        next(iter(parts.streams.streams(parts.home)))
+        components.streams.call("DeleteStream", {"StreamName": "input"}, components.home)
+        next(iter(components.streams.streams(components.home)))
     shutil.copytree(tmp_path / "kept", stream, dirs_exist_ok=True)
-    with build_components(settings(folder)) as parts:
-        assert not parts.damage
+    with build_components(settings(folder)) as components:
+        assert not components.damage
     assert not stream.exists()
     assert not (folder / "streams" / "put-aside").exists()
 
@@ -349,15 +357,15 @@ def test_what_is_removed_on_purpose_is_not_missed(tmp_path: Path) -> None:
     with embedded(settings(folder)) as emulator:
         fill(emulator)
         emulator.reset()
-    with build_components(settings(folder)) as parts:
-        assert not parts.damage
+    with build_components(settings(folder)) as components:
+        assert not components.damage
     with embedded(settings(folder)) as emulator:
         fill(emulator)
-        emulator.parts.queues.clear()
+        emulator.components.queues.clear()
         for name in ("input", "error"):
-            emulator.parts.streams.call("DeleteStream", {"StreamName": name}, emulator.parts.home)
-    with build_components(settings(folder)) as parts:
-        assert not parts.damage
+            emulator.components.streams.call("DeleteStream", {"StreamName": name}, emulator.components.home)
+    with build_components(settings(folder)) as components:
+        assert not components.damage
 
 
 def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Path, tmp_path: Path) -> None:
@@ -369,7 +377,7 @@ def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Pa
             f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"}
         ).json()
         assert len(found["messages"]) == 1
-        assert any("queue-positions.log was put aside" in line for line in emulator.parts.damage)
+        assert any("queue-positions.log was put aside" in line for line in emulator.components.damage)
         notes = emulator.status().notes
         assert any("queues.log is missing" in note for note in notes)
 
@@ -401,15 +409,15 @@ def test_the_start_tells_what_was_cut_from_logs_of_topics(name: str, original: P
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as file:
         file.write(frames.header(b"half of it")[:20])
-    with build_components(settings(folder)) as parts:
-        assert not parts.topics.opened
-        (line,) = parts.damage
+    with build_components(settings(folder)) as components:
+        assert not components.topics.opened
+        (line,) = components.damage
         assert line == f"{path}: 20 bytes at its end were not written whole: cut"
-        (event,) = [event for event in parts.events.since() if event.kind == "journal.cut"]
+        (event,) = [event for event in components.events.since() if event.kind == "journal.cut"]
         assert event.fields == {"file": str(path), "bytes": 20}
-        assert kept(parts)["topic prices"]
-    with build_components(settings(folder)) as parts:
-        assert not parts.damage
+        assert kept(components)["topic prices"]
+    with build_components(settings(folder)) as components:
+        assert not components.damage
 
 
 def test_the_start_tells_of_damage_at_the_end_of_a_log_of_topics(original: Path, tmp_path: Path) -> None:
@@ -420,11 +428,13 @@ def test_the_start_tells_of_damage_at_the_end_of_a_log_of_topics(original: Path,
     content = bytearray(path.read_bytes())
     content[-2] ^= 0xFF
     path.write_bytes(content)
-    with build_components(settings(folder)) as parts:
-        (line,) = parts.damage
+    with build_components(settings(folder)) as components:
+        (line,) = components.damage
         assert str(path) in line
         assert "sandbox repair" in line
-        assert [event.fields["file"] for event in parts.events.since() if event.kind == "journal.damaged"]
+        assert [
+            event.fields["file"] for event in components.events.since() if event.kind == "journal.damaged"
+        ]
 
 
 def test_the_start_tells_what_was_cut_from_the_list_of_logs(original: Path, tmp_path: Path) -> None:
@@ -434,13 +444,13 @@ def test_the_start_tells_what_was_cut_from_the_list_of_logs(original: Path, tmp_
     with (folder / "inventory.log").open("ab") as file:
         file.write(b"x" * 30)
     for round_, expected in enumerate((1, 0, 0)):
-        with build_components(settings(folder)) as parts:
-            assert sum("inventory.log: 30 bytes" in line for line in parts.damage) == expected
-            assert len(parts.damage) == expected
+        with build_components(settings(folder)) as components:
+            assert sum("inventory.log: 30 bytes" in line for line in components.damage) == expected
+            assert len(components.damage) == expected
             name = f"after-{round_}"
-            parts.streams.call("CreateStream", {"StreamName": name, "ShardCount": 1}, parts.home)
+            components.streams.call("CreateStream", {"StreamName": name, "ShardCount": 1}, components.home)
             record = {"StreamName": name, "PartitionKey": "k", "Data": b"d"}
-            parts.streams.call("PutRecord", record, parts.home)
+            components.streams.call("PutRecord", record, components.home)
 
 
 @pytest.mark.parametrize("lengths", [[1], [10, 300, 20_000], [5] * 500, [40_000, 3]])

@@ -38,11 +38,11 @@ def settings(folder: Path) -> Settings:
     )
 
 
-def put(parts: Components, stream: str) -> None:
+def put(components: Components, stream: str) -> None:
     draws = Chance(5).draws("records", stream)
     for _ in range(6):
         records = [{"Data": draws.randbytes(SIZE), "PartitionKey": "k"} for _ in range(COUNT // 6)]
-        parts.streams.call("PutRecords", {"StreamName": stream, "Records": records}, parts.home)
+        components.streams.call("PutRecords", {"StreamName": stream, "Records": records}, components.home)
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     left = folder.parent / "left"
     with embedded(settings(folder)) as emulator:
         for stream in STREAMS[:2]:
-            put(emulator.parts, stream)
-        emulator.parts.archives._worker.drain()
-        emulator.parts.streams.pack()  # type: ignore[attr-defined]
+            put(emulator.components, stream)
+        emulator.components.archives._worker.drain()
+        emulator.components.streams.pack()  # type: ignore[attr-defined]
         shutil.copytree(folder, left)
     assert len(files(left)) == 5
     return left
@@ -66,7 +66,7 @@ def files(folder: Path) -> list[Path]:
     return [path for path in found if path.relative_to(folder).parts[0] != "put-aside"]
 
 
-def read(parts: Components) -> tuple[dict[str, list[bytes]], dict[str, str]]:
+def read(components: Components) -> tuple[dict[str, list[bytes]], dict[str, str]]:
     """What each stream holds, and why another cannot be read."""
     found: dict[str, list[bytes]] = {}
     refused: dict[str, str] = {}
@@ -74,7 +74,7 @@ def read(parts: Components) -> tuple[dict[str, list[bytes]], dict[str, str]]:
         records: list[bytes] = []
         after = None
         try:
-            while got := parts.streams.read(stream, "shardId-000000000000", after, 100, parts.home):
+            while got := components.streams.read(stream, "shardId-000000000000", after, 100, components.home):
                 records += [each.data for each in got]
                 after = got[-1].sequence_number
         except KinesisError as error:
@@ -87,9 +87,9 @@ def read(parts: Components) -> tuple[dict[str, list[bytes]], dict[str, str]]:
 def whole(original: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
     folder = tmp_path_factory.mktemp("whole") / "data"
     shutil.copytree(original, folder)
-    with build_components(settings(folder)) as parts:
-        found, refused = read(parts)
-        assert not parts.damage
+    with build_components(settings(folder)) as components:
+        found, refused = read(components)
+        assert not components.damage
         assert not refused
     assert found["audit"] == found["input"]
     assert [len(found[stream]) for stream in STREAMS] == [COUNT] * 3
@@ -138,9 +138,11 @@ def test_a_payload_file_that_is_harmed_takes_nothing_else_with_it(
         path = files(folder)[number]
         assert path.suffix == ".payloads"
         harm(path)
-        with build_components(settings(folder)) as parts:
-            lines = [line for event in parts.events.since(0, 10_000) if (line := told.describe_damage(event))]
-            found, refused = read(parts)
+        with build_components(settings(folder)) as components:
+            lines = [
+                line for event in components.events.since(0, 10_000) if (line := told.describe_damage(event))
+            ]
+            found, refused = read(components)
         if harm in TOLD:
             assert any(str(path) in line and TOLD[harm] in line for line in lines), lines
         assert set(refused) in ({"input", "audit"}, {"other"})
@@ -172,8 +174,8 @@ def test_a_repair_keeps_what_can_be_read_of_every_file(
         assert repair(folder) == []
         aside = [each.read_bytes() for each in (folder / "put-aside").rglob("*") if each.is_file()]
         assert hurt in aside or harm in (missing, emptied)
-        with build_components(settings(folder)) as parts:
-            found, refused = read(parts)
+        with build_components(settings(folder)) as components:
+            found, refused = read(components)
         assert refused == {}
         for stream in STREAMS:
             assert set(found[stream]) <= set(whole[stream])
@@ -182,6 +184,6 @@ def test_a_repair_keeps_what_can_be_read_of_every_file(
         if harm in (flipped, garbage_within):
             # A byte costs what was compressed with it, and what was put in one call with that.
             assert len(found["input"]) + len(found["other"]) >= 2 * COUNT - 250
-        with build_components(settings(folder)) as parts:
-            assert read(parts) == (found, {})
-            assert not parts.damage
+        with build_components(settings(folder)) as components:
+            assert read(components) == (found, {})
+            assert not components.damage

@@ -226,7 +226,7 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
             assert code in said, name
             assert "No space left on device" in said, name
             assert name == "create_stream" or not taken
-        while not emulator.parts.events.trouble:
+        while not emulator.components.events.trouble:
             assert at_once(clients.add_fault) == ""
         assert at_once(clients.status) == ""
         notes = clients.http.get(f"{emulator.control}/status").json()["notes"]
@@ -236,7 +236,7 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
         disk.free()
         for name in STORING:
             assert at_once(getattr(clients, name)) == "", name
-        events = emulator.parts.events.since(0)
+        events = emulator.components.events.since(0)
         kinds = [event.kind for event in events]
         assert kinds.count("events.unwritten") == 1
         assert kinds.count("events.written") == 1
@@ -244,7 +244,7 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
         assert end.fields["lost"] == 0
         assert clients.http.get(f"{emulator.control}/messages").json()["total"] == 8
     with running(settings) as (emulator, clients):
-        again = emulator.parts.events.since(0)
+        again = emulator.components.events.since(0)
         assert [event for event in again if event.id <= events[-1].id] == events
         assert clients.http.get(f"{emulator.control}/messages").json()["total"] == 8
 

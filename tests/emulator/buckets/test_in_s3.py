@@ -34,7 +34,7 @@ def emulator(tmp_path: Path) -> Iterator[Embedded]:
 
 @pytest.fixture
 def s3(emulator: Embedded) -> S3Client:
-    client = emulator.parts.buckets.client()
+    client = emulator.components.buckets.client()
     client.create_bucket(Bucket="mine")
     return client
 
@@ -92,7 +92,7 @@ def test_what_is_uploaded_in_parts_copied_and_versioned_is_whole(s3: S3Client) -
 
 def test_when_an_object_was_put_is_told_by_the_sandboxs_clock(s3: S3Client, emulator: Embedded) -> None:
     s3.put_object(Bucket="mine", Key="k", Body=b"x")
-    emulator.parts.clock.advance(86_400)
+    emulator.components.clock.advance(86_400)
     s3.put_object(Bucket="mine", Key="later", Body=b"x")
 
     times = [s3.head_object(Bucket="mine", Key=key)["LastModified"].timestamp() for key in ("k", "later")]
@@ -101,7 +101,7 @@ def test_when_an_object_was_put_is_told_by_the_sandboxs_clock(s3: S3Client, emul
 
 def test_room_and_memory_come_back_when_objects_are_deleted(s3: S3Client, emulator: Embedded) -> None:
     """Overwritten, deleted, and after a reset; parts of an upload that was given up, too."""
-    bodies = emulator.parts.buckets._bodies
+    bodies = emulator.components.buckets._bodies
     for _ in range(3):
         s3.put_object(Bucket="mine", Key="k", Body=_random(4 * MB))
     assert bodies.stored_bytes < 9 * MB * 2

@@ -24,7 +24,7 @@ STREAMS = ("input", "audit")
 MOST_SECONDS = 60
 
 
-class House:
+class StorageBench:
     """An engine and bodies in one data directory."""
 
     def __init__(self, root: Path) -> None:
@@ -70,10 +70,10 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    house.close()
+def storage(tmp_path: Path) -> Iterator[StorageBench]:
+    storage = StorageBench(tmp_path)
+    yield storage
+    storage.close()
 
 
 def until(true: Callable[[], bool]) -> bool:
@@ -107,19 +107,19 @@ def half_random() -> list[bytes]:
 @pytest.mark.parametrize("content", [random_data, half_random, messages])
 @pytest.mark.parametrize("first", ["object", "segments"])
 def test_three_copies_take_at_most_1_6_times_the_room(
-    house: House, content: Callable[[], list[bytes]], first: str
+    storage: StorageBench, content: Callable[[], list[bytes]], first: str
 ) -> None:
     """Whatever is in them, and whichever of them is there first; all are read as they were put."""
     records = content()
     size = sum(map(len, records))
-    house.put(records)
+    storage.put(records)
     if first == "segments":
-        house.engine.pack()
-    archived = [house.archive(records[at : at + 250]) for at in range(0, len(records), 250)]
+        storage.engine.pack()
+    archived = [storage.archive(records[at : at + 250]) for at in range(0, len(records), 250)]
     if first == "object":
-        house.engine.pack()
+        storage.engine.pack()
 
-    assert until(lambda: house.taken() < 1.6 * size), f"{house.taken() / size:.2f}"
+    assert until(lambda: storage.taken() < 1.6 * size), f"{storage.taken() / size:.2f}"
 
     for body, text in archived:
         assert read(body) == text
@@ -127,53 +127,53 @@ def test_three_copies_take_at_most_1_6_times_the_room(
     for stream in STREAMS:
         found: list[bytes] = []
         after = None
-        while got := house.engine.read(stream, "shardId-000000000000", after, 1000, SCOPE):
+        while got := storage.engine.read(stream, "shardId-000000000000", after, 1000, SCOPE):
             found += [each.data for each in got]
             after = got[-1].sequence_number
         assert found == records
 
 
-def test_an_object_keeps_what_it_shares_when_the_streams_are_gone(house: House) -> None:
+def test_an_object_keeps_what_it_shares_when_the_streams_are_gone(storage: StorageBench) -> None:
     records = random_data()
-    house.put(records)
-    house.engine.pack()
-    body, text = house.archive(records)
-    assert until(lambda: house.bodies.stored_bytes < len(text) / 10)
+    storage.put(records)
+    storage.engine.pack()
+    body, text = storage.archive(records)
+    assert until(lambda: storage.bodies.stored_bytes < len(text) / 10)
 
     for stream in STREAMS:
-        house.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
+        storage.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
 
     assert read(body) == text
     body.close()
-    assert until(lambda: not house.payload_files())
-    assert house.bodies.stored_bytes == 0
+    assert until(lambda: not storage.payload_files())
+    assert storage.bodies.stored_bytes == 0
 
 
-def test_an_object_that_is_overwritten_lets_go_of_what_it_shared(house: House) -> None:
+def test_an_object_that_is_overwritten_lets_go_of_what_it_shared(storage: StorageBench) -> None:
     records = random_data(300)
-    house.put(records)
-    house.engine.pack()
-    body, text = house.archive(records)
-    assert until(lambda: house.bodies.stored_bytes < len(text) / 10)
+    storage.put(records)
+    storage.engine.pack()
+    body, text = storage.archive(records)
+    assert until(lambda: storage.bodies.stored_bytes < len(text) / 10)
     body.seek(0)
     body.truncate()
     body.write(b"short")
     for stream in STREAMS:
-        house.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
+        storage.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
 
-    assert until(lambda: not house.payload_files())
+    assert until(lambda: not storage.payload_files())
     assert read(body) == b"short"
 
 
-def test_an_object_of_which_the_payloads_are_damaged_is_not_given_out(house: House) -> None:
+def test_an_object_of_which_the_payloads_are_damaged_is_not_given_out(storage: StorageBench) -> None:
     """The error names the file; another object is given as before."""
     records = random_data(300)
-    house.put(records)
-    house.engine.pack()
-    body, text = house.archive(records)
-    other, other_text = house.archive(random_data(10, 900))
-    assert until(lambda: house.bodies.stored_bytes < len(text) / 5)
-    for path in house.payload_files():
+    storage.put(records)
+    storage.engine.pack()
+    body, text = storage.archive(records)
+    other, other_text = storage.archive(random_data(10, 900))
+    assert until(lambda: storage.bodies.stored_bytes < len(text) / 5)
+    for path in storage.payload_files():
         raw = bytearray(path.read_bytes())
         raw[5000] ^= 1
         path.write_bytes(raw)
@@ -186,10 +186,10 @@ def test_an_object_of_which_the_payloads_are_damaged_is_not_given_out(house: Hou
     assert read(other) == other_text
 
 
-def test_what_only_looks_like_an_archive_is_kept_as_it_is(house: House) -> None:
+def test_what_only_looks_like_an_archive_is_kept_as_it_is(storage: StorageBench) -> None:
     """Objects of users, with lines that are cut off and base64 that is none."""
-    house.put(random_data(100))
-    house.engine.pack()
+    storage.put(random_data(100))
+    storage.engine.pack()
     texts = [
         b',"message":{}}\n' * 100,
         b',"message_base64":"' + b"A" * 500,
@@ -198,10 +198,10 @@ def test_what_only_looks_like_an_archive_is_kept_as_it_is(house: House) -> None:
         b'{"a":1,"message":\n' * 50,
         b"\n" * 1000,
     ]
-    kept = [(Body(house.bodies), text) for text in texts]
+    kept = [(Body(storage.bodies), text) for text in texts]
     for body, text in kept:
         body.write(text)
-    last, archived = house.archive(random_data(100))
+    last, archived = storage.archive(random_data(100))
     assert until(lambda: any(chunk._place.files for chunk in last._chunks))
     for body, text in [*kept, (last, archived)]:
         assert read(body) == text

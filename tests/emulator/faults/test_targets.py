@@ -35,14 +35,14 @@ def sandbox(*targets: str) -> Iterator[Embedded]:
 
 
 def kill(running: Embedded, target: str) -> None:
-    running.parts.fault_engine.add(NewFault("kill", attributes={"target": target}, limit=1))
+    running.components.fault_engine.add(NewFault("kill", attributes={"target": target}, limit=1))
 
 
 def failure(running: Embedded) -> str:
     """What the first fault says that failed."""
     clock = Clock()
     while clock.elapsed() < 60:
-        for event in running.parts.events.since():
+        for event in running.components.events.since():
             if event.kind == "fault.failed":
                 return str(event.fields)
         clock.wait(0.01)
@@ -56,7 +56,7 @@ def test_a_process_that_nobody_named_is_not_struck(sleeper: subprocess.Popen[byt
         for target in (sleeper.pid, os.getpid(), os.getppid(), 1, 0, -1, -sleeper.pid):
             for written in (f"{target}", f" {target}", f"0{target}", f"+{target}"):
                 with pytest.raises(FaultRefusedError, match="--target NAME=PID"):
-                    running.parts.fault_engine.add(NewFault(type_, attributes={"target": written}))
+                    running.components.fault_engine.add(NewFault(type_, attributes={"target": written}))
     assert sleeper.poll() is None
 
 
@@ -74,7 +74,7 @@ def test_a_file_names_the_process_when_it_is_struck(sleeper: subprocess.Popen[by
     with sandbox(f"app={file}") as running:
         kill(running, "app")
         assert "names no process" in failure(running)
-        running.parts.fault_engine.clear()
+        running.components.fault_engine.clear()
         file.write_text(f"{sleeper.pid}\n")
         kill(running, "app")
         assert sleeper.wait(60) == -signal.SIGKILL
@@ -116,7 +116,7 @@ def test_a_pid_alone_is_its_own_name(sleeper: subprocess.Popen[bytes]) -> None:
 def test_pause_and_kill_report_what_they_did(sleeper: subprocess.Popen[bytes]) -> None:
     """A pause ends when the fault is removed with everything."""
     with sandbox(f"app={sleeper.pid}") as running:
-        running.parts.fault_engine.add(
+        running.components.fault_engine.add(
             NewFault("pause", attributes={"target": "app", "lasts": 3600}, limit=1)
         )
         status, clock = Path(f"/proc/{sleeper.pid}/stat"), Clock()

@@ -198,7 +198,7 @@ def test_the_sandbox_tells_its_user_why(emulator: Embedded) -> None:
     for _ in range(3):
         ask(emulator, "queues", host="docker.internal:8888")
         ask(emulator, "queues", origin="http://page.example")
-    told = [event.fields for event in emulator.parts.events.since() if event.kind == "request.refused"]
+    told = [event.fields for event in emulator.components.events.since() if event.kind == "request.refused"]
     hosts = [each for each in told if each.get("host") == "docker.internal:8888"]
     origins = [each for each in told if each.get("origin") == "http://page.example"]
     assert [each["port"] for each in hosts + origins] == ["queues", "queues"]

@@ -24,71 +24,73 @@ TOPOLOGY = Topology(streams={"input": 1, "error": 1}, archives={"error": "rdss-e
 
 
 @contextmanager
-def house(data_dir: Path | None = None, clock: Clock | None = None) -> Iterator[Components]:
+def open_components(data_dir: Path | None = None, clock: Clock | None = None) -> Iterator[Components]:
     settings = Settings(aws_port=0, control_port=0, data_dir=data_dir, topology=TOPOLOGY)
-    with build_components(settings, clock) as parts:
-        yield parts
+    with build_components(settings, clock) as components:
+        yield components
 
 
 @pytest.fixture
-def parts() -> Iterator[Components]:
-    with house() as parts:
-        yield parts
+def components() -> Iterator[Components]:
+    with open_components() as components:
+        yield components
 
 
-def put(parts: Components, *bodies: bytes, stream: str = "error") -> None:
+def put(components: Components, *bodies: bytes, stream: str = "error") -> None:
     records = [{"Data": body, "PartitionKey": body.decode("latin-1")[:20]} for body in bodies]
-    parts.streams.call("PutRecords", {"StreamName": stream, "Records": records}, parts.home)
+    components.streams.call("PutRecords", {"StreamName": stream, "Records": records}, components.home)
 
 
 def bodies(queues: QueueEngine, at: Address = ERRORS) -> list[bytes]:
     return [found.message.body for found in queues.messages.page(at, limit=20, claimed=True)]
 
 
-def test_what_is_put_on_the_stream_can_be_claimed_by_one_worker_and_deleted(parts: Components) -> None:
+def test_what_is_put_on_the_stream_can_be_claimed_by_one_worker_and_deleted(components: Components) -> None:
     """Oldest first; the second worker gets the next; what is deleted does not come again."""
-    put(parts, b'{"n": 1}', b'{"n": 2}', b'{"n": 3}')
-    first = parts.queues.claims.create(ERRORS, limit=2, client="a")
-    second = parts.queues.claims.create(ERRORS, limit=2, client="b")
+    put(components, b'{"n": 1}', b'{"n": 2}', b'{"n": 3}')
+    first = components.queues.claims.create(ERRORS, limit=2, client="a")
+    second = components.queues.claims.create(ERRORS, limit=2, client="b")
     assert first is not None
     assert second is not None
     assert [m.body for m in first.messages] == [b'{"n": 1}', b'{"n": 2}']
     assert [m.body for m in second.messages] == [b'{"n": 3}']
-    parts.queues.messages.delete(ERRORS, first.messages[0].id, first.claim.id)
-    parts.queues.claims.release(ERRORS, first.claim.id)
-    third = parts.queues.claims.create(ERRORS, limit=5)
+    components.queues.messages.delete(ERRORS, first.messages[0].id, first.claim.id)
+    components.queues.claims.release(ERRORS, first.claim.id)
+    third = components.queues.claims.create(ERRORS, limit=5)
     assert third is not None
     assert [m.body for m in third.messages] == [b'{"n": 2}']
 
 
-def test_what_is_not_json_can_be_claimed_as_well(parts: Components) -> None:
+def test_what_is_not_json_can_be_claimed_as_well(components: Components) -> None:
     """As its text, or as its bytes in base64 where it is no text."""
-    put(parts, b"{not json", b"\xff\x00")
-    assert bodies(parts.queues) == [b'"{not json"', b'{"base64":"/wA="}']
+    put(components, b"{not json", b"\xff\x00")
+    assert bodies(components.queues) == [b'"{not json"', b'{"base64":"/wA="}']
 
 
-def test_what_is_posted_to_a_view_goes_through_its_stream(parts: Components) -> None:
+def test_what_is_posted_to_a_view_goes_through_its_stream(components: Components) -> None:
     """Readers of the stream see it, and the id that the client was told is the one that is listed."""
-    ids = parts.queues.messages.post(ERRORS, [NewMessage(b'{"again": true}')], "a")
-    assert [found.message.id for found in parts.queues.messages.page(ERRORS)] == ids
-    shard = next(view for view in parts.streams.streams(parts.home) if view.name == "error").shards[0]
-    records = parts.streams.read("error", shard.id, None, 10, parts.home)
+    ids = components.queues.messages.post(ERRORS, [NewMessage(b'{"again": true}')], "a")
+    assert [found.message.id for found in components.queues.messages.page(ERRORS)] == ids
+    shard = next(view for view in components.streams.streams(components.home) if view.name == "error").shards[
+        0
+    ]
+    records = components.streams.read("error", shard.id, None, 10, components.home)
     assert [bytes(record.data) for record in records] == [b'{"again": true}']
 
 
-def test_messages_of_all_shards_come_after_a_split(parts: Components) -> None:
+def test_messages_of_all_shards_come_after_a_split(components: Components) -> None:
     """None is lost and none comes twice."""
-    put(parts, *(b'"a%d"' % n for n in range(20)))
-    assert len(bodies(parts.queues)) == 20
+    put(components, *(b'"a%d"' % n for n in range(20)))
+    assert len(bodies(components.queues)) == 20
     request = {
         "StreamName": "error",
         "ShardToSplit": "shardId-000000000000",
         "NewStartingHashKey": str(2**127),
     }
-    parts.streams.call("SplitShard", request, parts.home)
-    put(parts, *(b'"b%d"' % n for n in range(20)))
+    components.streams.call("SplitShard", request, components.home)
+    put(components, *(b'"b%d"' % n for n in range(20)))
     wanted = {b'"%c%d"' % (letter, n) for letter in b"ab" for n in range(20)}
-    pages = (parts.queues.messages.page(ERRORS, after=number, limit=20) for number in (0, 20))
+    pages = (components.queues.messages.page(ERRORS, after=number, limit=20) for number in (0, 20))
     found = [each.message.body for page in pages for each in page]
     assert len(found) == 40
     assert set(found) == wanted
@@ -96,105 +98,105 @@ def test_messages_of_all_shards_come_after_a_split(parts: Components) -> None:
 
 def test_a_claim_on_the_error_queue_outlives_the_process(tmp_path: Path) -> None:
     """What was deleted stays deleted, what was held stays held, what was free is free."""
-    with house(tmp_path) as parts:
-        put(parts, b"1", b"2", b"3")
-        held = parts.queues.claims.create(ERRORS, limit=2)
+    with open_components(tmp_path) as components:
+        put(components, b"1", b"2", b"3")
+        held = components.queues.claims.create(ERRORS, limit=2)
         assert held is not None
-        parts.queues.messages.delete(ERRORS, held.messages[0].id, held.claim.id)
-    with house(tmp_path) as parts:
-        put(parts, b"4")
-        assert bodies(parts.queues) == [b"2", b"3", b"4"]
-        assert [m.body for m in parts.queues.claims.get(ERRORS, held.claim.id).messages] == [b"2"]
+        components.queues.messages.delete(ERRORS, held.messages[0].id, held.claim.id)
+    with open_components(tmp_path) as components:
+        put(components, b"4")
+        assert bodies(components.queues) == [b"2", b"3", b"4"]
+        assert [m.body for m in components.queues.claims.get(ERRORS, held.claim.id).messages] == [b"2"]
 
 
-def test_a_message_ends_with_its_record(parts: Components) -> None:
+def test_a_message_ends_with_its_record(components: Components) -> None:
     """A record is kept for a day, and so is its message; a claim lets it live longer."""
-    put(parts, b"1", b"2")
-    held = parts.queues.claims.create(ERRORS, limit=1, ttl=43_200, grace=60)
-    parts.clock.freeze()
-    parts.clock.advance(86_400 - 3_600)
+    put(components, b"1", b"2")
+    held = components.queues.claims.create(ERRORS, limit=1, ttl=43_200, grace=60)
+    components.clock.freeze()
+    components.clock.advance(86_400 - 3_600)
     assert held is not None
-    again = parts.queues.claims.create(ERRORS, limit=1, ttl=7_200, grace=60)
+    again = components.queues.claims.create(ERRORS, limit=1, ttl=7_200, grace=60)
     assert again is not None
-    parts.clock.advance(3_700)
-    assert len(bodies(parts.queues)) == 1
+    components.clock.advance(3_700)
+    assert len(bodies(components.queues)) == 1
 
 
-def test_a_stream_that_is_made_anew_is_read_from_its_beginning(parts: Components) -> None:
+def test_a_stream_that_is_made_anew_is_read_from_its_beginning(components: Components) -> None:
     """Messages of the old one that were not deleted are still there."""
-    put(parts, b"1")
-    assert bodies(parts.queues) == [b"1"]
-    parts.streams.call("DeleteStream", {"StreamName": "error"}, parts.home)
-    parts.streams.call("CreateStream", {"StreamName": "error", "ShardCount": 1}, parts.home)
-    put(parts, b"2")
-    assert bodies(parts.queues) == [b"1", b"2"]
+    put(components, b"1")
+    assert bodies(components.queues) == [b"1"]
+    components.streams.call("DeleteStream", {"StreamName": "error"}, components.home)
+    components.streams.call("CreateStream", {"StreamName": "error", "ShardCount": 1}, components.home)
+    put(components, b"2")
+    assert bodies(components.queues) == [b"1", b"2"]
 
 
-def test_without_its_stream_a_view_says_so(parts: Components) -> None:
+def test_without_its_stream_a_view_says_so(components: Components) -> None:
     """And names it."""
-    parts.streams.call("DeleteStream", {"StreamName": "error"}, parts.home)
+    components.streams.call("DeleteStream", {"StreamName": "error"}, components.home)
     with pytest.raises(SourceUnavailableError, match="the stream error cannot be read now"):
-        bodies(parts.queues)
+        bodies(components.queues)
 
 
-def test_a_redelivery_gives_the_message_to_a_second_worker(parts: Components) -> None:
+def test_a_redelivery_gives_the_message_to_a_second_worker(components: Components) -> None:
     """The fault duplicate on the way out: two messages with ids of their own, one content."""
-    parts.fault_engine.add(NewFault("duplicate", channel="error", direction="deliver", limit=1))
-    put(parts, b"1")
-    first, second = parts.queues.messages.page(ERRORS)
+    components.fault_engine.add(NewFault("duplicate", channel="error", direction="deliver", limit=1))
+    put(components, b"1")
+    first, second = components.queues.messages.page(ERRORS)
     assert first.message.body == second.message.body == b"1"
     assert first.message.id != second.message.id
 
 
 def test_nothing_that_a_fault_holds_back_is_lost_by_a_restart(tmp_path: Path) -> None:
     """A message that others overtake comes after the restart, and the others come once."""
-    with house(tmp_path) as parts:
+    with open_components(tmp_path) as components:
         late = {"distance": 10, "patience": 3600}
         fault = NewFault("reorder", channel="error", direction="deliver", attributes=late, limit=1)
-        parts.fault_engine.add(fault)
-        put(parts, b"1", b"2", b"3")
-        assert bodies(parts.queues) == [b"2", b"3"]
-    with house(tmp_path) as parts:
-        assert sorted(bodies(parts.queues)) == [b"1", b"2", b"3"]
+        components.fault_engine.add(fault)
+        put(components, b"1", b"2", b"3")
+        assert bodies(components.queues) == [b"2", b"3"]
+    with open_components(tmp_path) as components:
+        assert sorted(bodies(components.queues)) == [b"1", b"2", b"3"]
 
 
-def test_a_slow_channel_holds_up_nobody_else(parts: Components) -> None:
+def test_a_slow_channel_holds_up_nobody_else(components: Components) -> None:
     """While one view waits for its channel, another queue answers."""
-    parts.clock.freeze()
+    components.clock.freeze()
     slow = {"delay": 60, "on": "call"}
-    parts.fault_engine.add(
+    components.fault_engine.add(
         NewFault("latency", channel="error", direction="deliver", attributes=slow, limit=1)
     )
-    put(parts, b"1")
+    put(components, b"1")
     found: list[list[bytes]] = []
     struck = threading.Event()
-    waiting = threading.Thread(target=lambda: found.append(bodies(parts.queues)))
-    with parts.events.subscribed(lambda event: struck.set() if event.kind == "fault.injected" else None):
+    waiting = threading.Thread(target=lambda: found.append(bodies(components.queues)))
+    with components.events.subscribed(lambda event: struck.set() if event.kind == "fault.injected" else None):
         waiting.start()
         assert struck.wait(60)
     other = Address("another", "queue")
-    parts.queues.messages.post(other, [NewMessage(b"1")], "a")
-    assert bodies(parts.queues, other) == [b"1"]
+    components.queues.messages.post(other, [NewMessage(b"1")], "a")
+    assert bodies(components.queues, other) == [b"1"]
     assert not found
-    parts.clock.advance(60)
+    components.clock.advance(60)
     waiting.join(60)
     assert found == [[b"1"]]
 
 
-def test_a_refused_publish_is_told_to_who_posts(parts: Components) -> None:
+def test_a_refused_publish_is_told_to_who_posts(components: Components) -> None:
     """The fault throttle on the way in: an error, nothing in the queue, and the next try is taken."""
-    parts.fault_engine.add(NewFault("throttle", channel="error", direction="publish", limit=1))
+    components.fault_engine.add(NewFault("throttle", channel="error", direction="publish", limit=1))
     with pytest.raises(SourceUnavailableError, match="error took 0 of 1 messages"):
-        parts.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")
-    assert bodies(parts.queues) == []
-    parts.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")
-    assert bodies(parts.queues) == [b"1"]
+        components.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")
+    assert bodies(components.queues) == []
+    components.queues.messages.post(ERRORS, [NewMessage(b"1")], "a")
+    assert bodies(components.queues) == [b"1"]
 
 
 def test_claims_on_the_error_queue_over_http() -> None:
     """A worker lists the views of the project, claims, is refused without its claim, deletes with it."""
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=TOPOLOGY)) as emulator:
-        put(emulator.parts, b'{"n": 1}')
+        put(emulator.components, b'{"n": 1}')
         who = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": PROJECT}
         with httpx.Client(base_url=emulator.queues, headers=who) as worker:
             assert [queue["name"] for queue in worker.get("/v2/queues").json()["queues"]] == ["error"]

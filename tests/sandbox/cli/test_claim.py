@@ -29,7 +29,7 @@ def three(emulator: Embedded) -> list[str]:
             "Data": json.dumps(message).encode(),
             "PartitionKey": "one",
         }
-        emulator.parts.streams.call("PutRecord", record, emulator.parts.home)
+        emulator.components.streams.call("PutRecord", record, emulator.components.home)
     return ids
 
 

@@ -77,7 +77,7 @@ def test_faults_are_added_listed_and_removed(ask: Ask, emulator: Embedded) -> No
     added = json.loads(ran.out)
     assert (added["name"], added["channel"], added["toxicity"]) == ("slow", "in*", 0.5)
     assert added["attributes"]["delay"] == 0.25
-    assert emulator.parts.fault_engine.get("slow").when["match"] == {"messageType": "Metadata*"}
+    assert emulator.components.fault_engine.get("slow").when["match"] == {"messageType": "Metadata*"}
 
     listed = ask("fault", "list").out
     assert "slow" in listed
@@ -97,7 +97,7 @@ def test_every_fault_can_be_removed_at_once(ask: Ask, emulator: Embedded) -> Non
     ask("fault", "add", "oversize")
     assert len(ask("fault", "remove", "--all").out.splitlines()) == 2
     assert ask("fault", "remove", "--all").code == 0
-    assert emulator.parts.fault_engine.list() == ()
+    assert emulator.components.fault_engine.list() == ()
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -134,13 +134,13 @@ def test_a_fault_that_cannot_be(ask: Ask, emulator: Embedded, arguments: list[st
 
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert said in ran.err
-    assert emulator.parts.fault_engine.list() == ()
+    assert emulator.components.fault_engine.list() == ()
 
 
 def test_the_clock(ask: Ask, emulator: Embedded) -> None:
     """Freeze, advance, speed, real: each prints what the clock shows then."""
     assert "(frozen)" in ask("clock", "freeze").out
-    before = emulator.parts.clock.time()
+    before = emulator.components.clock.time()
     assert json.loads(ask("clock", "advance", "6m", "--json").out)["time"] == before + 360
     assert "60 seconds a second" in ask("clock", "speed", "60").out
     assert "(real time)" in ask("clock", "real").out
@@ -154,7 +154,7 @@ def test_reset(ask: Ask, emulator: Embedded) -> None:
     ran = ask("reset")
 
     assert (ran.code, ran.out) == (0, "")
-    assert emulator.parts.fault_engine.list() == ()
+    assert emulator.components.fault_engine.list() == ()
     assert json.loads(ask("status", "--json").out)["streams"][2]["open_shards"] == 2
 
 

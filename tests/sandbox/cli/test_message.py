@@ -76,7 +76,7 @@ def test_samples_follow_the_clock_of_the_sandbox_that_is_pointed_at(
     ask: Sandbox, emulator: Embedded, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     """A sandbox that is a year ahead gets messages that are not late there, for none of their dates."""
-    emulator.parts.clock.advance(365 * 86_400)
+    emulator.components.clock.advance(365 * 86_400)
     made = ask("message", "sample", "--count", "20", "--seed", "7").out
     (tmp_path / "made.ndjson").write_text(made)
 

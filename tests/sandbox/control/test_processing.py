@@ -26,7 +26,7 @@ NOON = 1_790_000_000.0
 CREATE = NewAsyncMessage("metadata", "create", body="{}", object_id="1", entity_type="object")
 
 
-class House:
+class ProcessingSandbox:
     """A sandbox with processing, its client and its clock, which stands still."""
 
     def __init__(self, client: Client, clock: Clock, control: str) -> None:
@@ -52,24 +52,26 @@ def _fields(message: NewAsyncMessage) -> dict[str, Any]:
 
 
 @contextmanager
-def house(data_dir: Path | None = None, integration: Integration = DEFAULT) -> Iterator[House]:
+def run_sandbox(
+    data_dir: Path | None = None, integration: Integration = DEFAULT
+) -> Iterator[ProcessingSandbox]:
     clock = Clock(frozen_at=NOON)
     resources = ProcessingResources(integration)
     settings = Settings(aws_port=0, control_port=0, data_dir=data_dir)
     with embedded(settings, clock, more=(resources.attach,)) as emulator, Client(emulator.control) as client:
         try:
-            yield House(client, clock, emulator.control)
+            yield ProcessingSandbox(client, clock, emulator.control)
         finally:
             resources.close()
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[House]:
-    with house() as found:
+def shared() -> Iterator[ProcessingSandbox]:
+    with run_sandbox() as found:
         yield found
 
 
-def test_a_message_goes_to_every_system_and_ends_ok(shared: House) -> None:
+def test_a_message_goes_to_every_system_and_ends_ok(shared: ProcessingSandbox) -> None:
     """Its changes, its calls and what may be done with it are shown."""
     found = shared.settled(shared.send(), "OK")
     assert [call.operation.rpartition(".")[2] for call in found.calls if call.state == "OK"]
@@ -78,7 +80,7 @@ def test_a_message_goes_to_every_system_and_ends_ok(shared: House) -> None:
     assert found.body == "{}"
 
 
-def test_a_system_that_fails_is_called_again_when_the_interval_is_over(shared: House) -> None:
+def test_a_system_that_fails_is_called_again_when_the_interval_is_over(shared: ProcessingSandbox) -> None:
     """And the one that succeeded is not: the clock brings the second attempt."""
     processing = shared.client.processing
     processing.script("preservation", Script(("500",)))
@@ -98,7 +100,7 @@ def test_a_system_that_fails_is_called_again_when_the_interval_is_over(shared: H
     }
 
 
-def test_a_newer_message_of_the_same_object_outdates_one_that_failed(shared: House) -> None:
+def test_a_newer_message_of_the_same_object_outdates_one_that_failed(shared: ProcessingSandbox) -> None:
     """The older ends SKIPPED at its next attempt; one that names no object is never outdated."""
     for object_id, end in (("3", "SKIPPED"), (None, "OK")):
         shared.client.processing.script("repository", Script(("500",)))
@@ -109,7 +111,7 @@ def test_a_newer_message_of_the_same_object_outdates_one_that_failed(shared: Hou
         shared.settled(older, end)
 
 
-def test_a_total_restart_calls_everything_again(shared: House) -> None:
+def test_a_total_restart_calls_everything_again(shared: ProcessingSandbox) -> None:
     """A partial one calls nothing that succeeded."""
     processing = shared.client.processing
     number = shared.send(object_id="3")
@@ -125,7 +127,7 @@ def test_a_total_restart_calls_everything_again(shared: House) -> None:
         assert sum(system.received for system in processing.systems()) - before == calls
 
 
-def test_what_cannot_be_done_is_refused_with_its_reason(shared: House) -> None:
+def test_what_cannot_be_done_is_refused_with_its_reason(shared: ProcessingSandbox) -> None:
     """No such message, the wrong state, no such system, an answer nobody gives, a filter nobody knows."""
     processing = shared.client.processing
     number = shared.send(object_id="4")
@@ -142,7 +144,7 @@ def test_what_cannot_be_done_is_refused_with_its_reason(shared: House) -> None:
         processing.search(state="LOST")
 
 
-def test_messages_are_found_by_what_they_are(shared: House) -> None:
+def test_messages_are_found_by_what_they_are(shared: ProcessingSandbox) -> None:
     """The newest first, by state, source, parts of names, and older than one."""
     processing = shared.client.processing
     sent = [{"object_id": f"found {n}", "correlation": f"found-{n}"} for n in range(3)]
@@ -156,7 +158,7 @@ def test_messages_are_found_by_what_they_are(shared: House) -> None:
     assert processing.search(source="find", state="FAILED") == ()
 
 
-def test_a_fault_strikes_an_outside_system(shared: House) -> None:
+def test_a_fault_strikes_an_outside_system(shared: ProcessingSandbox) -> None:
     """Throttled once by the fault stage: the message fails for now, and succeeds at the next attempt."""
     shared.client.add_fault(NewFault("throttle", channel="outside/catalogue", direction="publish", limit=1))
     number = shared.send(object_id="5")
@@ -165,7 +167,7 @@ def test_a_fault_strikes_an_outside_system(shared: House) -> None:
     shared.settled(number, "OK")
 
 
-def test_every_change_is_an_event(shared: House) -> None:
+def test_every_change_is_an_event(shared: ProcessingSandbox) -> None:
     """Of the stream of events that everything else goes through."""
     # A reset begins the numbers anew, so that an earlier message had this one's.
     before = shared.client.last_event()
@@ -178,7 +180,7 @@ def test_every_change_is_an_event(shared: House) -> None:
     assert changes == ["NEW", "IN_QUEUE", "PROCESSING", "OK"]
 
 
-def test_the_end_is_told_to_the_source_as_an_event(shared: House) -> None:
+def test_the_end_is_told_to_the_source_as_an_event(shared: ProcessingSandbox) -> None:
     """With the source's own id and how it ended, once."""
     number = shared.send(object_id="told", correlation="end-of-told")
     shared.settled(number, "OK")
@@ -196,16 +198,18 @@ def test_the_end_is_told_to_the_source_as_an_event(shared: House) -> None:
 
 def test_what_was_not_done_is_done_after_a_restart(tmp_path: Path) -> None:
     """By the next sandbox on the same data, though nobody asks it to."""
-    with house(tmp_path) as first:
+    with run_sandbox(tmp_path) as first:
         first.client.processing.script("repository", Script(("down 1h",)))
         number = first.send()
         first.settled(number, "PARTLY_FAILED")
-    with house(tmp_path) as second:
+    with run_sandbox(tmp_path) as second:
         second.clock.advance(121)
         assert second.settled(number, "OK").message.failed == 1
 
 
-def test_the_command_line_does_all_of_it(shared: House, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_does_all_of_it(
+    shared: ProcessingSandbox, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Send, list, show, restart, cancel, systems; in tables and in JSON."""
 
     def run(*arguments: str) -> str:
@@ -247,7 +251,7 @@ def test_an_integration_of_ones_own(tmp_path: Path) -> None:
 def test_a_reset_empties_the_asynchronous_messages(tmp_path: Path, kept: bool) -> None:
     """Done, waiting and scripted: all is gone, numbers begin with 1, a restart brings nothing back."""
     data = tmp_path / "data" if kept else None
-    with house(data) as found:
+    with run_sandbox(data) as found:
         processing = found.client.processing
         found.settled(found.send(), "OK")
         processing.script("preservation", Script(("500", "500", "down 1m")))
@@ -263,11 +267,11 @@ def test_a_reset_empties_the_asynchronous_messages(tmp_path: Path, kept: bool) -
         assert found.send(object_id="3") == 1
         found.settled(1, "OK")
     if data is not None:
-        with house(data) as again:
+        with run_sandbox(data) as again:
             assert [each.number for each in again.client.processing.search()] == [1]
 
 
-def test_a_reset_does_not_wait_for_an_outside_system(shared: House) -> None:
+def test_a_reset_does_not_wait_for_an_outside_system(shared: ProcessingSandbox) -> None:
     """A call that takes its time: the reset is done meanwhile, and new messages are processed."""
     processing = shared.client.processing
     processing.script("preservation", Script(("slow 20s",)))
@@ -284,7 +288,7 @@ def test_a_reset_does_not_wait_for_an_outside_system(shared: House) -> None:
 
 def test_a_reset_empties_a_store_that_nobody_has_asked_for_yet(tmp_path: Path) -> None:
     """The command line's, too; where there never was a message there is nothing to do."""
-    with house(tmp_path) as found:
+    with run_sandbox(tmp_path) as found:
         assert main(["reset", "--control", found.control]) == 0
         found.send()
         assert main(["reset", "--control", found.control]) == 0

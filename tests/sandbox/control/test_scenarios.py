@@ -61,7 +61,7 @@ def test_a_scenario_is_played_and_its_events_can_be_read(api: Client, emulator: 
     assert [each.id for each in events] == list(range(1, len(events) + 1))
     assert "message.offered" in {each.kind for each in events}
     assert [each.id for each in api.scenarios.runs()] == [run.id]
-    kinds = [event.kind for event in emulator.parts.events.since(0, 100)]
+    kinds = [event.kind for event in emulator.components.events.since(0, 100)]
     assert kinds.index("scenario.started") < kinds.index("scenario.finished")
 
 

@@ -56,7 +56,7 @@ def test_from_the_audit_log_to_answers(
     sent = load(seed=11, messages=40, sequences=1)
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
         Endpoint(emulator).put("input", sent.records)
-        asyncio.run(emulator.parts.archives.drain())
+        asyncio.run(emulator.components.archives.drain())
         here = ("--control", emulator.control)
         run = pipeline("run", "--from", "audit", "--to", "tables", "--json", *here)
         assert run.code == 0, run.err

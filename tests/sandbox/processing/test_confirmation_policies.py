@@ -24,7 +24,7 @@ from sandbox.processing.integration import Integration, IntegrationError
 from sandbox.processing.integration_file import read_integration
 from schemas.envelope import serialise
 from schemas.samples import Samples
-from tests.sandbox.control.test_processing import House, house
+from tests.sandbox.control.test_processing import ProcessingSandbox, run_sandbox
 
 ROUTES = """
 [systems.crm]
@@ -105,7 +105,7 @@ def _until(true: Callable[[], Any]) -> Any:
     return found
 
 
-def _told(found: House, number: int, *states: str) -> OutsideCall:
+def _told(found: ProcessingSandbox, number: int, *states: str) -> OutsideCall:
     """The confirmation of a message, once it is in one of these states."""
 
     def look() -> OutsideCall | None:
@@ -118,7 +118,7 @@ def _told(found: House, number: int, *states: str) -> OutsideCall:
     return call
 
 
-def _retried(found: House, number: int, failed: int, *states: str) -> OutsideCall:
+def _retried(found: ProcessingSandbox, number: int, failed: int, *states: str) -> OutsideCall:
     """Once it has failed so often; the clock brings the attempts."""
 
     def look() -> OutsideCall | None:
@@ -136,7 +136,7 @@ def _retried(found: House, number: int, failed: int, *states: str) -> OutsideCal
 def test_a_source_is_told_over_http_of_every_kind_of_end(tmp_path: Path, source: Source) -> None:
     """OK, SKIPPED, FAILED, CANCEL, and anew what a restart led to; each once, with its reason."""
     way = f'[confirm.crm]\nby = "http"\nurl = "{source.url}/ends"\n'
-    with house(None, _integration(tmp_path, way)) as found:
+    with run_sandbox(None, _integration(tmp_path, way)) as found:
         processing = found.client.processing
         processing.script("crm", Script(("500",)))
         older = found.send(source="crm", correlation="older", object_id="5")
@@ -186,7 +186,7 @@ X-Key = "k"
 [confirm.CRM.body]
 "$text" = ["<confirm><id>", "$.message.correlation", "</id>", "$.result", " ", "$.body.title", "</confirm>"]
 """
-    with house(None, _integration(tmp_path, way)) as found:
+    with run_sandbox(None, _integration(tmp_path, way)) as found:
         found.settled(found.send(source="CRM", object_id=None), "OK")
         found.client.processing.script("crm", Script(("validation: no",)))
         found.send(source="CRM", correlation="1", object_id=None, body='{"title": "Reef"}')
@@ -204,7 +204,7 @@ def test_a_source_that_does_not_listen_is_tried_as_often_as_the_file_says(
     source.answers = [(503, {})] * 9
     way = f'[confirm."*"]\nby = "http"\nurl = "{source.url}/ends"\nretries = 2\ninterval = 30\n'
     integration = _integration(tmp_path, way)
-    with house(tmp_path / "data", integration) as found:
+    with run_sandbox(tmp_path / "data", integration) as found:
         number = found.send(correlation="c")
         first = _told(found, number, "FAILED")
         assert (first.failed, first.due) == (1, found.clock.time() + 30)
@@ -217,7 +217,7 @@ def test_a_source_that_does_not_listen_is_tried_as_often_as_the_file_says(
         assert (event.fields["message"], event.fields["failures"]) == (number, 1)
         found.clock.advance(30)
         _until(lambda: _told(found, number, "FAILED", "PROCESSING").failed == 2)
-    with house(tmp_path / "data", integration) as found:
+    with run_sandbox(tmp_path / "data", integration) as found:
         last = _retried(found, number, 3, "FAILED_END")
         assert last.due is None
         found.clock.advance(600)
@@ -233,7 +233,7 @@ def test_a_source_is_told_by_an_rdss_message(tmp_path: Path) -> None:
     """On the stream that the file names; what is none of RDSS cannot be, and is tried no more."""
     message = serialise(next(Samples(3).stream(1)))
     way = '[confirm.CRM]\nby = "rdss"\nstream = "output"\n'
-    with house(None, _integration(tmp_path, way)) as found:
+    with run_sandbox(None, _integration(tmp_path, way)) as found:
         _told(found, found.send(source="CRM", body=message.decode(), object_id=None), "OK")
         (row,) = [row for row in found.client.messages().messages if row.stream == "output"]
         assert row.message_class == "Document"
@@ -245,7 +245,7 @@ def test_a_source_is_told_by_an_rdss_message(tmp_path: Path) -> None:
 def test_a_stream_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
     """Somebody may make it: the call says what is missing."""
     message = serialise(next(Samples(3).stream(1)))
-    with house(None, _integration(tmp_path, '[confirm.CRM]\nby = "rdss"\nstream = "ends"\n')) as found:
+    with run_sandbox(None, _integration(tmp_path, '[confirm.CRM]\nby = "rdss"\nstream = "ends"\n')) as found:
         number = found.send(source="CRM", body=message.decode(), object_id=None)
         assert "ends" in str(_told(found, number, "FAILED").description)
 
@@ -254,7 +254,7 @@ def test_a_source_is_told_by_a_topic(tmp_path: Path) -> None:
     """Whoever subscribes to it hears of the end."""
     body = '{objectUUID = "$.message.correlation", end = "$.result"}'
     way = f'[confirm.CRM]\nby = "topic"\ntopic = "objects"\nbody = {body}'
-    with house(None, _integration(tmp_path, way)) as found:
+    with run_sandbox(None, _integration(tmp_path, way)) as found:
         _told(found, found.send(source="CRM", correlation="c-9", object_id=None), "OK")
         records = found.client.topics.records("objects").records
         assert [json.loads(bytes(each.data)) for each in records] == [{"objectUUID": "c-9", "end": "OK"}]
@@ -263,7 +263,7 @@ def test_a_source_is_told_by_a_topic(tmp_path: Path) -> None:
 def test_a_topic_that_does_not_take_it_says_why(tmp_path: Path) -> None:
     """Without its key a record is none."""
     way = '[confirm.CRM]\nby = "topic"\ntopic = "objects"\n'
-    with house(None, _integration(tmp_path, way)) as found:
+    with run_sandbox(None, _integration(tmp_path, way)) as found:
         call = _told(found, found.send(source="CRM", object_id=None), "FAILED")
         assert "objects did not take it" in str(call.description)
 
@@ -272,7 +272,7 @@ def test_a_redirect_is_followed_where_it_keeps_the_method(tmp_path: Path, source
     """Another would ask for a page, and the end would not have been told."""
     source.answers = [(308, {"Location": "/there"}), (200, {}), (302, {"Location": "/page"})]
     way = f'[confirm.CRM]\nby = "http"\nurl = "{source.url}/here"\n'
-    with house(None, _integration(tmp_path, way)) as found:
+    with run_sandbox(None, _integration(tmp_path, way)) as found:
         _told(found, found.send(source="CRM", object_id=None), "OK")
         call = _told(found, found.send(source="CRM", object_id=None), "FAILED")
         assert str(call.description).endswith("/here answered 302 Found")
@@ -287,7 +287,9 @@ def test_a_redirect_is_followed_where_it_keeps_the_method(tmp_path: Path, source
 @pytest.mark.parametrize("where", ["http://169.254.169.254/latest", "control", "[::ffff:169.254.169.254]"])
 def test_a_redirect_to_what_must_not_be_called_is_refused(tmp_path: Path, source: Source, where: str) -> None:
     """Neither where clouds keep credentials nor the sandbox itself."""
-    with house(None, _integration(tmp_path, f'[confirm.CRM]\nby = "http"\nurl = "{source.url}/"\n')) as found:
+    with run_sandbox(
+        None, _integration(tmp_path, f'[confirm.CRM]\nby = "http"\nurl = "{source.url}/"\n')
+    ) as found:
         target = {"control": f"{found.control}/reset"}.get(where, f"http://{where.removeprefix('http://')}")
         source.answers = [(307, {"Location": target})]
         call = _told(found, found.send(source="CRM", object_id=None), "FAILED")
@@ -317,7 +319,7 @@ def test_a_slow_source_holds_nobody_up(tmp_path: Path) -> None:
         way = (
             f'[confirm.CRM]\nby = "http"\nurl = "http://127.0.0.1:{silent.getsockname()[1]}/"\ntimeout = 6\n'
         )
-        with house(None, _integration(tmp_path, way)) as found:
+        with run_sandbox(None, _integration(tmp_path, way)) as found:
             number = found.send(source="CRM", operation="ask", object_id=None)
             found.settled(number, "WAITING_FOR_RES")
             began = Clock()
@@ -330,7 +332,7 @@ def test_a_message_is_given_its_answer_by_the_control_api_and_the_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Once: one that does not wait, or no more, is refused."""
-    with house(None, _integration(tmp_path, "")) as found:
+    with run_sandbox(None, _integration(tmp_path, "")) as found:
         first, second = (found.send(operation="ask", object_id=None) for _ in range(2))
         waiting: AsyncMessageDetail = found.settled(first, "WAITING_FOR_RES")
         assert waiting.actions == ("cancel", "answer")

@@ -191,13 +191,13 @@ def test_an_embedded_sandbox_routes_by_itself_also_after_a_reset() -> None:
     clock = Clock()
     settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=7, topology=RDSS_TOPOLOGY)
     with embedded(settings) as emulator, routing(emulator, RDSS_ROUTES):
-        engine, home = emulator.parts.streams, emulator.parts.home
+        engine, home = emulator.components.streams, emulator.components.home
         client = Endpoint(emulator.aws, settings.region).kinesis()
         arrived = MemoryChannel(engine, SERVICE_OUTPUTS[0], clock=clock, scope=home)
         for _ in range(2):
             data = serialise(_message(1539))
             client.put_record(StreamName="institute_1539_input_dev", Data=data, PartitionKey="a")
             assert len(arrived.read(wait=20)) == 1
-            emulator.parts.reset()
+            emulator.components.reset()
             arrived = MemoryChannel(engine, SERVICE_OUTPUTS[0], clock=clock, scope=home)
         client.close()

@@ -20,7 +20,7 @@ from rdss_sandbox.shapes.status import Health
 
 def test_every_answer_is_as_described(emulator: Embedded, http: httpx.Client) -> None:
     """The description is valid, and what each path without variables answers has the shape that it says."""
-    emulator.parts.fault_engine.add(NewFault("duplicate"))
+    emulator.components.fault_engine.add(NewFault("duplicate"))
     description = http.get("/openapi.json").json()
 
     assert description["openapi"] == "3.1.0"
@@ -124,7 +124,7 @@ def server_sent(http: httpx.Client, headers: dict[str, str], count: int) -> list
 
 def test_live_events_begin_with_those_that_were(emulator: Embedded, http: httpx.Client) -> None:
     """Past and present in one stream, each with its id as the cursor."""
-    last = emulator.parts.events.last
+    last = emulator.components.events.last
 
     found = server_sent(http, {}, last)
     assert [number for number, _ in found] == list(range(1, last + 1))
@@ -133,9 +133,9 @@ def test_live_events_begin_with_those_that_were(emulator: Embedded, http: httpx.
 
 def test_a_reader_goes_on_where_it_stopped(emulator: Embedded, http: httpx.Client) -> None:
     """Last-Event-ID, as a browser sends it, misses nothing and repeats nothing."""
-    before = emulator.parts.events.last
+    before = emulator.components.events.last
     for n in range(3):
-        emulator.parts.events.emit("test", n=n)
+        emulator.components.events.emit("test", n=n)
 
     found = server_sent(http, {"last-event-id": str(before + 1)}, 2)
     assert [number for number, _ in found] == [before + 2, before + 3]
@@ -148,7 +148,7 @@ def test_a_cursor_from_another_life_begins_at_the_start(http: httpx.Client) -> N
 
 def test_events_can_be_paged(emulator: Embedded, http: httpx.Client) -> None:
     """Oldest first, after an id, so many."""
-    last = emulator.parts.events.last
+    last = emulator.components.events.last
     page = http.get("/events", params={"after": 1, "limit": 2}).json()
 
     assert [event["id"] for event in page["events"]] == [2, 3]

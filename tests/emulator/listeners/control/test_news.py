@@ -27,7 +27,7 @@ async def test_records_tell_their_stream_and_events_their_kind(emulator: Embedde
         await asyncio.to_thread(api.send, NewMessage("input", b"{}"))
         assert "input" in (await anext(following)).streams
         await asyncio.to_thread(api.populate, None)
-        await asyncio.to_thread(emulator.parts.events.emit, "queue.created", queue="q")
+        await asyncio.to_thread(emulator.components.events.emit, "queue.created", queue="q")
         while "queue.created" not in (news := await anext(following)).kinds:
             assert not news.first
 
@@ -77,22 +77,22 @@ def test_to_ask_for_the_status_changes_nothing(emulator: Embedded, api: Client) 
     """It counts messages that no index has, and neither indexes them nor makes an event."""
     for _ in range(3):
         api.send(NewMessage("input", b"{}"))
-    before = (emulator.parts.index.progress(), emulator.parts.events.last)
+    before = (emulator.components.index.progress(), emulator.components.events.last)
     first, second = api.status(), api.status()
     assert (first.messages, second.messages) == (3, 3)
     assert first.streams == second.streams
-    assert (emulator.parts.index.progress(), emulator.parts.events.last) == before
+    assert (emulator.components.index.progress(), emulator.components.events.last) == before
     assert before[0][0] == 0
 
 
 def test_a_page_says_when_messages_wait_to_be_indexed(emulator: Embedded, api: Client) -> None:
     """Who lists a sandbox with many new messages is told to ask again."""
     api.send(NewMessage("input", b"{}"))
-    whole = emulator.parts.index.catch_up
-    emulator.parts.index.catch_up = lambda seconds=0.0: False  # type: ignore[method-assign]
+    whole = emulator.components.index.catch_up
+    emulator.components.index.catch_up = lambda seconds=0.0: False  # type: ignore[method-assign]
     try:
         assert not api.messages().indexed
         assert not api.sequences().indexed
     finally:
-        emulator.parts.index.catch_up = whole  # type: ignore[method-assign]
+        emulator.components.index.catch_up = whole  # type: ignore[method-assign]
     assert api.messages().indexed

@@ -23,12 +23,12 @@ MESSAGE = {"messageHeader": {"messageId": "m-1", "messageType": "MetadataCreate"
 def put(emulator: Embedded, data: bytes, stream: str = "input", key: str = "k") -> None:
     """Put a record without the network."""
     request = {"StreamName": stream, "Data": data, "PartitionKey": key}
-    emulator.parts.streams.call("PutRecord", request, emulator.parts.home)
+    emulator.components.streams.call("PutRecord", request, emulator.components.home)
 
 
 def test_the_status_changes_nothing_and_counts_what_waits(emulator: Embedded, api: Client) -> None:
     """Messages are indexed when somebody asks for messages; how many there are is known before."""
-    index = emulator.parts.index
+    index = emulator.components.index
     for count in (1, 2, 3):
         put(emulator, b"x")
         assert [api.status().messages for _ in range(2)] == [count, count]
@@ -72,7 +72,7 @@ def test_readers_are_shown_with_their_lag(emulator: Embedded, api: Client) -> No
     put(emulator, b"x", "output")
     shard = next(shard.id for shard in api.stream("output").shards if shard.records)
     request = {"StreamName": "output", "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
-    emulator.parts.streams.call("GetShardIterator", request, emulator.parts.home)
+    emulator.components.streams.call("GetShardIterator", request, emulator.components.home)
     assert api.message(1).raw == "x"
 
     found = api.readers("output")
@@ -147,10 +147,10 @@ def test_a_reshard_that_cannot_be_says_why(
 
 def test_a_stream_of_another_region_says_so_in_its_name(emulator: Embedded, api: Client) -> None:
     """Streams that a client makes elsewhere are listed, readable and resharded under their label."""
-    elsewhere = emulator.parts.home._replace(region="eu-west-2")
-    emulator.parts.streams.call("CreateStream", {"StreamName": "input", "ShardCount": 1}, elsewhere)
+    elsewhere = emulator.components.home._replace(region="eu-west-2")
+    emulator.components.streams.call("CreateStream", {"StreamName": "input", "ShardCount": 1}, elsewhere)
     request = {"StreamName": "input", "Data": b"far", "PartitionKey": "k"}
-    emulator.parts.streams.call("PutRecord", request, elsewhere)
+    emulator.components.streams.call("PutRecord", request, elsewhere)
 
     assert api.stream("input@eu-west-2").records == 1
     assert api.reshard("input@eu-west-2", Reshard("split")).open_shards == 2
@@ -161,7 +161,7 @@ def test_a_stream_of_another_region_says_so_in_its_name(emulator: Embedded, api:
 def test_a_message_is_shown_whole(emulator: Embedded, api: Client) -> None:
     """Header and body apart, the text as it came, and the events that name it."""
     put(emulator, msgspec.json.encode(MESSAGE))
-    emulator.parts.events.emit("fault.injected", message_id="m-1", did="nothing much")
+    emulator.components.events.emit("fault.injected", message_id="m-1", did="nothing much")
 
     found = api.message(1)
     assert (found.header, found.body) == (MESSAGE["messageHeader"], MESSAGE["messageBody"])

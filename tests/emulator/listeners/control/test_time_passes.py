@@ -87,7 +87,7 @@ def test_an_hour_of_latency_is_over_at_once(emulator: Embedded, kinesis: Kinesis
     call = threading.Thread(
         target=kinesis.put_record, kwargs={"StreamName": "hours", "Data": b"x", "PartitionKey": "k"}
     )
-    with emulator.parts.events.subscribed(struck := _Struck()):
+    with emulator.components.events.subscribed(struck := _Struck()):
         call.start()
         assert struck.seen.wait(60)
     assert call.is_alive()

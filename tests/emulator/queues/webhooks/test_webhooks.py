@@ -92,7 +92,7 @@ def test_who_fails_is_tried_again_and_waited_for_on_the_clock(
         if event.kind == "queue.notification_failed" and event.fields["again"]:
             waiting.set()
 
-    with emulator.parts.events.subscribed(note):
+    with emulator.components.events.subscribed(note):
         subscribe(ask, subscriber.url)
         post(ask, 1)
         assert waiting.wait(60)
@@ -113,7 +113,7 @@ def test_an_answer_that_is_meant_ends_it(
     """Whatever is not a failure of the subscriber's server is an answer: nothing comes again."""
     subscriber.answers = [status]
     done = threading.Event()
-    with emulator.parts.events.subscribed(
+    with emulator.components.events.subscribed(
         lambda event: done.set() if event.kind == "queue.notified" else None
     ):
         subscribe(ask, subscriber.url)
@@ -135,7 +135,7 @@ def test_after_the_last_retry_the_event_says_so(ask: httpx.Client, emulator: Emb
                 over.set()
             tried.release()
 
-    with emulator.parts.events.subscribed(note):
+    with emulator.components.events.subscribed(note):
         subscribe(ask, "http://127.0.0.1:1/nobody")
         post(ask, 1)
         while not over.is_set():
@@ -163,7 +163,7 @@ def test_what_lands_in_the_error_queue_is_told(
     """A view tells its subscribers of the stream's records, though nobody asks the queue."""
     subscribe(ask, subscriber.url, queue="error")
     record = {"StreamName": "error", "Data": b'{"n": 1}', "PartitionKey": "1"}
-    emulator.parts.streams.call("PutRecord", record, emulator.parts.home)
+    emulator.components.streams.call("PutRecord", record, emulator.components.home)
     told = subscriber.next()
     assert (told.body["queue_name"], told.body["body"]) == ("error", {"n": 1})
 

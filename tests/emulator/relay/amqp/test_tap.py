@@ -22,7 +22,7 @@ from tests.emulator.relay.amqp.conftest import Relay, consumed, drained
 
 
 @pytest.fixture
-def house(broker_url: str) -> Iterator[Embedded]:
+def sandbox(broker_url: str) -> Iterator[Embedded]:
     settings = Settings(
         aws_port=0,
         control_port=0,
@@ -36,14 +36,14 @@ def house(broker_url: str) -> Iterator[Embedded]:
 
 
 @pytest.fixture
-def control(house: Embedded) -> Iterator[Client]:
-    with Client(house.control) as client:
+def control(sandbox: Embedded) -> Iterator[Client]:
+    with Client(sandbox.control) as client:
         yield client
 
 
 @pytest.fixture
-def connection(house: Embedded) -> Iterator[pika.BlockingConnection]:
-    connection = pika.BlockingConnection(pika.URLParameters(house.broker.url))
+def connection(sandbox: Embedded) -> Iterator[pika.BlockingConnection]:
+    connection = pika.BlockingConnection(pika.URLParameters(sandbox.broker.url))
     yield connection
     connection.close()
 
@@ -63,7 +63,7 @@ def publish(connection: pika.BlockingConnection, queue: str, *bodies: bytes) -> 
 
 
 def test_a_confirmed_message_is_listed_and_audited(
-    house: Embedded, control: Client, connection: pika.BlockingConnection
+    sandbox: Embedded, control: Client, connection: pika.BlockingConnection
 ) -> None:
     """Its row has the queue as its stream; its line in the audit bucket says where it was sent."""
     messages = [serialise(message) for message in Samples(5).stream(7)]
