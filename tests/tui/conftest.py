@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from emulator.clock import stopwatch
 from tests.tui.canned import Canned
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
@@ -18,13 +19,12 @@ WIDE = (160, 48)
 NARROW = (80, 24)
 
 
-async def until(pilot: Pilot[Any], holds: Callable[[], Any], seconds: float = 10.0) -> None:
-    """Let the app run until ``holds()``; fails when it never does."""
-    for _ in range(round(seconds / 0.02)):
-        if holds():
-            return
+async def until(pilot: Pilot[Any], holds: Callable[[], Any]) -> None:
+    """Let the app run until ``holds()``; fails when it does not within a minute."""
+    began = stopwatch()
+    while not holds():
+        assert stopwatch() - began < 60, f"it did not come about within a minute: {holds}"
         await pilot.pause(0.02)
-    raise AssertionError(f"never came about: {holds}")
 
 
 @asynccontextmanager

@@ -207,9 +207,9 @@ async def test_a_sequence_shows_what_is_missing_and_then_the_body(sandbox: Clien
         await pilot.press("escape", "2")
         await until(pilot, lambda: "missing 2" in text_of(pilot))
         sandbox.send(NewMessage("input", parts[1]))
-        await until(pilot, lambda: "■■■  complete" in text_of(pilot), seconds=20)
+        await until(pilot, lambda: "■■■  complete" in text_of(pilot))
         lines = pilot.app.screen.query_one(SequenceDetail).query_one(TextLines)
-        await until(pilot, lambda: "objectUUID" in lines.text, seconds=20)
+        await until(pilot, lambda: "objectUUID" in lines.text)
         await pilot.press("u")
         await until(pilot, lambda: "0 messages with a part missing" in text_of(pilot))
 
@@ -290,7 +290,7 @@ async def test_buckets_are_walked_folder_by_folder(sandbox: Client, url: str) ->
     async with opened(AsyncClient(url)) as pilot:
         await pilot.press("6")
         entries = pilot.app.screen.query_one("#entries", RowList)
-        await until(pilot, lambda: entries.total == 3, seconds=30)
+        await until(pilot, lambda: entries.total == 3)
         assert entries.current.name == "rdss-audit"
         await pilot.press("enter")
         await until(pilot, lambda: "rdss-audit/" in text_of(pilot))

@@ -91,7 +91,7 @@ async def shown(pilot: Pilot[Any], *texts: str) -> None:
     """Wait until all of these stand on the screen; says which does not."""
     for text in texts:
         try:
-            await until(pilot, lambda text=text: text in text_of(pilot), seconds=20)
+            await until(pilot, lambda text=text: text in text_of(pilot))
         except AssertionError:
             raise AssertionError(f"{text!r} is not on the screen:\n{text_of(pilot)}") from None
 
@@ -305,7 +305,7 @@ async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> 
         library.move_to(names.index("producer-retry"))
         await shown(pilot, "producer-retry")
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen), seconds=60)
+        await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen))
         await shown(pilot, "producer-retry")
         await pilot.press("right", "escape")
         await shown(pilot, "pass")

@@ -135,7 +135,7 @@ async def test_a_scenario_plays_in_a_real_sandbox(tmp_path: Path) -> None:
             library = pilot.app.screen.query_one("#library", RowList)
             await until(pilot, lambda: library.current is not None and library.current.name == "happy-path")
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen), seconds=40)
+            await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen))
             screen = pilot.app.screen
             assert isinstance(screen, RunScreen)
             assert screen.recording.verdict == "pass"

@@ -315,17 +315,34 @@ def test_what_must_not_be_called_is_refused_where_it_is_declared(tmp_path: Path,
 
 def test_a_slow_source_holds_nobody_up(tmp_path: Path) -> None:
     """Who cancels is answered, while a worker waits for a source that takes the call and says nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        way = (
-            f'[confirm.CRM]\nby = "http"\nurl = "http://127.0.0.1:{silent.getsockname()[1]}/"\ntimeout = 6\n'
-        )
-        with run_sandbox(None, _integration(tmp_path, way)) as found:
-            number = found.send(source="CRM", operation="ask", object_id=None)
-            found.settled(number, "WAITING_FOR_RES")
-            began = Clock()
-            found.client.processing.cancel(number)
-            assert began.elapsed() < 4
-            assert "timed out" in str(_told(found, number, "FAILED").description)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        run_sandbox(None, _integration(tmp_path, _waiting_for(silent, seconds=30))) as found,
+    ):
+        number = found.send(source="CRM", operation="ask", object_id=None)
+        found.settled(number, "WAITING_FOR_RES")
+        found.client.processing.cancel(number)
+        call, _ = silent.accept()
+        assert {each.state for each in found.client.processing.show(number).calls} & {"PROCESSING"}
+        call.close()
+        _told(found, number, "FAILED")
+
+
+def test_a_source_that_says_nothing_is_given_up(tmp_path: Path) -> None:
+    """After the seconds that the file gives it."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        run_sandbox(None, _integration(tmp_path, _waiting_for(silent, seconds=1))) as found,
+    ):
+        number = found.send(source="CRM", operation="ask", object_id=None)
+        found.settled(number, "WAITING_FOR_RES")
+        found.client.processing.cancel(number)
+        assert "timed out" in str(_told(found, number, "FAILED").description)
+
+
+def _waiting_for(silent: socket.socket, *, seconds: int) -> str:
+    url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+    return f'[confirm.CRM]\nby = "http"\nurl = "{url}"\ntimeout = {seconds}\n'
 
 
 def test_a_message_is_given_its_answer_by_the_control_api_and_the_command(
